@@ -123,7 +123,7 @@ func TestAFetchThatIsKilledIsTakenUpAgain(t *testing.T) {
 		assert.Equal(t, want, p.runs(dir), "killed after %v", at)
 		assert.NotContains(t, p.call(dir, 0, "verify", "--deep"), "problem", "killed after %v", at)
 		p.call(dir, 0, "doctor", "--repair")
-		assert.Equal(t, "nothing is wrong", strings.TrimSpace(p.call(dir, 0, "doctor")), "killed after %v", at)
+		assert.Equal(t, "no problems found", strings.TrimSpace(p.call(dir, 0, "doctor")), "killed after %v", at)
 		p.Git("-C", dir, "fsck", "--strict")
 	}
 }

@@ -93,11 +93,11 @@ func TestFilesOfFramesThatAWatchMissedAreSaidToBeOlderThanTheState(t *testing.T)
 	assert.Contains(t, says("show", "run-a:5"), "  older        than the state: what p1, attempt 1, p2, attempt 1 left was not captured\n")
 	assert.Contains(t, says("show", "run-a:5", "--json"), `"filesBehind":{"":{"frame":3,"attempts":["p1::0::1","p2::0::1"]}}`)
 	assert.NotContains(t, says("show", "run-a:7"), "older")
-	const warning = "warning: the files of run-a:5 are those of frame 3; what was not captured: p1, attempt 1, p2, attempt 1\n"
+	const warning = "warning: the files of run-a:5 were captured at frame 3; not captured since: p1, attempt 1, p2, attempt 1\n"
 	assert.Contains(t, says("diff", "--code", "run-a:5", "run-a:7"), warning)
 	assert.NotContains(t, says("diff", "--code", "run-a:3", "run-a:7"), "warning")
 	assert.Contains(t, says("frames", "--path", "draft.md", "--run", "run-a"),
-		"\tmodify (since frame 3: the files of the frames between were not captured)\n")
+		"\tmodify (since frame 3: the frames in between have no captured files)\n")
 	assert.Contains(t, says("frames", "--path", "draft.md", "--run", "run-a", "--json"), `"since":3}`)
 	require.NoError(t, engine.End(t.Context(), "run-a"))
 	again.signal(syscall.SIGINT)
@@ -152,7 +152,7 @@ func TestAWatchWaitsForACopyAndSaysWhichAnswersAnswerNothingAnyMore(t *testing.T
 		require.NoError(t, sourcetest.Exec(t.Context(), database, "UPDATE _smithers_approvals SET requested_at_ms = requested_at_ms + 1"))
 	}
 	asksAgain()
-	watch.warns("ship::0 was approved here, and Smithers, which was not told, has asked that again since\n")
+	watch.warns("ship::0 was approved here, and Smithers, which was not told, has asked again since\n")
 	watch.signal(syscall.SIGINT)
 	watch.exits(130)
 	watch = w.start("watch", "smithers.db", "--json")

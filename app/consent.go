@@ -61,7 +61,7 @@ func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, as
 func Unconfirmed(wf *workflow.Workflow) *fault.Error {
 	const shown = 20
 	out := fault.New(fault.Unconfirmed, "the commands of workflow %s were never run or confirmed in this clone", wf.Name).
-		Hint("nothing was run; --yes runs them, and so does naming the workflow file").
+		Hint("nothing was run; add --yes or name the workflow file to run them").
 		Detail("workflowHash", wf.Snapshot().Hash()).Detail("commands", commandsOf(wf))
 	lines := ConsentLines(wf)
 	for _, line := range lines[:min(shown, len(lines))] {

@@ -15,7 +15,7 @@ import (
 func (e *smithersEngine) check(ctx context.Context) error {
 	missing := func(format string, args ...any) error {
 		return fault.New(fault.EngineMissing, format, args...).
-			Hint("--engine-command and the setting smithers.engineCommand say how Smithers is started")
+			Hint("use --engine-command or the setting smithers.engineCommand to name the command that starts Smithers")
 	}
 	if _, err := exec.LookPath(e.program[0]); err != nil {
 		return missing("%s cannot be run: %w", e.program[0], err)

@@ -127,7 +127,7 @@ func (e *execution) executeClaimed(ctx context.Context, agreed consent.Workflow,
 	opts.Lost = held.Lost()
 	_, err := engine.Run(ctx, e.head, agreed, opts)
 	if released := held.Release(context.WithoutCancel(ctx)); released != nil {
-		e.Teller.Warn(fmt.Errorf("the run is not given back: %w", released))
+		e.Teller.Warn(fmt.Errorf("the claim on the run could not be released: %w", released))
 	}
 	return err
 }

@@ -76,14 +76,14 @@ func (f Folder) NeedFile(name string) error {
 		return fault.New(fault.WorkflowNotFound, "there is no workflow file %s", shown).Detail("file", name)
 	}
 	if !info.Mode().IsRegular() {
-		return fault.New(fault.InvalidWorkflow, "%s is no workflow: it is no regular file", shown).Detail("file", name)
+		return fault.New(fault.InvalidWorkflow, "%s is not a workflow: it is not a regular file", shown).Detail("file", name)
 	}
 	head, err := f.beginningOf(name)
 	if err != nil {
 		return fault.New(fault.WorkflowNotFound, "the workflow file cannot be read: %w", err).Detail("file", name)
 	}
 	if bytes.IndexByte(head, 0) >= 0 {
-		return fault.New(fault.InvalidWorkflow, "%s is no workflow: it is not text", shown).Detail("file", name)
+		return fault.New(fault.InvalidWorkflow, "%s is not a workflow: it is not text", shown).Detail("file", name)
 	}
 	return nil
 }

@@ -49,10 +49,10 @@ func refuseForeign(head *timeline.Head) error {
 	newestFrame := fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())
 	if engine == EngineSmithers {
 		refused = refused.
-			Hint("`%s replay WORKFLOW.tsx %s --engine smithers` has Smithers run a fork of it", fault.Program, newestFrame).
-			Hint("`%s export %s --to SMITHERS.db` hands it to Smithers, whose `up --resume` continues it", fault.Program, fault.Word(row.ID))
+			Hint("`%s replay WORKFLOW.tsx %s --engine smithers` runs a fork with Smithers", fault.Program, newestFrame).
+			Hint("`%s export %s --to SMITHERS.db` exports the run, and Smithers' `up --resume` continues it", fault.Program, fault.Word(row.ID))
 	}
-	return refused.Hint("`%s replay WORKFLOW.yaml %s` runs a fork of it by a workflow of ours", fault.Program, newestFrame)
+	return refused.Hint("`%s replay WORKFLOW.yaml %s` runs a fork with a workflow of git smithers", fault.Program, newestFrame)
 }
 
 // refuseForeignCancel returns foreign_run for a run that another engine runs: the engine would run it all the same.
@@ -66,13 +66,13 @@ func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 		return err
 	}
 	id := head.Row().ID
-	refused := fault.New(fault.ForeignRun, "run %q is run by %s, and cancelled there", id, EngineName(engine)).
+	refused := fault.New(fault.ForeignRun, "run %q is run by %s, which must cancel it", id, EngineName(engine)).
 		Detail("runId", id).Detail("engine", engine)
 	if engine == EngineSmithers && !known.Imported {
-		refused = refused.Hint("`%s prune %s` takes it away where it was not exported yet", fault.Program, fault.Word(id))
+		refused = refused.Hint("`%s prune %s` removes the run if it was not exported yet", fault.Program, fault.Word(id))
 	}
 	if engine == EngineSmithers {
-		refused = refused.Hint("`smithers %s` cancels it, and `%s import` brings that here", fault.CommandLine("cancel", id), fault.Program)
+		refused = refused.Hint("`smithers %s` cancels the run, and `%s import` imports the new status", fault.CommandLine("cancel", id), fault.Program)
 	}
 	return refused
 }
@@ -90,7 +90,7 @@ func isCaptured(head *timeline.Head) (bool, error) {
 
 // captureNext returns the command that appends to a captured run, in a sentence.
 func captureNext(run string) string {
-	return fmt.Sprintf("`%s capture %s` takes its next frame from the program that captures it", fault.Program, fault.Word(run))
+	return fmt.Sprintf("`%s capture %s` appends the next frame, read from the program that captures the run", fault.Program, fault.Word(run))
 }
 
 // noWorkflow returns the error about a run without a workflow: why, or what to type if another program captures the
@@ -101,9 +101,9 @@ func noWorkflow(head *timeline.Head, why error) error {
 		return errors.Join(why, err)
 	}
 	row := head.Row()
-	return fault.New(fault.Usage, "run %q does not know its workflow file: another program captures it", row.ID).
+	return fault.New(fault.Usage, "run %q has no workflow file: another program captures it", row.ID).
 		Hint("%s", captureNext(row.ID)).
-		Hint("`%s` runs a fork of it by a workflow of ours",
+		Hint("`%s` runs a fork with a workflow of git smithers",
 			fault.CommandLine(fault.Program, "replay", "WORKFLOW", timeline.Address{Run: row.ID, Frame: row.Frame}.String()))
 }
 
@@ -116,7 +116,7 @@ func NextCommand(head *timeline.Head, does string) (string, error) {
 	}
 	row := head.Row()
 	if engine != "" {
-		return fmt.Sprintf("`%s export %s --to DATABASE` hands it to %s", fault.Program, fault.Word(row.ID), plain.Text(EngineName(engine))), nil
+		return fmt.Sprintf("`%s export %s --to DATABASE` exports the run to %s", fault.Program, fault.Word(row.ID), plain.Text(EngineName(engine))), nil
 	}
 	if captured, err := isCaptured(head); err != nil || captured {
 		return captureNext(row.ID), err

@@ -77,7 +77,7 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loaded, *workflow.Workflow, error) {
 	wf, err := d.Folder.namedWorkflow(ctx, req.Workflow)
 	if err != nil && IsScript(req.Workflow) {
-		err = explained(err).Hint("`--engine smithers` has Smithers run a workflow that is a program")
+		err = explained(err).Hint("add `--engine smithers` to run a workflow that is a program")
 	}
 	if err != nil {
 		return nil, nil, err
@@ -114,7 +114,7 @@ func frameWorkflow(at *timeline.Loaded) (*workflow.Workflow, error) {
 		wf, err = workflow.Parse("the workflow of "+at.Address.String(), kept.Definition)
 	}
 	if wf == nil || err != nil {
-		return nil, fault.New(fault.Usage, "%s keeps no workflow of ours that could run again", at.Address).
+		return nil, fault.New(fault.Usage, "%s has no workflow of git smithers that could run again", at.Address).
 			Hint("name a workflow file: `%s`", fault.CommandLine(fault.Program, "replay", "WORKFLOW", at.Address.String()))
 	}
 	return wf, nil

@@ -109,21 +109,21 @@ func (d *Desk) planPlay(id, workflow string, e *smithersEngine, req SmithersRepl
 
 // again says how Smithers continues the fork once it is in the database.
 func (p foreignPlay) again() string {
-	return fmt.Sprintf("`%s` in %s continues it, and %s",
+	return fmt.Sprintf("`%s` in %s continues the run, and %s",
 		p.engine.line("up", p.workflow, "--run-id", p.id, "--resume", "true"), p.engine.dir, p.takeIn())
 }
 
 // answer says how a fork that waits is answered, or what says so.
 func (p foreignPlay) answer(status snapshot.RunStatus) string {
 	if status == snapshot.RunWaitingApproval {
-		return fmt.Sprintf("`%s` in %s, or `deny`, answers it", p.engine.line("approve", p.id), p.engine.dir)
+		return fmt.Sprintf("`%s` in %s, or `deny`, answers the request", p.engine.line("approve", p.id), p.engine.dir)
 	}
-	return fmt.Sprintf("`%s` in %s says for what, and how it is answered", p.engine.line("why", p.id), p.engine.dir)
+	return fmt.Sprintf("`%s` in %s shows why the run waits and how to answer", p.engine.line("why", p.id), p.engine.dir)
 }
 
 // takeIn says how what Smithers did comes here.
 func (p foreignPlay) takeIn() string {
-	return fmt.Sprintf("`%s` takes in what it does", fault.CommandLine(fault.Program, "import", p.db, "--run", p.id))
+	return fmt.Sprintf("`%s` imports the result", fault.CommandLine(fault.Program, "import", p.db, "--run", p.id))
 }
 
 // away says how the fork is taken away again.
@@ -132,7 +132,7 @@ func (p foreignPlay) away() string {
 	if p.checkedOut {
 		command = fault.CommandLine(fault.Program, "worktrees", "prune", p.id) + " && " + command
 	}
-	return fmt.Sprintf("`%s` takes the fork away here; Smithers' database keeps it", command)
+	return fmt.Sprintf("`%s` removes the fork from this repository; Smithers' database keeps it", command)
 }
 
 // left is err, with hints at how the fork, which stays, goes on and how it is taken away.
@@ -142,7 +142,7 @@ func (p foreignPlay) left(err error, next string) error {
 	}
 	e := *explained(err)
 	e.Hints = slices.Clone(e.Hints)
-	return e.Hint("the fork is there, as run %s: %s", p.id, next).Hint("%s", p.away())
+	return e.Hint("the fork was made, as run %s: %s", p.id, next).Hint("%s", p.away())
 }
 
 // playForeign exports a run, has Smithers resume it, and imports it again. The result is how Smithers
@@ -155,7 +155,7 @@ func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, e
 	req := smithers.ExportRequest{Runs: []string{play.id}, To: play.db, Dir: play.engine.dir, Workflow: play.workflow}
 	if _, err := d.Export(ctx, req); err != nil {
 		export := fault.CommandLine(fault.Program, "export", play.id, "--to", play.db, "--root", play.engine.dir, "--workflow", play.workflow)
-		return foreignEnd{}, play.left(err, fmt.Sprintf("`%s` hands it to Smithers; then %s", export, play.again()))
+		return foreignEnd{}, play.left(err, fmt.Sprintf("`%s` exports the fork to Smithers; then %s", export, play.again()))
 	}
 	d.Teller.Note(ctx, ExportedNote{play.db})
 	status, err := play.engine.run(ctx, d, "up", play.workflow, "--run-id", play.id, "--resume", "true")
@@ -203,14 +203,14 @@ func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end for
 }
 
 // mended says what to do if the workflow is why Smithers did not finish a run.
-const mended = "with a workflow that is mended, replay again: Smithers resumes a run only with the one that it was exported with"
+const mended = "after a fix of the workflow, replay again: Smithers resumes a run only with the workflow of its export"
 
 // check is nil if Smithers has finished the run.
 func (r foreignEnd) check(row snapshot.Run) error {
 	switch {
 	case !r.went:
 		return fault.New(fault.EngineFailed, "Smithers did nothing with run %s and ended with status %d", row.ID, r.status).
-			Hint("what it said is above").Hint("%s", r.play.again()).Hint(mended).Hint("%s", r.play.away()).
+			Hint("see the output of Smithers above").Hint("%s", r.play.again()).Hint(mended).Hint("%s", r.play.away()).
 			Detail("status", r.status).Detail("runId", row.ID)
 	case row.Status == snapshot.RunFinished:
 		return nil
@@ -221,7 +221,7 @@ func (r foreignEnd) check(row snapshot.Run) error {
 		return fault.New(fault.RunCancelled, "run %s is cancelled at frame %d", row.ID, row.Frame).Detail("runId", row.ID).
 			Hint("%s", r.play.again())
 	case row.Status.Waiting():
-		return fault.New(fault.RunWaiting, "run %s waits, as Smithers says: %s", row.ID, row.Status).
+		return fault.New(fault.RunWaiting, "run %s waits in Smithers: %s", row.ID, row.Status).
 			Hint("%s", r.play.answer(row.Status)).Hint("%s", r.play.again()).Detail("runId", row.ID).Detail("frame", row.Frame)
 	}
 	return fault.New(fault.EngineFailed, "Smithers left run %s as %s and ended with status %d", row.ID, row.Status, r.status).

@@ -80,7 +80,7 @@ func (d *Desk) createOn(ctx context.Context, files *code.WorkingCopy, row snapsh
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		d.Teller.Warn(fmt.Errorf("the working copy is not captured: %w", err))
+		d.Teller.Warn(fmt.Errorf("the working copy could not be captured: %w", err))
 	case captured != nil:
 		defer func() {
 			if err := captured.Close(); err != nil {

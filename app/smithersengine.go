@@ -62,7 +62,7 @@ func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error
 	program, err := gitexec.Find(out.env, "smithers")
 	if err != nil {
 		return nil, fault.New(fault.EngineMissing, "Smithers is not installed: there is no smithers in a node_modules/.bin above %s, nor on PATH", workflow).
-			Hint("install it beside the workflow with `npm install smithers-orchestrator`, or name it with --engine-command")
+			Hint("install Smithers beside the workflow with `npm install smithers-orchestrator`, or name its command with --engine-command")
 	}
 	out.program = []string{program}
 	return out, nil

@@ -351,7 +351,7 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *cla
 	default:
 	}
 	if released := held.Release(ctx); released != nil {
-		v.Teller.Warn(fmt.Errorf("run %s is not given back: %w", run, released))
+		v.Teller.Warn(fmt.Errorf("the claim on run %s could not be released: %w", run, released))
 	}
 	if v.stopping() && fault.CodeOf(err) == fault.Conflict && !taken {
 		err = fault.New(fault.Interrupted, "the supervisor was stopped")

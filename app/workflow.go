@@ -41,7 +41,7 @@ var errFolder = errors.New("a folder")
 
 // folderError is about a folder in the place of a workflow file.
 func folderError(file string) error {
-	out := fault.New(fault.InvalidWorkflow, "%s is a folder, and no workflow file", file).Hint("name a YAML file in it").Detail("file", file)
+	out := fault.New(fault.InvalidWorkflow, "%s is a folder, not a workflow file", file).Hint("name a YAML file in it").Detail("file", file)
 	out.Err = errFolder
 	return out
 }
@@ -57,8 +57,8 @@ func IsScript(name string) bool {
 
 // scriptError is about a workflow that Smithers runs. A run of it can be followed from here.
 func scriptError(file string) *fault.Error {
-	return fault.New(fault.InvalidWorkflow, "%s is a workflow of Smithers: Smithers runs it", file).
-		Hint("`smithers up %s` runs it, and `%s watch smithers.db` keeps its frames here", fault.Word(filepath.ToSlash(file)), fault.Program).
+	return fault.New(fault.InvalidWorkflow, "%s is a workflow of Smithers, which only Smithers can run", file).
+		Hint("`smithers up %s` runs it, and `%s watch smithers.db` stores its frames in this repository", fault.Word(filepath.ToSlash(file)), fault.Program).
 		Hint("`smithers timetravel %s -r RUN -n TASK` goes back in a run of it", fault.Word(filepath.ToSlash(file))).
 		Detail("file", file)
 }

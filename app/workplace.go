@@ -30,7 +30,7 @@ func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool
 		var wf *workflow.Workflow
 		wf, err = d.Folder.ReadWorkflow(ctx, file)
 		if !anyFile && isOtherFile(d.Store, head, wf) {
-			err = fault.New(fault.WorkflowNotFound, "the workflow file here is not that of run %s", row.ID)
+			err = fault.New(fault.WorkflowNotFound, "the workflow file in this worktree differs from the workflow of run %s", row.ID)
 		}
 		if fault.CodeOf(err) != fault.WorkflowNotFound && !errors.Is(err, errFolder) {
 			return wf, err
@@ -108,8 +108,8 @@ func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil //nolint:nilerr // it is elsewhere
 	}
-	return fault.New(fault.NoWorkingCopy, "the tasks would run among git's own files: %s is no working copy", dir).
-		Hint("run it in a clone, or in a worktree of this repository")
+	return fault.New(fault.NoWorkingCopy, "the tasks would run among git's own files: %s is not a working copy", dir).
+		Hint("run the command in a clone, or in a worktree of this repository")
 }
 
 // storedPath is how a run remembers its workflow file: relative to the folder in
@@ -132,8 +132,8 @@ func (d *Desk) storedPath(file string) string {
 // elsewhere, so a path that leads out of the working copy is refused.
 func (d *Desk) rememberedPath(row snapshot.Run) (string, error) {
 	if row.WorkflowPath == "" {
-		return "", fault.New(fault.Usage, "run %q does not know its workflow file", row.ID).
-			Hint("name it: `%s resume %s WORKFLOW`", fault.Program, fault.Word(row.ID))
+		return "", fault.New(fault.Usage, "run %q has no workflow file", row.ID).
+			Hint("name the file: `%s resume %s WORKFLOW`", fault.Program, fault.Word(row.ID))
 	}
 	path := filepath.FromSlash(row.WorkflowPath)
 	if !filepath.IsLocal(path) {

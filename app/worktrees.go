@@ -13,7 +13,7 @@ func (e *execution) worktree(ctx context.Context, spec code.WorktreeSpec, rebase
 	if e.baseFiles && spec.Fill {
 		spec.Fill = false
 		if spec.Name != "" { // those that tasks share are compared
-			e.Teller.Warn(fmt.Errorf("the worktree of task %s has the files of its base, and not those of the frame; %s", spec.Name, e.bringFiles))
+			e.Teller.Warn(fmt.Errorf("the worktree of task %s has the files of its base, not the files of the frame; %s", spec.Name, e.bringFiles))
 		}
 	}
 	run := e.head.Row().ID

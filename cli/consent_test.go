@@ -46,19 +46,19 @@ func TestAPersonIsShownNewCommandsAndAsked(t *testing.T) {
 	}
 	before := d.repo.Git("for-each-ref", "refs/smithers/_tip")
 
-	const shown = "Workflow flow was never run in this clone. These are its commands:\n" +
+	const shown = "Workflow flow has never run in this clone. It has these commands:\n" +
 		"  a worktree in ../elsewhere on branch fix-{run}\n" +
 		"  look: a worktree from HEAD\n" +
 		"  look: true\n" +
 		"  ship: MODE=fast\\x1b[5m\n" +
 		"  ship: echo 1 >>$FILE\n" +
 		"  ship: echo 2\n" +
-		"Run them here? [y/N] "
+		"Run them in this clone? [y/N] "
 	for _, no := range []string{"n\n", "\n", "", "yeah\n"} {
 		c := d.invoke(t, answering(no), "resume", "flow")
 		assert.Equal(t, fault.ExitUsage, c.exit)
 		assert.True(t, strings.HasPrefix(c.err.String(), shown), c.err.String())
-		assert.Contains(t, c.err.String(), "were not confirmed")
+		assert.Contains(t, c.err.String(), "you did not confirm the commands")
 	}
 	assert.NoFileExists(t, file)
 	assert.Equal(t, before, d.repo.Git("for-each-ref", "refs/smithers/_tip"))

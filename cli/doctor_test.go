@@ -27,7 +27,7 @@ func TestDoctorAsksAPersonBeforeItMends(t *testing.T) {
 	c := d.invoke(t, says("n\n"), "doctor")
 	assert.Equal(t, fault.ExitCorrupt, c.exit)
 	assert.Contains(t, c.err.String(), "refs/smithers/triage/0: broken-ref: the file is empty")
-	assert.Contains(t, c.err.String(), "Mend what can be mended? [y/N]")
+	assert.Contains(t, c.err.String(), "Make these repairs? [y/N]")
 	info, err := os.Stat(ref)
 	require.NoError(t, err)
 	assert.Zero(t, info.Size())

@@ -120,7 +120,7 @@ git-smithers: error: branches needs 1 argument, got 0
 git-smithers: hint: usage: git smithers branches <run>
 `},
 		"too many arguments": {[]string{"branches", "a", "b"}, `
-git-smithers: error: branches takes at most 1 argument, got 2: "b" is one too many
+git-smithers: error: branches takes at most 1 argument, got 2: remove "b"
 git-smithers: hint: usage: git smithers branches <run>
 `},
 		"arguments where there are none": {[]string{"runs", "a"}, `
@@ -132,32 +132,32 @@ git-smithers: error: runs has no flag --colour
 git-smithers: hint: did you mean --color?
 `},
 		"a value of the wrong type": {[]string{"run", "w", "--max-parallel", "many"}, `
-git-smithers: error: --max-parallel does not take "many": it takes a whole number
+git-smithers: error: --max-parallel cannot be "many": it takes a whole number
 git-smithers: hint: usage: git smithers run <workflow> [--run-id ID] [--input JSON] [--wait] [--max-parallel N]
 `},
 		"a boolean of the wrong type": {[]string{"runs", "--quiet=maybe"}, `
-git-smithers: error: --quiet does not take "maybe": it takes true or false
+git-smithers: error: --quiet cannot be "maybe": it takes true or false
 git-smithers: hint: usage: git smithers runs
 `},
 		"a value out of range": {[]string{"run", "w", "--max-parallel", "0"}, `
-git-smithers: error: --max-parallel does not take 0
-git-smithers: hint: it takes a number from 1 on
+git-smithers: error: --max-parallel cannot be 0
+git-smithers: hint: use a number from 1
 `},
 		"a flag that is required": {[]string{"export", "a"}, `
 git-smithers: error: export needs --to
 git-smithers: hint: usage: git smithers export [<run>...] --to <smithers.db> [--root DIR] [--workflow FILE]
 `},
 		"a run that is required": {[]string{"replay", "w.yaml"}, `
-git-smithers: error: replay needs a run besides the workflow w.yaml
+git-smithers: error: replay needs a run after the workflow w.yaml
 git-smithers: hint: usage: git smithers replay [<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--yes] | git smithers replay <workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]
-git-smithers: hint: --run-id names a run whose id looks like a file
+git-smithers: hint: if the run's id looks like the name of a file, use --run-id
 `},
 		"an unknown colour": {[]string{"--color", "sometimes", "runs"}, `
-git-smithers: error: --color does not take "sometimes"
-git-smithers: hint: it takes auto, always or never
+git-smithers: error: --color cannot be "sometimes"
+git-smithers: hint: use auto, always or never
 `},
 		"an unknown shell": {[]string{"completion", "tcsh"}, `
-git-smithers: error: there is no completion for "tcsh"
+git-smithers: error: completion does not support the shell "tcsh"
 git-smithers: hint: choose bash, zsh or fish
 `},
 		"input that is not JSON": {[]string{"fork", "a", "--input", "{"}, `

@@ -82,7 +82,7 @@ func TestParseRefusesWhatItDoesNotKnow(t *testing.T) {
 		"three dashes":                    {"fork ---json a", fault.Usage, "fork has no flag ---json", "did you mean --json?"},
 		"a value is missing":              {"fork a --label", fault.Usage, "--label needs a value", ""},
 		"a short flag's value is missing": {"fork a -l", fault.Usage, "-l needs a value", ""},
-		"two dashes and no command":       {"-- runs", fault.Usage, "a command must stand before --", ""},
+		"two dashes and no command":       {"-- runs", fault.Usage, "type a command before --", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -61,14 +61,14 @@ func TestAPersonIsAskedBeforeUntrackedFilesAreRemoved(t *testing.T) {
 			file := filepath.Join(d.repo.Dir, untracked)
 			before := d.repo.Git("for-each-ref")
 			shown := "Untracked files that would be removed from " + d.repo.Dir + ":\n  " +
-				strings.ReplaceAll(untracked, "\x1b", `\x1b`) + "\nRemove them? A frame keeps them. [y/N] "
+				strings.ReplaceAll(untracked, "\x1b", `\x1b`) + "\nRemove them? They are saved in a frame. [y/N] "
 
 			for _, no := range []string{"n\n", ""} {
 				c := d.invoke(t, typing(no), args...)
 				assert.Equal(t, fault.ExitUsage, c.exit)
 				assert.Contains(t, c.err.String(), shown)
-				assert.Contains(t, c.err.String(), "error: the removal of 1 untracked file was not confirmed\n"+
-					"git-smithers: hint: nothing was changed; --yes removes them, and a frame keeps them\n")
+				assert.Contains(t, c.err.String(), "error: you did not confirm the removal of 1 untracked file\n"+
+					"git-smithers: hint: nothing was changed; --yes saves them in a frame and removes them\n")
 			}
 			assert.FileExists(t, file)
 			assert.Equal(t, before, d.repo.Git("for-each-ref"))
@@ -114,7 +114,7 @@ func TestAMendedWorkflowStaysWhereAPersonIsAsked(t *testing.T) {
 	d.repo.Write("later", "mine\n")
 	c := d.invoke(t, typing("y\n"), "travel", "flow.yaml", "-r", "r", "-n", "make", "--resume")
 	require.Equal(t, fault.ExitOK, c.exit, c.err.String())
-	assert.Equal(t, 1, strings.Count(c.err.String(), "left as you have it"), c.err.String())
+	assert.Equal(t, 1, strings.Count(c.err.String(), "not restored, because you named it"), c.err.String())
 	assert.FileExists(t, filepath.Join(d.repo.Dir, "mended"))
 	assert.NoFileExists(t, filepath.Join(d.repo.Dir, "later"))
 	data, err := os.ReadFile(filepath.Join(d.repo.Dir, "flow.yaml"))
@@ -128,9 +128,9 @@ func TestNobodyIsToldToAgreeToCommandsByAQuestionAboutFiles(t *testing.T) {
 	d := madeFiles(t)
 	c := d.invoke(t, typing("n\n"), "travel", "-r", "r", "-n", "make", "--resume")
 	assert.Equal(t, fault.ExitUsage, c.exit)
-	assert.Contains(t, c.err.String(), "hint: nothing was changed; without --resume, --yes removes them and runs nothing; a frame keeps them\n")
+	assert.Contains(t, c.err.String(), "hint: nothing was changed; without --resume, --yes saves them in a frame, removes them and runs nothing\n")
 	c = d.invoke(t, typing("n\n"), "travel", "flow.yaml", "-r", "r", "-n", "make", "--resume")
-	assert.Contains(t, c.err.String(), "hint: nothing was changed; --yes removes them, and a frame keeps them\n")
+	assert.Contains(t, c.err.String(), "hint: nothing was changed; --yes saves them in a frame and removes them\n")
 }
 
 func TestNobodyIsAskedAboutTrackedFiles(t *testing.T) {

@@ -18,7 +18,7 @@ func tree() *arg.Command {
 	root := &arg.Command{
 		Summary: "keep the history of workflow runs in the repository they work on",
 		Usage:   []string{"", "<command> [<argument>...] [<flag>...]", "help [--all | <command> | <page>]"},
-		About: `Alone it shows how things stand: what runs, waits for you or has failed.
+		About: `Without a command, shows the runs that are running, wait for you or have failed.
 
 Every change of a run's state is a frame: a commit under refs/smithers/. Frames are
 called <run>:<frame>, such as triage-1:7; <run> alone is its newest state. To read a

@@ -42,37 +42,37 @@ type requestDocument struct {
 func answerCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "answer",
-		Summary: "answer a question that a run asks, or cancel it",
+		Summary: "answer a question of a run, or withdraw it",
 		Usage: []string{
 			"<run> <node> <answer> [--iteration I] [--by WHO]",
 			"<run> [<node> | --node ID] [--value JSON | --text TEXT | --yes | --no | --cancel] [--iteration I] [--by WHO]",
 			"<request> [--value JSON | --text TEXT | --yes | --no | --cancel] [--by WHO]",
 		},
-		About: `Answers a human request of a run. Without a node, it is the only one that is open; a
-request's id, as inbox prints it, stands for run, node and iteration. At a terminal,
-and without an answer on the command line, it shows the question and asks. An answer in
-the third place is read as one that is typed there: a text, y or n, a number, a choice or
-its number.
+		About: `Answers a question that a run asks. Without a node, the run must have only one open
+question. A request's id, as printed by inbox, stands for run, node and iteration. Without
+an answer on the command line, answer shows the question and asks for the answer at the
+terminal. The third argument is read like an answer typed at the terminal: a text, y or n,
+a number, or a choice or its number.
 
-The answer must fit the form that the workflow gives; when it does not, nothing
-changes. A process that runs the run continues by itself; otherwise resume does. With
---cancel, the question is withdrawn: the attempt that waits fails, with code
-request_cancelled. Prints the run's id.`,
+The answer must fit the form in the workflow; otherwise the command fails and nothing
+changes. If a process runs the run, that process continues it; otherwise type resume.
+--cancel withdraws the question: the waiting attempt fails with code request_cancelled.
+Prints the run's id.`,
 		MinArgs: 1, MaxArgs: 3,
 		Flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "value", Usage: "the answer: `JSON`, @FILE, or - for standard input"},
-			&urfave.StringFlag{Name: "text", Usage: "the answer is the text `TEXT`"},
-			&urfave.BoolFlag{Name: "yes", Usage: "the answer is yes: true"},
-			&urfave.BoolFlag{Name: "no", Usage: "the answer is no: false"},
-			&urfave.BoolFlag{Name: "cancel", Usage: "cancel the question"},
+			&urfave.StringFlag{Name: "text", Usage: "answer with the text `TEXT`"},
+			&urfave.BoolFlag{Name: "yes", Usage: "answer yes (true)"},
+			&urfave.BoolFlag{Name: "no", Usage: "answer no (false)"},
+			&urfave.BoolFlag{Name: "cancel", Usage: "withdraw the question"},
 			arg.WhoFlag(),
 		}, arg.PlaceFlags()...),
 		Changes: true,
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
 			{"be asked", "git smithers answer triage-1"},
-			{"take one of the choices", `git smithers answer triage-1 where 'one machine'`},
-			{"answer in words", `git smithers answer triage-1 which-fix --text 'the second one'`},
+			{"choose an answer", `git smithers answer triage-1 where 'one machine'`},
+			{"answer with a text", `git smithers answer triage-1 which-fix --text 'the second one'`},
 			{"fill in a form", `git smithers answer human:triage-1:estimate:0 --value '{"days":3,"risk":"low"}'`},
 			{"withdraw a question", "git smithers answer triage-1 which-fix --cancel"},
 		},
@@ -99,7 +99,7 @@ func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
 		}
 	}
 	if c.NArg() > 2 {
-		opts.words, given = new(c.Args().Get(2)), append(given, "an answer in the third place")
+		opts.words, given = new(c.Args().Get(2)), append(given, "an answer as the third argument")
 	}
 	if len(given) > 1 {
 		return opts, fault.New(fault.Usage, "%s do not go together", display.List(given)).Hint("give one answer")

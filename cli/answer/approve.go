@@ -15,10 +15,10 @@ func approveCommand() *arg.Command {
 		Name:    "approve",
 		Summary: "approve a step that waits for approval",
 		Usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--note TEXT] [--by WHO]"},
-		About: `Says yes to an approval of a run. Without a node, to the only one that is open. A
-process that runs the run continues by itself; otherwise resume does.
+		About: `Approves a step of a run. Without a node, the run must have only one open approval. If a
+process runs the run, that process continues it; otherwise type resume.
 
-An approval is decided once: whoever comes second is told what was decided. Prints
+The first decision counts: a second one is refused, and the error shows the first. Prints
 the run's id.`,
 		MinArgs: 1, MaxArgs: 2,
 		Flags:   decideFlags(),

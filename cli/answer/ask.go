@@ -50,7 +50,7 @@ func askForAnswer(s *session.Session, run string, h snapshot.HumanRequest) (json
 
 // noTerminal is the error about a question without an answer and without a terminal. It shows the question and how to answer it.
 func noTerminal(run string, h snapshot.HumanRequest) error {
-	out := fault.New(fault.Usage, "there is no answer, and no terminal to ask at").Hint("the question is: %s", h.Prompt)
+	out := fault.New(fault.Usage, "the command line has no answer, and there is no terminal to ask for it").Hint("the question is: %s", h.Prompt)
 	choices := mail.Choices(h.Form)
 	if len(choices) == 0 {
 		return out.Hint("%s", howToAnswer(h.Kind))
@@ -59,7 +59,7 @@ func noTerminal(run string, h snapshot.HumanRequest) error {
 	if h.Iteration > 0 {
 		args = append(args, "--iteration", strconv.Itoa(h.Iteration))
 	}
-	return out.Hint("the choices are: %s", display.ListUpTo(mail.ChoicesShown, choices)).Hint("`%s` takes the first", fault.CommandLine(arg.Program, args...))
+	return out.Hint("the choices are: %s", display.ListUpTo(mail.ChoicesShown, choices)).Hint("`%s` answers with the first choice", fault.CommandLine(arg.Program, args...))
 }
 
 // readAnswer reads an answer on the command line as one that is typed at a terminal.
@@ -69,7 +69,7 @@ func readAnswer(h snapshot.HumanRequest, words string) (json.RawMessage, error) 
 		return nil, err
 	}
 	if form.fields != nil {
-		return nil, fault.New(fault.Usage, "the question wants several values").
+		return nil, fault.New(fault.Usage, "the question asks for several values").
 			Hint("give the whole answer with --value; its schema is %s", schema.Compact(h.Form))
 	}
 	value, err := form.value.read(words)
@@ -154,7 +154,7 @@ func (a asker) line(name string, v formValue) (string, error) {
 	a.s.Talk("%s%s> ", name, v.expects())
 	line, err := a.in.ReadString('\n')
 	if errors.Is(err, io.EOF) {
-		return "", fault.New(fault.Usage, "the input ended before there was an answer").Hint("nothing was changed")
+		return "", fault.New(fault.Usage, "the input ended before the answer").Hint("nothing was changed")
 	}
 	return strings.TrimRight(line, "\r\n"), err
 }
@@ -181,7 +181,7 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 		return json.RawMessage(word), nil
 	case formText:
 		if word == "" {
-			return nil, againError{"type a text"}
+			return nil, againError{"type some text"}
 		}
 	}
 	return term.EncodeValue(line)

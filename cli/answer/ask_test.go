@@ -37,7 +37,7 @@ func TestAPersonIsAskedForWhatTheFormWants(t *testing.T) {
 	}{
 		"free text":              {snapshot.HumanAsk, "", "the <second> one\n", `"the <second> one"`, []string{"What now?\n", "> "}},
 		"a text of a schema":     {snapshot.HumanAsk, `{"type":"string"}`, "x\r\n", `"x"`, nil},
-		"no text is asked again": {snapshot.HumanAsk, "", "\n  \nyes\n", `"yes"`, []string{"type a text", "type a text"}},
+		"no text is asked again": {snapshot.HumanAsk, "", "\n  \nyes\n", `"yes"`, []string{"type some text", "type some text"}},
 		"yes":                    {snapshot.HumanConfirm, `{"type":"boolean"}`, "y\n", `true`, []string{"[y/n]> "}},
 		"No":                     {snapshot.HumanConfirm, `{"type":"boolean"}`, "perhaps\nNo\n", `false`, []string{"type y or n"}},
 		"the number of a choice": {

@@ -14,7 +14,7 @@ import (
 func cancelRequestCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "cancel-request",
-		Summary: "cancel a question that a run waits for an answer to",
+		Summary: "withdraw an open question of a run",
 		Hidden:  true,
 		Usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--by WHO]", "<request> [--by WHO]"},
 		About:   arg.BecameFlag("answer --cancel"),

@@ -17,11 +17,11 @@ func noteWhoContinues(s *session.Session, store *timeline.Store, head *timeline.
 	id := plain.Text(row.ID)
 	switch {
 	case running:
-		s.Note("the process that runs %s continues", id)
+		s.Note("the process that runs %s continues the run", id)
 	case row.Status == snapshot.RunFinished:
-		s.Note("run %s has finished: nothing waits for it", id)
+		s.Note("run %s has already finished, so this has no effect on the run", id)
 	case row.Status.Ended():
-		s.Note("run %s is %s, and keeps this for `%s resume %s`", id, plain.Text(string(row.Status)), arg.Program, fault.Word(row.ID))
+		s.Note("run %s is %s; this is kept and used by `%s resume %s`", id, plain.Text(string(row.Status)), arg.Program, fault.Word(row.ID))
 	default:
 		next, err := app.NextCommand(head, ", or a supervisor, continues it"+desk.InOwnWorktree(s, store, head))
 		if err != nil {

@@ -35,7 +35,7 @@ type approvalDocument struct {
 
 func decideFlags() []urfave.Flag {
 	return append(arg.PlaceFlags(),
-		&urfave.StringFlag{Name: "note", Usage: "keep `TEXT` with it, for the tasks that come after to read"}, arg.WhoFlag())
+		&urfave.StringFlag{Name: "note", Usage: "store `TEXT` with the decision, for later tasks to read"}, arg.WhoFlag())
 }
 
 func parseDecide(c *urfave.Context, approved bool) (decideOptions, error) {

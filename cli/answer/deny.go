@@ -15,14 +15,14 @@ func denyCommand() *arg.Command {
 		Name:    "deny",
 		Summary: "deny a step that waits for approval",
 		Usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--note TEXT] [--by WHO]"},
-		About: `Says no to an approval of a run, as approve says yes. What that means, the workflow
-says: the task fails, is skipped, or is finished with "approved": false. Prints the
-run's id.`,
+		About: `Denies a step of a run. The workflow defines the effect: the task fails, is skipped, or
+finishes with "approved": false. Without a node, the run must have only one open approval.
+Prints the run's id.`,
 		MinArgs: 1, MaxArgs: 2,
 		Flags:    decideFlags(),
 		Changes:  true,
 		Exits:    arg.Writes(),
-		Examples: []arg.Example{{"deny, and say why", `git smithers deny triage-1 deploy --note 'not on a Friday'`}},
+		Examples: []arg.Example{{"deny with a reason", `git smithers deny triage-1 deploy --note 'not on a Friday'`}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			opts, err := parseDecide(c, false)
 			if err != nil {

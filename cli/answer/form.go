@@ -87,7 +87,7 @@ func parseForm(h snapshot.HumanRequest) (form, error) {
 
 // notAskable shows the form, so that one can write an answer to it.
 func notAskable(h snapshot.HumanRequest) error {
-	return fault.New(fault.Usage, "this form cannot be filled in line by line").
+	return fault.New(fault.Usage, "the form of this question cannot be filled in line by line").
 		Hint("the question is: %s", h.Prompt).
 		Hint("give the whole answer with --value; its schema is %s", schema.Compact(h.Form))
 }

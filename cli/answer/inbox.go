@@ -23,24 +23,24 @@ import (
 func inboxCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "inbox",
-		Summary: "list what runs wait for: people, signals and timers",
+		Summary: "list the requests, signals and timers that runs wait for",
 		Usage:   []string{"[<run>] [--all]"},
-		About: `Lists open requests, the oldest first: since when, the run, its workflow and status, the
-task, the kind (approval, ask, confirm, select or json, which people answer; signal;
-timer), and the title, the prompt with its choices, the signal, or when the timer goes
-off. Requests whose time is up are expired first. With --all, settled requests are listed,
-too. With --json, one object a line.
+		About: `Lists open requests, the oldest first: the time since which the run waits, the run, its
+workflow and status, the task, the kind (approval, ask, confirm, select or json, answered by
+people; signal; timer), and the title, the prompt with its choices, the signal, or the time
+at which the timer is due. Requests past their deadline are expired first. --all also lists
+settled requests. With --json, prints one object per line.
 
-Smithers does not hear of answers given here. A request that it still has stays listed, as
-"not told", with the command that tells it.`,
+Smithers does not see answers that you give with git smithers. If Smithers still has the
+request open, inbox lists it as "not told", with the command that passes the answer on.`,
 		MaxArgs: 1,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list what is settled, and what runs that have ended left open, too"},
+			&urfave.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also list settled requests, and open requests of ended runs"},
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
-			{"see what waits for you", "git smithers inbox"},
-			{"approve everything that waits in one run", `git smithers inbox triage-1 --json | jq -r 'select(.requestKind == "approval").nodeId' | xargs -n 1 git smithers approve triage-1`},
+			{"see the requests that wait for you", "git smithers inbox"},
+			{"approve all open approvals of a run", `git smithers inbox triage-1 --json | jq -r 'select(.requestKind == "approval").nodeId' | xargs -n 1 git smithers approve triage-1`},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			query := sqliteindex.InboxQuery{RunID: c.Args().First(), All: c.Bool("all")}
@@ -120,7 +120,7 @@ func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			s.Warn(fmt.Errorf("run %s does not keep that requests have expired: %w", run, err))
+			s.Warn(fmt.Errorf("the expired requests of run %s could not be recorded: %w", run, err))
 		}
 	}
 	if len(runs) > 0 {

@@ -31,7 +31,7 @@ func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline
 		return nil, n.place, err
 	}
 	if n.place != (mailbox.Place{}) {
-		return nil, n.place, fault.New(fault.Usage, "%q says already which node and iteration is meant", n.run)
+		return nil, n.place, fault.New(fault.Usage, "%q already names a node and an iteration", n.run)
 	}
 	return openRequest(ctx, store, names, err)
 }

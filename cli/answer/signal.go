@@ -39,45 +39,46 @@ type signalFailure struct {
 func signalCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "signal",
-		Summary: "send a signal to a run, or list those that it has",
+		Summary: "send a signal to a run, or list its signals",
 		Usage: []string{
 			"<run> <name> [<payload>] [--correlation ID] [--by WHO] [--at TIME]",
 			"<run> --batch [--by WHO]",
 			"--list <run> [<name>] [--correlation ID | --uncorrelated] [--after TIME] [--limit N]",
 		},
-		About: `Gives a run a signal, for the tasks that wait for one of that name, now or later. The
-payload is JSON, @FILE, or - for standard input; without it, {}. One that does not fit
-the output of the task that waits for it is refused. A process that runs the run continues
-by itself; otherwise resume does. A run that failed or was cancelled keeps the signal for
-its resume. A warning says so if no task of the run waits for a signal of that name.
+		About: `Sends a signal to a run. A task that waits for a signal of that name receives it, now or
+later. The payload is JSON, @FILE, or - for standard input; the default is {}. The payload
+must fit the output schema of the waiting task; otherwise the signal is refused. If a
+process runs the run, that process continues it; otherwise type resume. A run that failed or
+was cancelled keeps the signal until it is resumed. If no task of the run waits for signals
+of that name, a warning says so.
 
-Signals of a run are numbered from 0, in the order in which they arrive. One with the
-same name, correlation id, payload, time and sender as another is the same signal, and
-is not received again: so whoever is not sure whether a signal got through sends it
-again with the same --at. Prints the signal's number.
+The signals of a run are numbered from 0 in the order of their arrival. A signal with the
+same name, correlation id, payload, time and sender as an earlier one is the same signal
+and is not received twice: to make sure that a signal arrived, send it again with the same
+--at. Prints the signal's number.
 
-With --batch, reads one signal a line from standard input, {"name","payload",
-"correlationId","receivedAtMs","receivedBy"}, all but the name optional, and answers
-each with a line of JSON, in order, until the input ends.
+--batch reads one signal per line from standard input, as {"name","payload",
+"correlationId","receivedAtMs","receivedBy"}; only the name is required. It answers each
+signal with a line of JSON, in order, until the input ends.
 
-With --list, lists the signals of a run in the order in which they arrived: number, time,
-name, correlation id, sender and payload. As this only reads the run, a prefix of its id is
-enough.`,
+--list lists the signals of a run in the order of their arrival: number, time, name,
+correlation id, sender and payload. --list only reads the run, so a unique prefix of the
+run's id is enough.`,
 		MinArgs: 1, MaxArgs: 3,
 		Flags: append([]urfave.Flag{
-			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "the correlation `ID`; without it, none"},
-			&urfave.StringFlag{Name: "at", Usage: "it was sent at `TIME`: RFC 3339, milliseconds since 1970, or how long ago; without it, now"},
+			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "the correlation `ID` of the signal (default: none)"},
+			&urfave.StringFlag{Name: "at", Usage: "the signal was sent at `TIME`: RFC 3339, milliseconds since 1970, or how long ago (default: now)"},
 			arg.WhoFlag(),
-			&urfave.BoolFlag{Name: "batch", Usage: "read one signal a line and answer each"},
-			&urfave.BoolFlag{Name: "list", Usage: "list the signals that the run has received"},
+			&urfave.BoolFlag{Name: "batch", Usage: "read one signal per line from standard input and answer each"},
+			&urfave.BoolFlag{Name: "list", Usage: "list the signals of the run"},
 		}, signalListFlags()...),
 		Changes: true,
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
-			{"tell a run that the build is done", `git smithers signal triage-1 build '{"ok":true}' --correlation main`},
-			{"send what a queue delivers, each once", `queue | git smithers signal triage-1 --batch --by queue`},
-			{"list what came in the last hour", "git smithers signal --list triage-1 --after 1h"},
-			{"read the payloads of one build", "git smithers signal --list triage-1 build -c main --json | jq .payload"},
+			{"send the signal build to a run", `git smithers signal triage-1 build '{"ok":true}' --correlation main`},
+			{"send each message of a queue once", `queue | git smithers signal triage-1 --batch --by queue`},
+			{"list the signals of the last hour", "git smithers signal --list triage-1 --after 1h"},
+			{"print the payloads of one build", "git smithers signal --list triage-1 build -c main --json | jq .payload"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -112,13 +113,13 @@ type signalLine struct {
 func parseSignal(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts signalOptions, err error) {
 	for _, flag := range signalListFlags() {
 		if name := arg.LongName(flag); c.IsSet(name) {
-			return opts, cmd.Misused("--%s goes with --list", name)
+			return opts, cmd.Misused("--%s needs --list", name)
 		}
 	}
 	opts = signalOptions{run: c.Args().First(), batch: c.Bool("batch"), line: signalLine{ReceivedBy: arg.ParseWho(c)}}
 	if opts.batch {
 		if c.NArg() > 1 || c.IsSet("correlation") || c.IsSet("at") {
-			return opts, cmd.Misused("with --batch, every line says what to send")
+			return opts, cmd.Misused("--batch reads the signals from standard input and takes no other signal")
 		}
 		return opts, nil
 	}
@@ -164,7 +165,7 @@ func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, o
 	case s.JSON:
 		return s.WriteJSON(sent)
 	case *sent.Known:
-		s.Note("run %s has this signal already", plain.Text(row.ID))
+		s.Note("run %s has already received this signal", plain.Text(row.ID))
 	case !foreign && !noteWaitsOn(s, to):
 		noteWhoContinues(s, store, head, store.Owner(row).Live)
 	}
@@ -244,11 +245,11 @@ func parseSignalLine(data []byte, unsaid signalLine) (signalLine, error) {
 	in.DisallowUnknownFields()
 	err := in.Decode(&line)
 	if err == nil && len(bytes.TrimSpace(data[in.InputOffset():])) > 0 {
-		err = errors.New("something follows the object")
+		err = errors.New("the line continues after the JSON object")
 	}
 	if err != nil {
-		return line, fault.New(fault.InvalidInput, "the line is no signal: %w", err).
-			Hint(`a line is an object such as {"name":"build","payload":{"ok":true}}`)
+		return line, fault.New(fault.InvalidInput, "the line is not a signal: %w", err).
+			Hint(`type each signal as an object, such as {"name":"build","payload":{"ok":true}}`)
 	}
 	if line.ReceivedBy == nil {
 		line.ReceivedBy = unsaid.ReceivedBy

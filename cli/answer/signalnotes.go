@@ -27,7 +27,7 @@ func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 	}
 	text := fmt.Sprintf("no task of %s waits for signal %q", to.head.Row().ID, name)
 	if len(names) > 0 {
-		text += "; the workflow waits for " + display.List(names)
+		text += "; its tasks wait for " + display.List(names)
 	}
 	s.Warn(fault.New(fault.InvalidInput, "%s", text))
 }

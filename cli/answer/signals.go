@@ -20,15 +20,15 @@ import (
 func signalsCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "signals",
-		Summary: "list the signals that a run has received",
+		Summary: "list the signals of a run",
 		Hidden:  true,
 		Usage:   []string{"<run> [--name N] [--correlation ID | --uncorrelated] [--after TIME] [--limit N]"},
 		About:   arg.BecameFlag("signal --list"),
 		MinArgs: 1, MaxArgs: 1,
 		Flags: append(signalListFlags(),
-			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "only those with the correlation `ID`"}),
+			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "list only signals with the correlation `ID`"}),
 		Exits:    arg.Reads(),
-		Examples: []arg.Example{{"list what came in the last hour", "git smithers signal --list triage-1 --after 1h"}},
+		Examples: []arg.Example{{"list the signals of the last hour", "git smithers signal --list triage-1 --after 1h"}},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 		query, err := parseSignals(s, cmd, c)
@@ -43,10 +43,10 @@ func signalsCommand() *arg.Command {
 // signalListFlags are the flags about which signals are listed.
 func signalListFlags() []urfave.Flag {
 	return []urfave.Flag{
-		&urfave.StringFlag{Name: "name", Aliases: []string{"n"}, Usage: "list only those called `N`"},
-		&urfave.BoolFlag{Name: "uncorrelated", Usage: "list only those without a correlation id"},
-		&urfave.StringFlag{Name: "after", Usage: "list only those received after `TIME`: RFC 3339, milliseconds since 1970, or how long ago"},
-		arg.LimitFlag(sqliteindex.DefaultSignalLimit, "list at most `N`; without it, 200"),
+		&urfave.StringFlag{Name: "name", Aliases: []string{"n"}, Usage: "list only signals called `N`"},
+		&urfave.BoolFlag{Name: "uncorrelated", Usage: "list only signals without a correlation id"},
+		&urfave.StringFlag{Name: "after", Usage: "list only signals received after `TIME`: RFC 3339, milliseconds since 1970, or how long ago"},
+		arg.LimitFlag(sqliteindex.DefaultSignalLimit, "list at most `N` signals (default: 200)"),
 	}
 }
 
@@ -64,7 +64,7 @@ func listSignals(ctx context.Context, s *session.Session, cmd *arg.Command, c *u
 	case c.NArg() > 2:
 		return cmd.Misused("--list takes no payload, got %q", c.Args().Get(2))
 	case c.NArg() > 1 && c.IsSet("name"):
-		return cmd.Misused("two names are given: %q, and %q by --name", c.Args().Get(1), query.Name)
+		return cmd.Misused("the signal has two names: the argument %q and --name %q", c.Args().Get(1), query.Name)
 	case c.NArg() > 1:
 		query.Name = c.Args().Get(1)
 	}
@@ -111,7 +111,7 @@ func runSignals(ctx context.Context, s *session.Session, store *timeline.Store, 
 		return writeSignals(s, list)
 	}
 	if len(list) == 0 && s.OutTTY {
-		s.Note("there is no such signal")
+		s.Note("the run has received no such signal")
 	}
 	t := term.Table{Header: []string{"SEQ", "TIME", "NAME", "CORRELATION", "BY", "PAYLOAD"}}
 	for _, signal := range list {

@@ -6,7 +6,7 @@ import "github.com/git-smithers/git-smithers/cli/arg"
 // Topic is the commands of this folder.
 func Topic() arg.Topic {
 	return arg.Topic{
-		Title:    "answer a run that waits",
+		Title:    "answer a waiting run",
 		Commands: []*arg.Command{inboxCommand(), approveCommand(), denyCommand(), answerCommand(), signalCommand()},
 		Old:      []*arg.Command{cancelRequestCommand(), signalsCommand()},
 	}

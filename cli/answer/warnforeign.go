@@ -20,9 +20,9 @@ func warnForeign(s *session.Session, head *timeline.Head, command string) bool {
 	if err != nil || engine == "" {
 		return false
 	}
-	text := app.EngineName(engine) + " is not told of this: it does not read this repository"
+	text := app.EngineName(engine) + " does not see this, because it does not read this repository"
 	if engine == app.EngineSmithers {
-		text += fmt.Sprintf("; `smithers %s` tells it, and `%s import` brings back what it makes of it", command, arg.Program)
+		text += fmt.Sprintf("; `smithers %s` passes it on, and `%s import` imports the result", command, arg.Program)
 	}
 	s.Warn(errors.New(text))
 	return true

@@ -19,7 +19,7 @@ import (
 const AnyNumber = math.MaxInt
 
 // wholeIDs ends the help of every command that changes the runs which it names.
-const wholeIDs = `A run is named by its whole id here: a prefix of the id is for reading.`
+const wholeIDs = `Type the whole id of the run: a prefix works only for commands that read.`
 
 // Program is what people type before the name of a command.
 const Program = fault.Program
@@ -67,7 +67,7 @@ func (e Example) line() string { return e[1] }
 func commonFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.BoolFlag{Name: "json", Usage: "print JSON"},
-		&urfave.StringFlag{Name: "color", Usage: "colour the output: `WHEN` is auto, always or never", Value: "auto"},
+		&urfave.StringFlag{Name: "color", Usage: "colour the output `WHEN`: auto, always or never", Value: "auto"},
 		&urfave.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no progress"},
 		&urfave.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help"},
 	}
@@ -133,7 +133,7 @@ func (c *Command) check(uc *urfave.Context) error {
 	case len(args) > c.MaxArgs && c.MaxArgs == 0:
 		return c.Misused("%s takes no arguments, got %q", c.Path, args[0])
 	case len(args) > c.MaxArgs:
-		return c.Misused("%s takes at most %s, got %d: %q is one too many",
+		return c.Misused("%s takes at most %s, got %d: remove %q",
 			c.Path, plain.Count(c.MaxArgs, "argument"), len(args), args[c.MaxArgs])
 	}
 	return nil
@@ -193,7 +193,7 @@ func (c *Command) describeFlagError(err error) string {
 	if strings.Contains(reason, "parse error") || strings.Contains(reason, "ParseBool") {
 		reason = " it takes " + c.flagTakes(name)
 	}
-	return "--" + name + " does not take " + value + ":" + reason
+	return "--" + name + " cannot be " + value + ":" + reason
 }
 
 // flagTakes returns the kind of value that a flag takes, in words.
@@ -214,10 +214,10 @@ func configure(s *session.Session, c *urfave.Context) error {
 	case "auto", "always", "never":
 		return nil
 	}
-	return fault.New(fault.Usage, "--color does not take %q", s.Color).Hint("it takes auto, always or never")
+	return fault.New(fault.Usage, "--color cannot be %q", s.Color).Hint("use auto, always or never")
 }
 
 // BecameFlag says in the help of an old name what to type now.
 func BecameFlag(command string) string {
-	return "This is an old name, which still works: it is `git smithers " + command + "` now."
+	return "This is an old name that still works. The new name is `git smithers " + command + "` now."
 }

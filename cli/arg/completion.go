@@ -17,7 +17,7 @@ func CompletionScript(root *Command, shell string) (string, error) {
 	case "fish":
 		return fishCompletion(root), nil
 	}
-	return "", fault.New(fault.Usage, "there is no completion for %q", shell).Hint("choose bash, zsh or fish")
+	return "", fault.New(fault.Usage, "completion does not support the shell %q", shell).Hint("choose bash, zsh or fish")
 }
 
 // completions are the words that may follow a command: those of its commands, or its flags.

@@ -26,8 +26,8 @@ func exitStatuses() []exitStatus {
 		{fault.ExitCancelled, "the run was cancelled"},
 		{fault.ExitWaiting, "the run waits: for a person, a signal or a timer"},
 		{fault.ExitUsage, "wrong command line or input"},
-		{fault.ExitNotFound, "no such repository, working copy, workflow, run, frame, node, attempt or request"},
-		{fault.ExitConflict, "another process was first or owns the run, or work would be lost; nothing was touched"},
+		{fault.ExitNotFound, "repository, working copy, workflow, run, frame, node, attempt or request not found"},
+		{fault.ExitConflict, "another process changed or owns the run, or work would be lost; nothing was changed"},
 		{fault.ExitCorrupt, "stored data failed verification"},
 		{fault.ExitTooNew, "needs a newer git, jj or git-smithers, or another kind of repository"},
 		{fault.ExitBug, "a bug in git-smithers"},
@@ -139,8 +139,8 @@ func (c *Command) PrintHelp(w io.Writer, all bool) error {
 		fmt.Fprintf(&b, "\n`%s <command> -h` shows the help of a command.\n", c.line())
 	}
 	if len(c.Topics) > 0 && !all {
-		b.WriteString("`git smithers help back` says which way back you want.\n" +
-			"`git smithers help --all` lists the other commands: for upkeep, programs and Smithers.\n")
+		b.WriteString("`git smithers help back` compares the ways to go back.\n" +
+			"`git smithers help --all` also lists the commands for upkeep, programs and Smithers.\n")
 	}
 	if c.Path == "" {
 		fmt.Fprintf(&b, "`%s help <page>` shows a page of the documentation:\n%s.\n", Program, helpPageNames())

@@ -95,7 +95,7 @@ func valueBytes(ctx context.Context, s *session.Session, v Value) (data []byte, 
 func NewRunID(c *urfave.Context) (string, error) {
 	id := c.String("run-id")
 	if id == "" && c.IsSet("run-id") {
-		return "", fault.New(fault.InvalidRunID, "the run id is empty").Hint("leave out --run-id to get one made up")
+		return "", fault.New(fault.InvalidRunID, "the run id is empty").Hint("leave out --run-id to get a generated id")
 	}
 	return id, nil
 }

@@ -15,7 +15,7 @@ func LimitFlag(preset int, usage string) urfave.Flag {
 func ParseLimit(c *urfave.Context) (int, error) {
 	n := c.Int("limit")
 	if c.IsSet("limit") && n < 1 {
-		return 0, fault.New(fault.Usage, "--limit does not take %d", n).Hint("it takes a number from 1 on")
+		return 0, fault.New(fault.Usage, "--limit cannot be %d", n).Hint("use a number from 1")
 	}
 	return n, nil
 }

@@ -19,6 +19,6 @@ func ParseMoment(now time.Time, flag, text string) (int64, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago).UnixMilli(), nil
 	}
-	return 0, fault.New(fault.Usage, "--%s does not take %q", flag, text).
-		Hint("it takes a time such as 2026-11-20T17:47:44Z, milliseconds since 1970, or how long ago it was: 10m, 2h30m")
+	return 0, fault.New(fault.Usage, "--%s cannot be %q", flag, text).
+		Hint("use a time such as 2026-11-20T17:47:44Z, milliseconds since 1970, or how long ago: 10m, 2h30m")
 }

@@ -24,13 +24,13 @@ func isHelpPage(name string) bool { return helpPages[name] != "" }
 
 // helpTakesOne is the error about a word that follows what help is asked for.
 func helpTakesOne(topic, word string) error {
-	return fault.New(fault.Usage, "help takes one command or page, got %q besides %s", word, topic).
+	return fault.New(fault.Usage, "help takes one command or page: remove %q or %s", word, topic).
 		Hint("`%s`", fault.CommandLine(Program+" help", strings.Fields(topic)...))
 }
 
 // unknownHelp is the error about help for a name that is neither a command's nor a page's. It names both.
 func unknownHelp(root *Command, name string) error {
-	out := fault.New(fault.UnknownCommand, "there is no help about %q", name).Detail("command", name)
+	out := fault.New(fault.UnknownCommand, "no command or page of help is called %q", name).Detail("command", name)
 	pages := slices.Sorted(maps.Keys(helpPages))
 	var commands []string
 	for _, child := range root.visible() {

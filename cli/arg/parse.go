@@ -39,7 +39,7 @@ func Parse(root *Command, args []string) (*Invocation, error) {
 		arg := args[0]
 		switch {
 		case arg == "--" && in.Command.Run == nil:
-			return nil, in.Command.Misused("a command must stand before --")
+			return nil, in.Command.Misused("type a command before --")
 		case arg == "--":
 			in.Args = append(in.Args, args[1:]...)
 			return in, nil

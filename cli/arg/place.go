@@ -10,19 +10,19 @@ import (
 
 // IterationFlag is --iteration of the commands that take the newest one else.
 func IterationFlag() urfave.Flag {
-	return &urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0; without it, the newest"}
+	return &urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0 (default: the newest)"}
 }
 
 // PlaceFlags are the flags of the commands that are about one node of a run. Smithers has --node alone.
 func PlaceFlags() []urfave.Flag {
 	return []urfave.Flag{
-		&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "the node is `ID`, as with a second argument"}, IterationFlag(),
+		&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "the node `ID`, in place of the second argument"}, IterationFlag(),
 	}
 }
 
 // WhoFlag is --by of the commands that keep who called them.
 func WhoFlag() urfave.Flag {
-	return &urfave.StringFlag{Name: "by", Usage: "record that `WHO` did it; without it, git's user.name; with '', no name"}
+	return &urfave.StringFlag{Name: "by", Usage: "record `WHO` as the person (default: git's user.name; '' for no name)"}
 }
 
 // ParseIteration reads --iteration; nil when it was not given.
@@ -32,7 +32,7 @@ func ParseIteration(c *urfave.Context) (*int, error) {
 	}
 	n := c.Int("iteration")
 	if n < 0 {
-		return nil, fault.New(fault.Usage, "--iteration does not take %d", n).Hint("iterations are counted from 0")
+		return nil, fault.New(fault.Usage, "--iteration cannot be %d", n).Hint("iterations are counted from 0")
 	}
 	return &n, nil
 }
@@ -43,11 +43,11 @@ func ParsePlace(c *urfave.Context) (mailbox.Place, error) {
 	if c.IsSet("node") {
 		named := c.String("node")
 		if named == "" {
-			return mailbox.Place{}, fault.New(fault.Usage, "--node does not take an empty name").
-				Hint("without a node, it is the only one that is open")
+			return mailbox.Place{}, fault.New(fault.Usage, "--node cannot be empty").
+				Hint("leave out --node if the run has only one open request")
 		}
 		if c.NArg() > 1 && node != named {
-			return mailbox.Place{}, fault.New(fault.Usage, "two nodes are named: %q, and %q by --node", node, named).Hint("name one")
+			return mailbox.Place{}, fault.New(fault.Usage, "the command has two nodes: the argument %q and --node %q", node, named).Hint("name one")
 		}
 		node = named
 	}

@@ -40,14 +40,14 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 	args := c.Args().Slice()
 	switch {
 	case c.IsSet("run-id") && len(args) > 1:
-		return out, cmd.Misused("two runs are named: %q, and %q by --run-id", args[1], out.Address)
+		return out, cmd.Misused("the command has two runs: the argument %q and --run-id %q", args[1], out.Address)
 	case c.IsSet("run-id"):
 		out.Workflow = c.Args().First()
 	case len(args) == 0:
 		return out, cmd.Misused("%s needs a run", cmd.Path)
 	case len(args) == 1 && IsWorkflowName(args[0]):
-		return out, cmd.Misused("%s needs a run besides the workflow %s", cmd.Path, args[0]).
-			Hint("--run-id names a run whose id looks like a file")
+		return out, cmd.Misused("%s needs a run after the workflow %s", cmd.Path, args[0]).
+			Hint("if the run's id looks like the name of a file, use --run-id")
 	case len(args) == 1:
 		out.Address = args[0]
 	case !meansWorkflow(s, args[0]) && IsWorkflowName(args[1]): // as resume has it
@@ -61,7 +61,7 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 	}
 	if frame := c.Int64("frame"); c.IsSet("frame") {
 		if frame < 0 {
-			return out, fault.New(fault.InvalidAddress, "--frame does not take %d", frame).Hint("frames are numbered from 0")
+			return out, fault.New(fault.InvalidAddress, "--frame cannot be %d", frame).Hint("frames are numbered from 0")
 		}
 		out.Address = timeline.Address{Run: out.Address, Frame: frame}.String()
 	}
@@ -96,7 +96,7 @@ func NeedNode(cmd *Command, c *urfave.Context, flags ...string) error {
 	}
 	for _, flag := range append([]string{"iteration", "attempt"}, flags...) {
 		if c.IsSet(flag) {
-			return cmd.Misused("--%s goes with --node", flag)
+			return cmd.Misused("--%s needs --node", flag)
 		}
 	}
 	return nil

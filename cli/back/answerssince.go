@@ -31,7 +31,7 @@ func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.S
 		return timeline.Explain(err)
 	}
 	if len(names) > 0 {
-		s.Note("the answers given since frame %d are not in it: %s", at.Frame, display.List(names))
+		s.Note("answers given after frame %d are not part of the fork: %s", at.Frame, display.List(names))
 	}
 	return nil
 }

@@ -30,27 +30,26 @@ type forkDocument struct {
 func forkCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "fork",
-		Summary: "start a new run from a frame of another",
+		Summary: "start a new run from a frame of another run",
 		Usage:   []string{"<run>[:<frame>] [--node ID]... [--input JSON] [--label L] [--description D] [--run-id ID]"},
-		About: `Makes a run whose state is that of the frame; without a frame, that of the run's
-newest one. Nothing is copied, and nothing runs yet: resume continues the new run.
+		About: `Starts a new run with the state of the frame, by default the newest frame of the parent.
+No data is copied and no task runs yet: resume continues the new run.
 
---input is laid over the parent's input, member by member. --node makes a task
-pending again, without its output, and everything that needs it, directly or not; with
---no-deps the task alone. With --named-only it is done as Smithers does it: the named
-tasks are pending, in all their iterations, and nothing else changes: outputs, loops
-and what was approved stay.
+--input changes single members of the parent's input. --node makes a task pending again and
+removes its output, and does the same to every task that needs it, directly or indirectly;
+with --no-deps, only to the task itself. --named-only resets as Smithers does: the named
+tasks become pending, in all their iterations, and all outputs, loops and approvals stay.
 
 Prints the new run's id.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: append(resetFlags(),
 			&urfave.StringFlag{Name: "run-id", Usage: "give the new run this `ID`"},
-			&urfave.StringFlag{Name: "description", Aliases: []string{"d"}, Usage: "say what the fork is for, in `TEXT`"},
+			&urfave.StringFlag{Name: "description", Aliases: []string{"d"}, Usage: "describe the fork with `TEXT`"},
 		),
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
 			{"try again from frame 3 with another input", `git smithers fork triage-1:3 --input '{"strict":true}' --label strict`},
-			{"do one task again, and what needs it", "git smithers fork triage-1 --node analyze"},
+			{"repeat one task and the tasks that need it", "git smithers fork triage-1 --node analyze"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			req, err := parseFork(s, c)
@@ -65,11 +64,11 @@ Prints the new run's id.`,
 // resetFlags are the flags with which fork and replay change the child's state.
 func resetFlags() []urfave.Flag {
 	return []urfave.Flag{
-		&urfave.StringSliceFlag{Name: "node", Aliases: []string{"n"}, Usage: "reset the node `ID` and what needs it (can be repeated)"},
-		&urfave.BoolFlag{Name: "no-deps", Usage: "reset the named nodes alone"},
-		&urfave.BoolFlag{Name: "named-only", Usage: "reset the named nodes as Smithers does: they are pending, and nothing else changes"},
-		arg.InputFlag("lay `JSON`, @FILE, or - for standard input, over the parent's input"),
-		&urfave.StringFlag{Name: "label", Aliases: []string{"l"}, Usage: "call the fork `LABEL`"},
+		&urfave.StringSliceFlag{Name: "node", Aliases: []string{"n"}, Usage: "reset the node `ID` and the nodes that need it (can be repeated)"},
+		&urfave.BoolFlag{Name: "no-deps", Usage: "reset only the named nodes"},
+		&urfave.BoolFlag{Name: "named-only", Usage: "reset only the status of the named nodes, as Smithers does"},
+		arg.InputFlag("change members of the parent's input: `JSON`, @FILE, or - for standard input"),
+		&urfave.StringFlag{Name: "label", Aliases: []string{"l"}, Usage: "give the fork the label `LABEL`"},
 	}
 }
 
@@ -90,12 +89,12 @@ func parseResets(s *session.Session, c *urfave.Context) (app.Resets, error) {
 	}
 	for _, flag := range []string{"no-deps", "named-only"} {
 		if c.Bool(flag) && len(out.Nodes) == 0 {
-			return out, fault.New(fault.Usage, "--%s is about the nodes that --node names", flag).Hint("give --node, too")
+			return out, fault.New(fault.Usage, "--%s needs --node", flag).Hint("add --node ID")
 		}
 	}
 	if out.NoDeps && out.NamedOnly {
-		return out, fault.New(fault.Usage, "--no-deps and --named-only are two ways to reset a node").
-			Hint("--no-deps takes away what the node has done; --named-only leaves it there, as Smithers does")
+		return out, fault.New(fault.Usage, "--no-deps and --named-only do not go together").
+			Hint("--no-deps removes the node's output; --named-only keeps it, as Smithers does")
 	}
 	var err error
 	out.Input, err = arg.ReadInput(s, c)

@@ -24,17 +24,18 @@ type opDocument struct {
 func opsCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "ops",
-		Summary: "list what was done to a run as a whole",
+		Summary: "list the travels, resets, restores and other operations on a run",
 		Usage:   []string{"<run>"},
-		About: `Lists the travels, resets, reverts, restores and undos of a run, and its fork, the oldest
-first: number, time, what it was, the frame that it made, and which op has taken it back.
-undo takes back the newest one that was not. A travel or reset of an imported run after
-which Smithers continued from an older frame is taken back by the import: overtaken.
-With --json, one object a line.`,
+		About: `Lists the operations on a run, the oldest first: travels, resets, reverts, restores, undos,
+and the fork that created the run. Each has its number, its time, a description, the frame
+that it made, and the operation that took it back. undo takes back the newest operation that
+has not been taken back. If Smithers continued an imported run from an older frame, the
+import takes back the travels and resets after that frame: they are overtaken. With --json,
+prints one object per line.`,
 		MinArgs: 1, MaxArgs: 1,
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
-			{"see what undo would take back", "git smithers ops triage-1"},
+			{"see the operation that undo would take back", "git smithers ops triage-1"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			return s.WithStore(ctx, func(store *timeline.Store) error { return runOps(ctx, s, store, c.Args().First()) })
@@ -61,7 +62,7 @@ func runOps(ctx context.Context, s *session.Session, store *timeline.Store, run 
 		return nil
 	}
 	if len(ops) == 0 && s.OutTTY {
-		s.Note("nothing was done to run %s as a whole", plain.Text(id))
+		s.Note("run %s has no operations", plain.Text(id))
 	}
 	t := term.Table{Header: []string{"OP", "TIME", "WHAT", "FRAME", "TAKEN BACK BY"}}
 	for _, op := range ops {

@@ -36,39 +36,39 @@ func replayCommand() *arg.Command {
 			"[<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--yes]",
 			"<workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]",
 		},
-		About: `Forks the run at the frame, or at its newest one, and runs the fork. Tasks that were
-finished at that frame, and are not reset by --node, do not run again. The workflow is the
-one that the frame keeps: with --restore-vcs, all is exactly as it was then. With a workflow
-file in front it is that file as it is now: tasks that it no longer has are dropped, new
-ones are pending. Commands of a frame that were never run in this clone are shown first,
-and run when that is confirmed, by --yes for scripts.
+		About: `Forks the run at the frame, by default the newest one, and runs the fork. Finished tasks do
+not run again, unless --node resets them. The fork uses the workflow stored in the frame, so
+with --restore-vcs state, workflow and files are exactly those of the frame. If you name a
+workflow file, the fork uses that file: tasks that the file no longer has are dropped, and
+new tasks are pending. Commands that never ran in this clone are shown first, and run after
+you confirm them; --yes confirms them in scripts.
 
-The files are those of the working copy as it is; a warning says where these are not the
-files of the frame. With --restore-vcs they are the frame's, in a new working copy: a
-linked worktree of git, or a workspace of jj, which is made beside this one and stays for
-you to look at. It is the fork's own: resume continues in it, wherever that is called, also
-if the workflow asks for a worktree.
+The tasks work in the current working copy; a warning says if its files differ from those of
+the frame. With --restore-vcs the fork gets a new working copy with the frame's files: a
+linked git worktree or a jj workspace. It is created beside the current working copy and is
+kept. resume continues the fork in this working copy, even if the workflow asks for a
+worktree.
 
-With --engine smithers, the fork is run by Smithers, with a workflow of its own: it is
-exported to the database that Smithers uses in this folder, or with --restore-vcs in the
-new working copy; Smithers is started to resume it; and what it did is imported. Smithers
-is what --engine-command or the setting smithers.engineCommand says, else what npm has
-installed for the workflow, else smithers on PATH. --db is for workflows that keep their
-database elsewhere.
+With --engine smithers, Smithers runs the fork, with one of its own workflows: the fork is
+exported to Smithers' database in the current folder, or with --restore-vcs in the new
+working copy; Smithers resumes it; and the result is imported. The command that starts
+Smithers is --engine-command, the setting smithers.engineCommand, the npm package installed
+beside the workflow, or smithers on PATH, in this order. --db names the database if the
+workflow keeps it elsewhere.
 
 Prints the new run's id.`,
 		MaxArgs: 2,
 		Flags: append([]urfave.Flag{
-			&urfave.BoolFlag{Name: "restore-vcs", Usage: "run on the files of the frame, in a new working copy"},
+			&urfave.BoolFlag{Name: "restore-vcs", Usage: "use the files of the frame, in a new working copy"},
 			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"}, desk.ConfirmFlag(),
 		}, slices.Concat(resetFlags(), arg.TargetFlags(), desk.EngineFlags(), foreignFlags())...),
 		Exits: arg.Runs(),
 		Examples: []arg.Example{
-			{"try again exactly as it was: state, workflow and files", "git smithers replay triage-1:6 --restore-vcs"},
-			{"mend the workflow, then try again from before the failure", "git smithers replay triage.yaml triage-1:6"},
-			{"try again on the code as it was then", "git smithers replay triage.yaml triage-1:6 --restore-vcs"},
+			{"try again with the same state, workflow and files", "git smithers replay triage-1:6 --restore-vcs"},
+			{"fix the workflow, then try again from before the failure", "git smithers replay triage.yaml triage-1:6"},
+			{"try again on the code of the frame", "git smithers replay triage.yaml triage-1:6 --restore-vcs"},
 			{"try again with another input", `git smithers replay triage.yaml triage-1:6 --input '{"strict":false}' --label lenient`},
-			{"have Smithers try again", "git smithers replay triage.tsx triage-1:6 --engine smithers"},
+			{"try again with Smithers", "git smithers replay triage.tsx triage-1:6 --engine smithers"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -96,8 +96,8 @@ func parseReplay(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 		return req, err
 	}
 	if to := c.String("to"); c.IsSet("to") && (to == "" || !c.Bool("restore-vcs")) {
-		return req, fault.New(fault.Usage, "--to names the folder that --restore-vcs makes").
-			Hint("give both, for example --restore-vcs --to ../again")
+		return req, fault.New(fault.Usage, "--to needs --restore-vcs").
+			Hint("type both, for example --restore-vcs --to ../again")
 	}
 	req = app.ReplayRequest{
 		From: of.Address, Workflow: of.Workflow, RestoreVCS: c.Bool("restore-vcs"), To: c.String("to"), BringFiles: bringByReplay(s),
@@ -136,7 +136,7 @@ func describeReplay(done *app.ReplayResult, started bool) replayDocument {
 func bringByReplay(s *session.Session) string {
 	command := s.TypedWith("--restore-vcs")
 	if command == "" {
-		return "the same command with --restore-vcs runs on the files of the frame"
+		return "add --restore-vcs to use the files of the frame"
 	}
-	return fmt.Sprintf("`%s` runs on the files of the frame", command)
+	return fmt.Sprintf("`%s` uses the files of the frame", command)
 }

@@ -17,9 +17,9 @@ import (
 // foreignFlags are the flags of replay for Smithers.
 func foreignFlags() []urfave.Flag {
 	return []urfave.Flag{
-		&urfave.StringFlag{Name: "engine", Usage: "run the fork with `ENGINE`: smithers"},
-		&urfave.StringFlag{Name: "db", Usage: "the database of Smithers is `FILE`"},
-		&urfave.StringFlag{Name: "engine-command", Usage: "start Smithers by the shell's `COMMAND`"},
+		&urfave.StringFlag{Name: "engine", Usage: "run the fork with `ENGINE`; the only value is smithers"},
+		&urfave.StringFlag{Name: "db", Usage: "use the Smithers database `FILE`"},
+		&urfave.StringFlag{Name: "engine-command", Usage: "start Smithers with the shell command `COMMAND`"},
 	}
 }
 
@@ -28,23 +28,23 @@ func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRe
 	if !c.IsSet("engine") {
 		for _, flag := range []string{"db", "engine-command"} {
 			if c.IsSet(flag) {
-				return nil, fault.New(fault.Usage, "--%s is about Smithers", flag).Hint("give --engine smithers, too")
+				return nil, fault.New(fault.Usage, "--%s needs --engine smithers", flag).Hint("add --engine smithers")
 			}
 		}
 		return nil, nil //nolint:nilnil // it is ours
 	}
 	if name := c.String("engine"); name != app.EngineSmithers {
-		return nil, fault.New(fault.Usage, "--engine does not take %q", name).
-			Hint("it takes smithers; without it, a workflow file of git smithers is run")
+		return nil, fault.New(fault.Usage, "--engine cannot be %q", name).
+			Hint("use --engine smithers, or leave out --engine to run a workflow file of git smithers")
 	}
 	if req.Workflow == "" {
 		return nil, fault.New(fault.Usage, "--engine smithers needs a workflow of Smithers").
-			Hint("name it: `%s replay WORKFLOW.tsx %s --engine smithers`", arg.Program, fault.Word(req.From))
+			Hint("type `%s replay WORKFLOW.tsx %s --engine smithers`", arg.Program, fault.Word(req.From))
 	}
 	for _, flag := range []string{"max-parallel", "logs", "wait"} {
 		if c.IsSet(flag) {
 			return nil, fault.New(fault.Usage, "--%s does not go with --engine smithers", flag).
-				Hint("Smithers runs the fork in its own way")
+				Hint("leave the flag out: Smithers does not support it")
 		}
 	}
 	command := c.String("engine-command")

@@ -23,18 +23,18 @@ type resetDocument struct {
 func resetCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "reset",
-		Summary: "begin a run anew, or set its state back to a frame",
+		Summary: "start a run again, or set its state back to a frame",
 		Usage:   []string{"[<workflow>] <run>[:<frame>] [--resume [--yes]]"},
-		About: `Makes every task of the run pending again and clears every output, loop, approval, answer
-and signal, in a new frame. The run's input stays, and so do the files. The frames since
-its first are left out of the timeline, unless --all shows them, and keep their addresses;
-attempts stay in history, marked cancelled. undo takes it back.
+		About: `Makes every task of the run pending again and clears all outputs, loops, approvals, answers
+and signals, in a new frame. The run's input and the files stay. The frames in between are
+shown only by timeline --all and keep their addresses; attempts stay in the history, marked
+cancelled. undo takes the reset back.
 
-With a frame, the state is that of the frame: tasks that started since are pending again.
-travel does the same, and takes the files back, too.
+With a frame, the run gets the state of that frame: tasks that started later are pending
+again. travel does the same and also restores the files.
 
-With a workflow in front the run continues with that. A run that a live process is
-running is left alone.
+If you name a workflow file, the run continues with that file. A run that a live process is
+running is refused.
 
 Prints the address of the new frame; with --resume, the run's id.`,
 		MaxArgs: 2,
@@ -42,9 +42,9 @@ Prints the address of the new frame; with --resume, the run's id.`,
 		Changes: true,
 		Exits:   arg.Runs(),
 		Examples: []arg.Example{
-			{"do all of it again", "git smithers reset triage-1 --resume"},
-			{"do it again with the workflow as it is now", "git smithers reset triage.yaml triage-1 --resume"},
-			{"set the state back to frame 6, and leave the files", "git smithers reset triage-1:6"},
+			{"run all tasks again", "git smithers reset triage-1 --resume"},
+			{"run all tasks again with the current workflow file", "git smithers reset triage.yaml triage-1 --resume"},
+			{"set the state back to frame 6 and leave the files alone", "git smithers reset triage-1:6"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {

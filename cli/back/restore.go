@@ -25,35 +25,33 @@ type restoreOptions struct {
 func restoreCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "restore",
-		Summary: "put the files of a frame into the working copy, or a new one",
+		Summary: "restore the files of a frame, here or in a new working copy",
 		Usage:   []string{"<run>[:<frame>] [--worktree TASK] [--dry-run] [--yes]", "<run>[:<frame>] [--worktree TASK] --to DIR"},
-		About: `Makes the working copy exactly what it was at the frame; where the run made a worktree
-for itself, as its workflow may ask, that one. What is there now and in no frame of the
-run yet is captured as one first. At a terminal, untracked files that would be removed are
-listed, and one is asked. Files that were never captured stay as they are, and
-where one is in the way, nothing is done. HEAD, branch and index stay too; with jj it is
-one operation, which jj undo takes back. The state of the run does not change. Prints
-what changed: add, modify or remove, and the path.
+		About: `Restores the files of the frame in the working copy, or in the run's own worktree if its
+workflow asked for one. Unsaved changes are saved as a frame first. At a terminal, restore
+lists untracked files that it would remove, and asks before it removes them. Files that were
+never captured stay; if such a file is in the way, nothing is restored. HEAD, branch and
+index stay; in a jj repository the restore is one operation, which jj undo takes back. The
+state of the run does not change. Prints each changed path, with add, modify or remove.
 
-With --to, makes a new working copy of them in DIR, which must not exist or be empty:
-a linked worktree of git, or a workspace of jj. Prints its path. As this only reads the
-run, a prefix of its id is enough.
+With --to, restore puts the files into a new working copy: a linked git worktree or a jj
+workspace in DIR, which must be empty or not exist. Prints its path. --to only reads the
+run, so a unique prefix of the run's id is enough.
 
-With --worktree, the files are those of the task's own worktree, and that is where they
-are restored.`,
+With --worktree, restore restores the files of the task's own worktree in that worktree.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "make a new working copy in `DIR`"},
 			&urfave.StringFlag{Name: "worktree", Usage: "restore the worktree of `TASK`"},
-			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would change, and change nothing"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "list the changes without making them"},
 			desk.RemovalFlag(),
 		},
 		Changes: true,
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
-			{"see what would change", "git smithers restore triage-1:6 --dry-run"},
+			{"see the changes first", "git smithers restore triage-1:6 --dry-run"},
 			{"get the files of frame 6 back", "git smithers restore triage-1:6"},
-			{"look at them in another folder", "git smithers restore triage-1:6 --to ../before"},
+			{"look at the files in another folder", "git smithers restore triage-1:6 --to ../before"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -62,7 +60,7 @@ are restored.`,
 		case opts.to == "" && c.IsSet("to"):
 			return cmd.Misused("--to is empty")
 		case opts.to != "" && opts.dryRun:
-			return cmd.Misused("--to makes a new folder: there is nothing that --dry-run could say")
+			return cmd.Misused("--to and --dry-run do not go together: a new folder has no files to change")
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error {
 			if opts.to != "" {
@@ -107,7 +105,7 @@ func runCheckout(ctx context.Context, s *session.Session, store *timeline.Store,
 	if s.JSON {
 		return s.WriteJSON(checkoutDocument{"checkout", made.From.String(), path, desk.CodeOf(made.VCS)})
 	}
-	s.Note("the files of %s, in a working copy of their own", plain.Text(made.From.String()))
+	s.Note("made a new working copy with the files of %s", plain.Text(made.From.String()))
 	desk.NoteIncomplete(s, made.VCS)
 	return s.Printf("%s\n", plain.Text(path))
 }

@@ -25,38 +25,37 @@ type revertDocument struct {
 func revertCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "revert",
-		Summary: "put the files back to what they were after an attempt",
+		Summary: "restore the files as they were after an attempt",
 		Usage: []string{
 			"[<workflow>] <run>[:<frame>] --node N [--attempt A] [--iteration I] [--dry-run] [--yes]",
 			"[<workflow>] <run>:<frame> [--dry-run] [--yes]",
 		},
-		About: `Makes the working copy exactly what it was when the attempt of a task ended, as
-restore does for a frame: what is there now is captured first, at a terminal one is asked
-before untracked files are removed, files that were never captured stay, and where one is
-in the way, nothing is done. The state of the run does
-not change; the run records the revert as a frame. A workflow file in front is
-accepted, as other tools give one, and is not read. Where the task, or the whole run,
-has a worktree of its own, its files are put back there.
+		About: `Restores the files as they were when an attempt of a task ended. Like restore, revert saves
+unsaved changes as a frame first, asks at a terminal before it removes untracked files,
+leaves files alone that were never captured, and changes nothing if such a file is in the
+way. The state of the run does not change; the run records the revert as a frame. A
+workflow file before the run is accepted for compatibility and is not read. If the task or
+the run has its own worktree, revert restores the files there.
 
-The attempt is the newest one, or the newest one by the frame that is named. Without
---node, the files are those of the frame, as with restore.
+The default is the newest attempt, or with a frame the newest attempt at that frame.
+Without --node, revert restores the files of the frame, as restore does.
 
-Tasks that run side by side share their files: what the others had done by then is
-part of it, and they are named. Prints what changed: add, modify or remove, and the
-path.`,
+Tasks that run side by side share their files: the restored files include the work that
+other tasks had done by then, and a note names these tasks. Prints each changed path, with
+add, modify or remove.`,
 		MaxArgs: 2,
 		Flags: append([]urfave.Flag{
-			arg.NodeFlag("the files are those after an attempt of the task `ID`"),
-			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `A`, from 1; without it, the newest"},
-			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0; without it, 0"},
-			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would change, and change nothing"},
+			arg.NodeFlag("restore the files after an attempt of the task `ID`"),
+			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `A`, from 1 (default: the newest)"},
+			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0 (default: 0)"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "list the changes without making them"},
 			desk.RemovalFlag(),
 		}, arg.TargetFlags()...),
 		Changes: true,
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
-			{"go back to the files that the task plan left", "git smithers revert triage-1 --node plan"},
-			{"see what the second attempt's files would change", "git smithers revert triage-1 --node fix --attempt 2 --dry-run"},
+			{"go back to the files after the task plan", "git smithers revert triage-1 --node plan"},
+			{"see the changes for the second attempt of the task fix", "git smithers revert triage-1 --node fix --attempt 2 --dry-run"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -82,10 +81,10 @@ func parseRevert(s *session.Session, cmd *arg.Command, c *urfave.Context) (code.
 		DryRun: c.Bool("dry-run"),
 	}
 	if c.IsSet("attempt") && req.Attempt < 1 {
-		return req, fault.New(fault.Usage, "--attempt does not take %d", req.Attempt).Hint("attempts are counted from 1")
+		return req, fault.New(fault.Usage, "--attempt cannot be %d", req.Attempt).Hint("attempts are counted from 1")
 	}
 	if req.Iteration < 0 {
-		return req, fault.New(fault.Usage, "--iteration does not take %d", req.Iteration).Hint("iterations are counted from 0")
+		return req, fault.New(fault.Usage, "--iteration cannot be %d", req.Iteration).Hint("iterations are counted from 0")
 	}
 	return req, nil
 }
@@ -114,7 +113,7 @@ func revertToFrame(ctx context.Context, s *session.Session, store *timeline.Stor
 		return err
 	}
 	if !framed {
-		return fault.New(fault.InvalidAddress, "revert needs a frame or a node, and %q is a run", req.Run).
+		return fault.New(fault.InvalidAddress, "revert needs a frame or a node, got only the run %q", req.Run).
 			Hint("name a frame, as in %s:6, or the task whose files you want: --node ID", fault.Word(req.Run))
 	}
 	return runRestore(ctx, s, store, restoreOptions{address: req.Run, dryRun: req.DryRun, yes: yes}, "revert")

@@ -44,45 +44,45 @@ type travelFailed struct {
 func travelCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "travel",
-		Summary: "go back within a run, to a frame or to before an attempt",
+		Summary: "go back within a run, to a frame or to the start of an attempt",
 		Usage: []string{
 			"[<workflow>] <run>:<frame> [--no-vcs] [--resume] [--yes]",
 			"[<workflow>] <run>[:<frame>] --node N [--iteration I] [--attempt K] [--no-vcs] [--resume] [--yes]",
 			"[<workflow>] <run>[:<frame>] --node N [--iteration I] [--attempt K] --no-deps [--resume [--yes]]",
 		},
-		About: `Takes the run back to a frame, state and files: outputs, loops, approvals, answers and
-signals are what they were then. Tasks that started since, or ran then, are pending again;
-resume continues with them. With --node, the frame is the last one before an attempt of
-that task started, and what needs the task is pending, too. The attempt is the newest one,
-or the newest one by the frame that is named.
+		About: `Takes the run back to a frame: state and files, with outputs, loops, approvals, answers and
+signals. Tasks that were running at the frame or started later are pending again; resume
+continues with them. With --node, travel goes to the last frame before an attempt of that
+task started, and tasks that need the task are pending, too. The default is the newest
+attempt, or with a frame the newest attempt at that frame.
 
-Nothing is lost. The state is a new frame; those between are left out of the timeline,
-unless --all shows them, and keep their addresses. Attempts since then stay in history,
-marked cancelled. What is in the working copy and in no frame yet is captured first; at a
-terminal, untracked files that would be removed are listed, and one is asked. Where a file
-that was never captured is in the way, nothing is done. undo takes it all back.
+Nothing is lost. The state becomes a new frame; the frames in between are shown only by
+timeline --all and keep their addresses. Later attempts stay in the history, marked
+cancelled. Unsaved changes are saved as a frame first. At a terminal, travel lists untracked
+files that it would remove, and asks before it removes them. If a file that was never
+captured is in the way, nothing changes. undo takes the travel back.
 
-With a workflow in front the run continues with that file as you have it, fitted as replay
-does it; the file stays so. --no-vcs leaves all files as they are. --no-deps leaves them,
-too, and all of the state but that one task, which is pending again. A run that a live
-process is running is left alone.
+If you name a workflow file, the run continues with that file, adapted as replay does, and
+the file itself is not restored. --no-vcs leaves all files as they are. --no-deps leaves the
+files and the state as they are, except for the one task, which is pending again. A run that
+a live process is running is refused.
 
 Prints the address of the new frame; with --resume, the run's id.`,
 		MaxArgs: 2,
 		Flags: slices.Concat([]urfave.Flag{
 			arg.NodeFlag("go back to before an attempt of the task `ID`"),
-			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0; without it, 0"},
-			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `K`, from 1; without it, the newest"},
-			&urfave.BoolFlag{Name: "no-deps", Usage: "make the task alone pending, in the state as it is; leave the files"},
+			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0 (default: 0)"},
+			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `K`, from 1 (default: the newest)"},
+			&urfave.BoolFlag{Name: "no-deps", Usage: "make only this task pending; keep the rest of the state and the files"},
 			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
 		}, arg.TargetFlags(), sequelFlags(travelYesFlag())),
 		Changes: true,
 		Exits:   arg.Runs(),
 		Examples: []arg.Example{
 			{"go back to frame 6", "git smithers travel triage-1:6"},
-			{"go back to before the task fix, and continue with the mended workflow", "git smithers travel triage.yaml triage-1 --node fix --resume"},
-			{"go back to before the second time round", "git smithers travel triage-1 --node review --iteration 1"},
-			{"do one task again, and nothing else", "git smithers travel triage-1 --node lint --no-deps --resume"},
+			{"go back to before the task fix, and continue with the fixed workflow", "git smithers travel triage.yaml triage-1 --node fix --resume"},
+			{"go back to before the second iteration", "git smithers travel triage-1 --node review --iteration 1"},
+			{"repeat one task and nothing else", "git smithers travel triage-1 --node lint --no-deps --resume"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -108,10 +108,10 @@ func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"),
 	}
 	if c.IsSet("attempt") && req.Attempt < 1 {
-		return req, fault.New(fault.Usage, "--attempt does not take %d", req.Attempt).Hint("attempts are counted from 1")
+		return req, fault.New(fault.Usage, "--attempt cannot be %d", req.Attempt).Hint("attempts are counted from 1")
 	}
 	if req.Iteration < 0 {
-		return req, fault.New(fault.Usage, "--iteration does not take %d", req.Iteration).Hint("iterations are counted from 0")
+		return req, fault.New(fault.Usage, "--iteration cannot be %d", req.Iteration).Hint("iterations are counted from 0")
 	}
 	if req.Sequel, err = parseSequel(s, cmd, c, of.Workflow, false); err != nil {
 		return req, err
@@ -119,7 +119,7 @@ func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	hint := desk.YesRemoves
 	if req.Resume && req.Workflow == "" {
 		// With --resume, --yes would run commands that nobody has seen yet, too.
-		hint = "without --resume, --yes removes them and runs nothing; a frame keeps them"
+		hint = "without --resume, --yes saves them in a frame, removes them and runs nothing"
 	}
 	req.Confirm = desk.ConfirmRemoval(s, c.Bool("yes"), hint)
 	return req, nil
@@ -164,7 +164,7 @@ func printTravelFailed(s *session.Session, req travel.Request, cause error) erro
 
 // sequelFlags are the flags of travel and reset about how the run continues. yes is their --yes.
 func sequelFlags(yes urfave.Flag) []urfave.Flag {
-	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue at once"}, yes}, desk.EngineFlags()...)
+	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes}, desk.EngineFlags()...)
 }
 
 // travelYesFlag is --yes of travel, which may remove files and may run commands.
@@ -186,7 +186,7 @@ func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workfl
 	}
 	for _, flag := range flags {
 		if slices.ContainsFunc(flag.Names(), c.IsSet) {
-			return out, cmd.Misused("--%s goes with --resume", flag.Names()[0])
+			return out, cmd.Misused("--%s needs --resume", flag.Names()[0])
 		}
 	}
 	return out, nil

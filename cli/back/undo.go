@@ -34,21 +34,20 @@ func undoCommand() *arg.Command {
 		Name:    "undo",
 		Summary: "take back the newest travel, reset, revert, restore or fork",
 		Usage:   []string{"[<run>] [--no-vcs | --yes]"},
-		About: `Takes back the newest op of the run that was not taken back yet; without a run, the
-newest that was done in this clone. If that is a prune, a fork that has run, or a fork
-that a fetch made, undo takes nothing back, and says how the prune or the op before it
-is taken back. What was done elsewhere and fetched is passed over and named. ops lists the
-ops of a run. Nothing is lost by it either: it is a new frame.
+		About: `Takes back the newest operation of the run that has not been taken back; without a run, the
+newest operation in this clone. undo cannot take back a prune, a fork that has run, or a
+fork made by a fetch: it changes nothing and names the command to use. Operations done
+elsewhere and fetched are skipped and named. ops lists the operations of a run. undo makes a
+new frame, so nothing is lost.
 
-A travel or reset is taken back with the state, attempts and files that were there before
-it; what the run has done since is stepped over. A revert or restore is taken back with
-the files alone. What is in the working copy and in no frame yet is captured first; at a
-terminal, one is asked before untracked files are removed. A fork
-is taken back as long as it has not run: it is cancelled, and not listed with its
-parent's any more. A run that a live process is running is left alone. So is one
-of Smithers in which Smithers itself went back last.
+If the operation is a travel or reset, undo restores the state, attempts and files from
+before it; the frames made since are dropped from the timeline. If it is a revert or
+restore, undo restores only the files. Unsaved changes are saved as a frame first; at a
+terminal, undo asks before it removes untracked files. A fork that has not run is cancelled
+and no longer listed below its parent. A run is refused if a live process is running it, or
+if Smithers itself went back in it last.
 
-Called again, it takes back the op before. Prints the address of the new frame.`,
+A second undo takes back the operation before. Prints the address of the new frame.`,
 		MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
@@ -57,8 +56,8 @@ Called again, it takes back the op before. Prints the address of the new frame.`
 		Changes: true,
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
-			{"take back what was done last", "git smithers undo"},
-			{"take back what was done last to a run", "git smithers undo triage-1"},
+			{"take back the newest operation in this clone", "git smithers undo"},
+			{"take back the newest operation of a run", "git smithers undo triage-1"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			req := travel.UndoRequest{Run: c.Args().First(), NoFiles: c.Bool("no-vcs")}
@@ -96,7 +95,7 @@ const mostPassed = 3
 func notePassedOver(s *session.Session, passed []travel.PassedOver) {
 	for i, one := range passed {
 		if i == mostPassed && len(passed) > mostPassed+1 {
-			s.Note("passed over: %d more ops", len(passed)-mostPassed)
+			s.Note("skipped %d more operations", len(passed)-mostPassed)
 			return
 		}
 		reason := "the fork has run"
@@ -104,10 +103,10 @@ func notePassedOver(s *session.Session, passed []travel.PassedOver) {
 		case travel.PassedFetched:
 			reason = "a fetch made the fork"
 		case travel.PassedByEngine:
-			reason = "its engine did that"
+			reason = "it was made by the engine that runs it"
 		case travel.PassedElsewhere:
-			reason = "not done here; `git smithers undo " + fault.Word(one.Run) + "` takes it back"
+			reason = "not done in this clone; `git smithers undo " + fault.Word(one.Run) + "` takes it back"
 		}
-		s.Note("passed over: op %d of %s, %s: %s", one.Op.Number, plain.Text(one.Run), plain.Text(display.Op(one.Op)), reason)
+		s.Note("skipped op %d of %s, %s: %s", one.Op.Number, plain.Text(one.Run), plain.Text(display.Op(one.Op)), reason)
 	}
 }

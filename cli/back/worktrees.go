@@ -22,14 +22,15 @@ type worktreeDocument struct {
 func worktreesCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "worktrees",
-		Summary: "list the worktrees that runs have made, or remove them",
-		About: `Lists the working copies that runs asked for, in this clone, and those that restore --to
-and replay --restore-vcs made: git's linked worktrees or jj's workspaces. With each stand its run, its name there, its branch, commit and
-folder, and why prune would keep it. With --json, one object a line.`,
+		Summary: "list or remove the worktrees of runs",
+		About: `Lists the working copies that runs, restore --to and replay --restore-vcs made in this
+clone: linked git worktrees or jj workspaces. Each line has the run, the name within the
+run, the branch, the commit, the folder, and the reason why prune would keep the worktree.
+With --json, prints one object per line.`,
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"list them", "git smithers worktrees"},
-			{"remove those of one run", "git smithers worktrees prune triage-1"},
+			{"remove the worktrees of one run", "git smithers worktrees prune triage-1"},
 		},
 		Children: []*arg.Command{worktreesPruneCommand()},
 		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
@@ -41,19 +42,19 @@ folder, and why prune would keep it. With --json, one object a line.`,
 func worktreesPruneCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "prune",
-		Summary: "remove worktrees that runs have made",
+		Summary: "remove worktrees of runs",
 		Usage:   []string{"[<run>...] [--dry-run]"},
-		About: `Removes the worktrees of the named runs, or of all that are not running, those that
-restore --to and replay --restore-vcs made included. One that has
-work in it which is neither in a frame nor committed to a branch stays, and the reason
-is shown. Branches stay. Prints each worktree, and what became of it.`,
+		About: `Removes the worktrees of the named runs, or of all runs that are not running, including
+those made by restore --to and replay --restore-vcs. A worktree stays if it has work that is
+neither in a frame nor committed to a branch; the output shows the reason. Branches stay.
+Prints each worktree and the outcome.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be removed, and remove nothing"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "list the worktrees without removing them"},
 		},
 		Changes:  true,
 		Exits:    arg.Writes(),
-		Examples: []arg.Example{{"see what would be removed", "git smithers worktrees prune --dry-run"}},
+		Examples: []arg.Example{{"see which worktrees prune would remove", "git smithers worktrees prune --dry-run"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			return s.WithStore(ctx, func(store *timeline.Store) error {
 				return runWorktreesPrune(ctx, s, store, c.Args().Slice(), c.Bool("dry-run"))
@@ -72,7 +73,7 @@ func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store
 		return writeWorktrees(s, list)
 	}
 	if len(list) == 0 && s.OutTTY {
-		s.Note("no run has made a worktree")
+		s.Note("no run has a worktree in this clone")
 	}
 	return tableWorktrees(ctx, s, list, func(w code.RunWorktree) string {
 		switch {
@@ -97,7 +98,7 @@ func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.
 		return writeWorktrees(s, list)
 	}
 	if len(list) == 0 && s.OutTTY {
-		s.Note("there is nothing to remove")
+		s.Note("no worktree to remove")
 	}
 	return tableWorktrees(ctx, s, list, func(w code.RunWorktree) string {
 		switch {

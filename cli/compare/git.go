@@ -64,7 +64,7 @@ func gitDiffFailed(ctx context.Context, err error) error {
 			return term.ErrOutputClosed
 		}
 	}
-	return fault.New(fault.GitFailed, "git diff failed: %w", err).Hint("git has said why")
+	return fault.New(fault.GitFailed, "git diff failed: %w", err).Hint("see the message of git above")
 }
 
 // readNameStatus reads the output of git diff-tree -z --name-status.

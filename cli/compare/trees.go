@@ -55,7 +55,7 @@ func codeTree(loaded *timeline.Loaded, worktree string) (objstore.ID, error) {
 	if worktree != "" {
 		if vcs = ownWorktree(vcs, worktree); vcs == nil || vcs.Tree.IsZero() {
 			return objstore.ID{}, fault.New(fault.NoCode, "%s has no worktree of task %q", at, worktree).
-				Hint("`%s show %s` lists those that it has", arg.Program, fault.Word(at)).Detail("frame", at)
+				Hint("`%s show %s` lists the worktrees of the frame", arg.Program, fault.Word(at)).Detail("frame", at)
 		}
 	}
 	if vcs == nil || vcs.Tree.IsZero() {

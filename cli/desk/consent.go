@@ -13,7 +13,7 @@ import (
 // ConfirmFlag is the flag of every command that runs tasks of a workflow which it does
 // not name.
 func ConfirmFlag() urfave.Flag {
-	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "run the workflow's commands without asking, where they are new to this clone"}
+	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "run the workflow's commands without asking, even if they never ran in this clone"}
 }
 
 // consenter asks the person at the terminal, unless --yes agrees for them. It is nil if there is no terminal to ask at.
@@ -29,13 +29,13 @@ func consenter(s *session.Session, yes bool) app.Consenter {
 
 // askForConsent shows the commands of a workflow, and asks.
 func askForConsent(s *session.Session, wf *workflow.Workflow) error {
-	s.Talk("Workflow %s was never run in this clone. These are its commands:\n", plain.Text(wf.Name))
+	s.Talk("Workflow %s has never run in this clone. It has these commands:\n", plain.Text(wf.Name))
 	for _, line := range app.ConsentLines(wf) {
 		s.Talk("  %s\n", line)
 	}
-	yes, err := s.Ask("Run them here?")
+	yes, err := s.Ask("Run them in this clone?")
 	if err == nil && yes {
 		return nil
 	}
-	return fault.New(fault.Unconfirmed, "the commands of workflow %s were not confirmed", wf.Name).Hint("nothing was run")
+	return fault.New(fault.Unconfirmed, "you did not confirm the commands of workflow %s", wf.Name).Hint("nothing was run")
 }

@@ -44,7 +44,7 @@ func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, d
 	NoteIncomplete(s, done.VCS)
 	noteEdited(ctx, s, store, done, in, words.edited)
 	if words.before != nil {
-		s.Note("%swhat was there before is %s: `%s` brings it back",
+		s.Note("%sthe previous files are saved as %s: `%s` restores them",
 			in, plain.Text(words.before.String()), bringBackCommand(*words.before, done.Name))
 	}
 }
@@ -116,7 +116,7 @@ func leavingFiles(s *session.Session, done *travel.Result) string {
 	if done.Op.Kind == snapshot.OpUndo {
 		return ""
 	}
-	how := "; `" + fault.CommandLine(arg.Program, "undo", done.Run) + "` brings them back, "
+	how := "; `" + fault.CommandLine(arg.Program, "undo", done.Run) + "` restores them, "
 	if command := s.TypedWith("--no-vcs"); command != "" {
 		return how + "`" + command + "` leaves files alone"
 	}

@@ -14,9 +14,9 @@ import (
 // tellFilled tells that a worktree was made with the files of a run's newest frame, and names the files that the frame does
 // not have.
 func tellFilled(s *session.Session, run, root string, files *snapshot.VCS) {
-	s.Note("made %s, with the files of the newest frame of run %s", plain.Text(root), plain.Text(run))
+	s.Note("made the worktree %s with the files of the newest frame of run %s", plain.Text(root), plain.Text(run))
 	if len(files.LeftOut) > 0 {
-		s.Warn(fmt.Errorf("not captured, and so not in %s: %s", root, display.List(display.LeftOutNames(files.LeftOut))))
+		s.Warn(fmt.Errorf("files missing from %s, because they were not captured: %s", root, display.List(display.LeftOutNames(files.LeftOut))))
 	}
 }
 

@@ -12,11 +12,11 @@ import (
 )
 
 // YesRemoves is what to do after a no to the removal of untracked files.
-const YesRemoves = "--yes removes them, and a frame keeps them"
+const YesRemoves = "--yes saves them in a frame and removes them"
 
 // RemovalFlag is --yes of the commands that may remove untracked files.
 func RemovalFlag() urfave.Flag {
-	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files without asking; a frame keeps them"}
+	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files without asking; they are saved in a frame"}
 }
 
 // ConfirmRemoval asks a person whether untracked files may be removed, and returns nil if there is nobody to ask.
@@ -38,11 +38,11 @@ func ConfirmRemoval(s *session.Session, yes bool, hint string) code.ConfirmRemov
 			}
 			all = append(all, removal.Paths...)
 		}
-		yes, err := s.Ask("Remove them? A frame keeps them.")
+		yes, err := s.Ask("Remove them? They are saved in a frame.")
 		if err != nil || yes {
 			return err
 		}
-		return fault.New(fault.Unconfirmed, "the removal of %s was not confirmed", plain.Count(len(all), "untracked file")).
+		return fault.New(fault.Unconfirmed, "you did not confirm the removal of %s", plain.Count(len(all), "untracked file")).
 			Hint("nothing was changed; %s", hint).Detail("files", all)
 	}
 }

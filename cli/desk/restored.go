@@ -85,10 +85,10 @@ func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store
 	}
 	s.Note("%s", restoredSummary(done, dryRun))
 	if done.Root != store.Workspace().Root {
-		s.Note("these are the files of its own worktree: %s", plain.Text(done.Root))
+		s.Note("the restored files are in the run's own worktree: %s", plain.Text(done.Root))
 	}
 	if len(done.Running) > 0 {
-		s.Note("not ended yet, in the same files: %s; if it still runs, it continues with these", display.BesideNames(done.Running))
+		s.Note("still running in the same files: %s; a running task continues with the restored files", display.BesideNames(done.Running))
 	}
 	noteShared(s, done.Beside)
 	NoteIncomplete(s, done.VCS)
@@ -96,7 +96,7 @@ func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store
 		return err
 	}
 	if before := app.FrameBefore(done); before != nil {
-		s.Note("what was there before is %s: `%s` brings it back", plain.Text(before.String()), bringBackCommand(*before, done.Name))
+		s.Note("the previous files are saved as %s: `%s` restores them", plain.Text(before.String()), bringBackCommand(*before, done.Name))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func bringBackCommand(at timeline.Address, worktree string) string {
 func restoredSummary(done *code.Restored, dryRun bool) string {
 	from := plain.Text(done.From.String())
 	if len(done.Changes) == 0 {
-		return "the working copy is what it was at " + from + ": nothing to change"
+		return "the working copy has the files of " + from + ": nothing to change"
 	}
 	counts := make(map[string]int)
 	for _, change := range done.Changes {
@@ -128,15 +128,15 @@ func restoredSummary(done *code.Restored, dryRun bool) string {
 		}
 	}
 	if dryRun {
-		return fmt.Sprintf("%s would make the working copy what it was at %s; nothing was changed", strings.Join(parts, ", "), from)
+		return fmt.Sprintf("%s would restore the files of %s; nothing was changed", strings.Join(parts, ", "), from)
 	}
-	return fmt.Sprintf("%s: the working copy is what it was at %s", strings.Join(parts, ", "), from)
+	return fmt.Sprintf("%s: the working copy has the files of %s", strings.Join(parts, ", "), from)
 }
 
 // noteShared warns that other tasks may have changed the files that were restored.
 func noteShared(s *session.Session, beside []string) {
 	if len(beside) > 0 {
-		s.Note("running beside it then, in the same files: %s; what they had done by that time is part of this",
+		s.Note("other tasks were running in the same files: %s; the restored files include their work up to that time",
 			display.BesideNames(beside))
 	}
 }
@@ -147,10 +147,10 @@ func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
 		return
 	}
 	if len(v.LeftOut) > 0 {
-		s.Note("not captured, so left as they are: %s", display.List(display.LeftOutNames(v.LeftOut)))
+		s.Note("left alone, because they were not captured: %s", display.List(display.LeftOutNames(v.LeftOut)))
 	}
 	if v.Conflicted {
-		s.Note("the change had conflicts then: its files have jj's conflict markers, as text")
+		s.Note("the jj change had conflicts, so its files contain conflict markers")
 	}
 }
 

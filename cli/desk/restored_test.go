@@ -16,10 +16,10 @@ func TestARestoreIsSummedUpInOneLine(t *testing.T) {
 	changes := []jjbridge.PathChange{
 		{Path: "a", Op: jjbridge.OpRemove}, {Path: "b", Op: jjbridge.OpAdd}, {Path: "c", Op: jjbridge.OpRemove},
 	}
-	assert.Equal(t, "1 added, 2 removed: the working copy is what it was at r:2",
+	assert.Equal(t, "1 added, 2 removed: the working copy has the files of r:2",
 		restoredSummary(&code.Restored{From: from, Changes: changes}, false))
-	assert.Equal(t, "1 added, 2 removed would make the working copy what it was at r:2; nothing was changed",
+	assert.Equal(t, "1 added, 2 removed would restore the files of r:2; nothing was changed",
 		restoredSummary(&code.Restored{From: from, Changes: changes}, true))
-	assert.Equal(t, "the working copy is what it was at r:2: nothing to change",
+	assert.Equal(t, "the working copy has the files of r:2: nothing to change",
 		restoredSummary(&code.Restored{From: from}, false))
 }

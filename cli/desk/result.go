@@ -48,7 +48,7 @@ func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	switch {
 	case err != nil:
 	case r.Nothing:
-		s.Note("run %s was finished already", plain.Text(r.Run.ID))
+		s.Note("run %s had already finished", plain.Text(r.Run.ID))
 	default:
 		s.Note("run %s finished at frame %d after %s", plain.Text(r.Run.ID), r.Run.Frame, display.Duration(r.Took))
 	}

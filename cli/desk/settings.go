@@ -31,15 +31,15 @@ func MaxParallelFlag() urfave.Flag {
 
 // LogsFlag is --logs.
 func LogsFlag() urfave.Flag {
-	return &urfave.BoolFlag{Name: "logs", Usage: "show the logs of tasks as they come"}
+	return &urfave.BoolFlag{Name: "logs", Usage: "show the logs of running tasks"}
 }
 
 // ParseSettings reads EngineFlags. The logs of tasks, if they are asked for, go to standard error.
 func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) {
 	n := c.Int("max-parallel")
 	if n < 1 {
-		return app.Settings{}, fault.New(fault.Usage, "--max-parallel does not take %d", n).
-			Hint("it takes a number from 1 on")
+		return app.Settings{}, fault.New(fault.Usage, "--max-parallel cannot be %d", n).
+			Hint("use a number from 1")
 	}
 	out := app.Settings{MaxParallel: n, Wait: c.Bool("wait"), Consent: consenter(s, c.Bool("yes"))}
 	if c.Bool("logs") {

@@ -40,7 +40,7 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 		row := note.Head.Row()
 		s.Note("run %s, from frame %d%s", plain.Text(row.ID), row.Frame, InOwnWorktree(s, t.store, note.Head))
 	case app.DefinitionKeptNote:
-		s.Note("the workflow file of run %s is not here: it continues with the definition that it keeps", plain.Text(note.Run))
+		s.Note("the workflow file of run %s does not exist in this working copy, so the run continues with its stored workflow", plain.Text(note.Run))
 	case app.FilledNote:
 		tellFilled(s, note.Run, note.Root, note.Files)
 	case app.CheckedOutNote:
@@ -48,14 +48,14 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 		NoteIncomplete(s, note.VCS)
 	case app.BroughtBackNote:
 		tellFiles(ctx, s, t.store, note.Restored, fileWords{
-			stayed: "the workflow file stays as you have it", before: app.FrameBefore(note.Restored),
+			stayed: "the workflow file was not restored", before: app.FrameBefore(note.Restored),
 		})
 	case app.WentBackNote:
 		TellTraveled(ctx, s, t.store, note.Result, "")
 	case app.FrameNote:
 		s.Note("  %s: frame %d  %s", plain.Text(note.Run), note.Frame, plain.Text(note.Subject))
 	case app.FolderMissingNote:
-		s.Note("there is no folder %s in it: Smithers is started at its top", plain.Text(note.Folder))
+		s.Note("the new working copy has no folder %s, so Smithers starts at its top", plain.Text(note.Folder))
 	case app.ExportedNote:
 		s.Note("exported to %s", plain.Text(note.Database))
 	case app.EngineSaidNote:

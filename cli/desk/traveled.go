@@ -72,7 +72,7 @@ func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store
 		s.Note("pending again: %s", display.List(done.Reset))
 	}
 	if len(done.Dropped) > 0 {
-		s.Note("left out of the timeline from now on: %s; `%s timeline %s --all` shows them",
+		s.Note("dropped from the timeline: %s; `%s timeline %s --all` shows them",
 			frameRanges(done.Dropped), arg.Program, fault.Word(done.Run))
 	}
 	if n := len(done.Cancelled); n > 0 {
@@ -108,11 +108,11 @@ func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.
 	}
 	for _, files := range all {
 		tellFiles(ctx, s, store, files, fileWords{
-			stayed: "left as you have it, since you named it", edited: leavingFiles(s, done), shared: true, before: files.Saved,
+			stayed: "not restored, because you named it", edited: leavingFiles(s, done), shared: true, before: files.Saved,
 		})
 	}
 	if len(done.Missing) > 0 {
-		s.Note("not here any more: the worktree of %s; resume makes it anew, with the files of then", display.List(done.Missing))
+		s.Note("the worktree of %s no longer exists; resume makes it again, with the restored files", display.List(done.Missing))
 	}
 }
 

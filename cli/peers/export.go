@@ -36,37 +36,37 @@ func exportCommand() *arg.Command {
 		Name:    "export",
 		Summary: "write runs into a Smithers database",
 		Usage:   []string{"[<run>...] --to <smithers.db> [--root DIR] [--workflow FILE]"},
-		About: `Writes runs so that Smithers lists them and resumes them: the named ones, or all that
-came from Smithers, with the forks of them. The database is made where it does not
-exist. One that an engine uses is added to, in one transaction; where it has one of the
-runs already, nothing is written.
+		About: `Writes runs into a Smithers database, so that Smithers lists and resumes them: the named
+runs, or all runs imported from Smithers and their forks. A new database is created. Rows
+are added to an existing database in one transaction, even while an engine uses it. If the
+database already has one of the runs, nothing is written.
 
-A run that is as it was imported gets back the rows that it had. Of any other run, such
-as a fork that was made here, Smithers gets the frames, and restores the rest from the
-newest one when it resumes the run.
+A run that has not changed since its import is written with its original rows. For any
+other run, such as a fork made with git smithers, export writes the frames, and Smithers
+restores the rest from the newest frame when it resumes the run.
 
-The runs' paths are put in the working copy that the database is in; where it is in
-none, or the runs were in none, where the database is; or in the folder that --root
-names. Smithers refuses to resume a run whose workflow file, or a module of that, has
-changed or been moved. With --workflow, it takes that file for all runs that are
-exported; without, forks are given their file as it is now. Where Smithers would refuse
-a run, a warning says so, and why.`,
+The runs continue in the working copy that holds the database, or in the folder named by
+--root. If the database is outside of any working copy, or the runs had no working copy,
+they continue in the folder of the database. Smithers refuses to resume a run if its
+workflow file, or a module that the file imports, was changed or moved. With --workflow,
+Smithers resumes all exported runs with that file; without it, forks get the current content
+of their file. If Smithers would refuse a run, a warning names the reason.`,
 		MaxArgs:  arg.AnyNumber,
 		Required: []string{"to"},
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "write to the database `FILE` (required)"},
-			&urfave.StringFlag{Name: "root", Usage: "the runs continue in `DIR`"},
-			&urfave.StringFlag{Name: "workflow", Usage: "have the runs resumed with `FILE`"},
+			&urfave.StringFlag{Name: "root", Usage: "continue the runs in `DIR`"},
+			&urfave.StringFlag{Name: "workflow", Usage: "resume the runs with the workflow `FILE`"},
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
-			{"hand a fork to the engine", "git smithers export kmvx --to smithers.db --workflow triage.tsx"},
-			{"get everything back that was imported", "git smithers export --to restored.db"},
+			{"export a fork to Smithers", "git smithers export kmvx --to smithers.db --workflow triage.tsx"},
+			{"write all imported runs to a new database", "git smithers export --to restored.db"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			opts := exportOptions{c.Args().Slice(), c.String("to"), c.String("root"), c.String("workflow")}
 			if opts.to == "" {
-				return fault.New(fault.Usage, "--to does not take an empty name").Hint("it takes a file, such as smithers.db")
+				return fault.New(fault.Usage, "--to cannot be empty").Hint("name a file, such as --to smithers.db")
 			}
 			return s.WithStore(ctx, func(store *timeline.Store) error { return runExport(ctx, s, store, opts) })
 		},
@@ -95,7 +95,7 @@ func runExport(ctx context.Context, s *session.Session, store *timeline.Store, o
 		fmt.Fprintf(&b, "exported %s: %s%s\n", plain.Text(run.RunID), plain.Count(int(run.Frames), "frame"), how)
 	}
 	if len(exported.Runs) == 0 {
-		s.Note("no run came from Smithers")
+		s.Note("no run was imported from Smithers")
 	}
 	if err := s.Printf("%s", b.String()); err != nil {
 		return err

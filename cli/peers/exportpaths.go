@@ -21,7 +21,7 @@ func exportRequest(s *session.Session, opts exportOptions) (smithers.ExportReque
 	if opts.root != "" {
 		if info, err := os.Stat(s.Path(opts.root)); err != nil || !info.IsDir() {
 			return req, fault.New(fault.Usage, "--root: there is no folder %s", filepath.ToSlash(opts.root)).
-				Hint("it takes the folder in which the runs continue")
+				Hint("--root needs an existing folder: the one in which the exported runs continue")
 		}
 		req.Root = app.RealFolder(filepath.Clean(s.Path(opts.root)))
 	}
@@ -43,5 +43,5 @@ func needNameOfFile(s *session.Session, name string) error {
 		return nil // what is wrong with it is for the export to say
 	}
 	return fault.New(fault.DatabaseNotFound, "there is no folder %s", filepath.ToSlash(name)).
-		Hint("--to takes the name of a file, such as smithers.db")
+		Hint("name a file in an existing folder, such as --to smithers.db")
 }

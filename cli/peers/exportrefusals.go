@@ -47,8 +47,8 @@ func warnOfRefusals(s *session.Session, runs []smithers.ExportedRun) {
 	if len(words) > 1 {
 		words = []string{"RUN..."}
 	}
-	hint(s, "`%s export %s --to NEW.db --workflow WORKFLOW.tsx` has Smithers take that file", arg.Program, words[0])
+	hint(s, "`%s export %s --to NEW.db --workflow WORKFLOW.tsx` makes Smithers resume the run with that file", arg.Program, words[0])
 	if accepts {
-		hint(s, "`smithers up WORKFLOW.tsx --run-id RUN --resume true --accept-workflow-change` takes the file as it is now")
+		hint(s, "`smithers up WORKFLOW.tsx --run-id RUN --resume true --accept-workflow-change` accepts the current content of the file")
 	}
 }

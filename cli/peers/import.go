@@ -50,31 +50,31 @@ type importedRun struct {
 func importCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "import",
-		Summary: "take the runs of a Smithers database into the repository",
+		Summary: "import the runs of a Smithers database",
 		Usage:   []string{"<smithers.db> [--run R]... [--revive]"},
-		About: `Reads the database of Smithers, the TypeScript orchestrator, and brings every run of it up
-to date here, or those that --run names and what they were forked from: frames, attempts,
-logs, outputs, loops, events, signals, approvals, forks. A run that was imported is a run
-like any other: timeline, diff, show, fork, restore and push work with it, and export
-gives it back to Smithers. Importing again adds what is new.
+		About: `Imports runs from the database of Smithers, the TypeScript orchestrator: all runs, or the
+runs named by --run and the runs from which they were forked. An imported run has its
+frames, attempts, logs, outputs, loops, events, signals, approvals and forks. timeline,
+diff, show, fork, restore and push work as for any other run, and export writes the run back to
+Smithers. A second import adds what is new.
 
-The database is only read, also while an engine is writing it. Of the files, a frame has those
-of the commits that Smithers noted, where they are in this repository. What tables of
-Smithers have that belongs to no run stays behind, and is named.
+The database is only read, and an engine may write it meanwhile. A frame has the files of
+the commit that Smithers recorded, if this repository has the commit. Rows of Smithers'
+tables that belong to no run are skipped and named.
 
-A run is imported whole or not at all. A hash that does not match is no reason to leave
-a run out: what is there is imported as it is, marked, and named.
+A run is imported completely or not at all. If a hash does not match, the run is imported
+with the data as found, the frame is marked, and a warning names it.
 
-Prints each run, what became of it, its new frames, its newest frame and its tip.`,
+Prints each run, the outcome, its new frames, its newest frame and its tip.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: []urfave.Flag{
 			importRunsFlag(),
-			&urfave.BoolFlag{Name: "revive", Usage: "take the runs that --run names also where they were pruned and collected here"},
+			&urfave.BoolFlag{Name: "revive", Usage: "import the runs named by --run again, even if they were pruned and collected"},
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
-			{"take all runs into the repository", "git smithers import smithers.db"},
-			{"take one of them", "git smithers import smithers.db --run run-a"},
+			{"import all runs", "git smithers import smithers.db"},
+			{"import one run", "git smithers import smithers.db --run run-a"},
 			{"see it", "git smithers timeline run-a --tree"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -83,7 +83,7 @@ Prints each run, what became of it, its new frames, its newest frame and its tip
 				return err
 			}
 			if req.Revive && len(req.Runs) == 0 {
-				return fault.New(fault.Usage, "--revive takes the runs that --run names")
+				return fault.New(fault.Usage, "--revive needs --run")
 			}
 			return s.WithStore(ctx, func(store *timeline.Store) error { return runImport(ctx, s, store, path, req) })
 		},
@@ -92,7 +92,7 @@ Prints each run, what became of it, its new frames, its newest frame and its tip
 
 // importRunsFlag is --run of the commands that read a database.
 func importRunsFlag() urfave.Flag {
-	return &urfave.StringSliceFlag{Name: "run", Usage: "only the run of the id `R`, and what it was forked from; may be repeated"}
+	return &urfave.StringSliceFlag{Name: "run", Usage: "import only the run `R` and the runs from which it was forked (can be repeated)"}
 }
 
 // refuseEmptyRuns is invalid_run_id where --run names a run that no database has.
@@ -153,7 +153,7 @@ func writeImported(ctx context.Context, s *session.Session, doc importDocument) 
 		return s.WriteJSON(doc)
 	}
 	if len(doc.Runs) == 0 {
-		s.Note("there is no run in the database")
+		s.Note("the database has no runs")
 	}
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"RUN", "OUTCOME", "NEW FRAMES", "FRAME", "TIP", "NOTE"}}
@@ -175,7 +175,7 @@ func writeImported(ctx context.Context, s *session.Session, doc importDocument) 
 		warnOfAnswers(s, run)
 	}
 	for _, left := range doc.Left {
-		s.Note("left behind: %s, %s, which belong to no run", plain.Text(left.Table), plain.Count(int(left.Rows), "row"))
+		s.Note("skipped rows of table %s that belong to no run: %s", plain.Text(left.Table), plain.Count(int(left.Rows), "row"))
 	}
 	return nil
 }
@@ -186,9 +186,9 @@ func (r importedRun) note() string {
 	case r.Message != nil:
 		return plain.OneLine(*r.Message)
 	case r.Rewound:
-		return "Smithers went back in it"
+		return "Smithers went back to an earlier frame"
 	case r.Rendered > 0:
-		return plain.Count(int(r.Rendered), "rendered frame") + " without snapshots are kept, and are no frames here"
+		return plain.Count(int(r.Rendered), "rendered frame") + " without snapshots kept, but not as frames"
 	}
 	return ""
 }
@@ -200,13 +200,13 @@ const mostMarks = 5
 func warnOfMarks(s *session.Session, run importedRun) {
 	for i, m := range run.Marks {
 		if i == mostMarks && len(run.Marks) > mostMarks+1 {
-			s.Warn(fmt.Errorf("%s: %d more do not match: `git smithers show %s:FRAME` names those of a frame",
+			s.Warn(fmt.Errorf("%s: %d more mismatches: `git smithers show %s:FRAME` lists those of a frame",
 				run.RunID, len(run.Marks)-mostMarks, fault.Word(run.RunID)))
 			return
 		}
 		what := m.Found
 		if strings.HasSuffix(m.What, "_hash") {
-			what = fmt.Sprintf("the database has %s, and it is %s", cmp.Or(m.Stored, "none"), m.Found)
+			what = fmt.Sprintf("the database has %s, the computed hash is %s", cmp.Or(m.Stored, "none"), m.Found)
 		}
 		s.Warn(fmt.Errorf("%s:%d: %s of Smithers' frame %d: %s", run.RunID, m.Frame, m.What, m.PeerNo, what))
 	}
@@ -216,19 +216,19 @@ func warnOfMarks(s *session.Session, run importedRun) {
 // not ask any more. It names the travels and resets that Smithers has overtaken, too.
 func warnOfAnswers(s *session.Session, run importedRun) {
 	for _, o := range run.Overruled {
-		s.Warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, has another answer: %s",
+		s.Warn(fmt.Errorf("%s: %s was %s in this repository, but Smithers was not told and has another answer: %s",
 			run.RunID, snapshot.Key(o.NodeID, o.Iteration), o.Here, o.Smithers))
 	}
 	for _, d := range run.Dropped {
-		now := "does not ask that any more"
+		now := "no longer has this request"
 		if d.AskedAgain {
-			now = "has asked that again since"
+			now = "has asked again since"
 		}
-		s.Warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, %s",
+		s.Warn(fmt.Errorf("%s: %s was %s in this repository, but Smithers was not told and %s",
 			run.RunID, snapshot.Key(d.NodeID, d.Iteration), d.Here, now))
 	}
 	for _, o := range run.Overtaken {
-		s.Warn(fmt.Errorf("%s: op %d, %s, was done here, and Smithers, which was not told, has gone on from frame %d",
+		s.Warn(fmt.Errorf("%s: op %d, %s, was done in this repository, but Smithers was not told and continued from frame %d",
 			run.RunID, o.Number, display.Op(o.Op), o.From))
 	}
 }
@@ -262,11 +262,11 @@ func refusedImports(s *session.Session, imported *smithers.Imported, named []str
 			out = fault.New(fault.RunNotFound, "the database has no runs %s", quotedRuns(missing))
 		}
 	case len(all) > 1:
-		out = fault.New(fault.ImportRefused, "%s were not imported; of the first: %s", plain.Count(len(all), "run"), first.Msg)
+		out = fault.New(fault.ImportRefused, "%s were not imported; the first error: %s", plain.Count(len(all), "run"), first.Msg)
 	}
 	out.Hints = first.Hints
 	if len(refused) == 0 && len(missing) < len(imported.Runs) {
-		out = out.Hint("the others that were named are imported")
+		out = out.Hint("the other named runs were imported")
 	}
 	ids := make([]string, len(all))
 	for i, run := range all {

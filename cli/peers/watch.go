@@ -33,26 +33,26 @@ type watchingDocument struct {
 func watchCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "watch",
-		Summary: "follow a Smithers database that an engine writes",
+		Summary: "import new frames from a Smithers database while an engine writes it",
 		Usage:   []string{"<smithers.db> [--run R]..."},
-		About: `Imports what the database has, as import does, and then whatever an engine adds, until it
-is stopped, by Ctrl-C for one. Each new frame is captured with the working copy as it is at
-that moment, so restore and revert work with frames of Smithers, also in git repositories.
-Of frames that are new at once, the newest has them, and those of the quarter of a second
-before it.
+		About: `Imports the runs of a database, as import does, and then everything that an engine adds,
+until you stop it, for example with Ctrl-C. Each new frame is captured with the current
+files of the working copy, so restore and revert work with frames of Smithers, also in git
+repositories. If several frames are new at once, the files go to the newest frame and to
+frames at most a quarter of a second older.
 
-The database need not be there yet. The engine need not know: it is never made to wait, and
-nothing is locked while nothing is new. A watch that was stopped or killed is started again
-and catches up, but for the files of the frames that it missed.
+The database may be created later. watch never makes the engine wait, and locks nothing as
+long as nothing is new. A watch that was stopped or killed catches up when you start it
+again; only the files of the frames in between are missing.
 
-Prints a line for each run of which something was new, as it happens. A run that cannot be
-imported is named once, and tried again when the database has changed.`,
+Prints a line for each run that has changed. A run that cannot be imported is named once,
+and tried again after the next change of the database.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: []urfave.Flag{importRunsFlag()},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
 			{"follow all runs", "git smithers watch smithers.db"},
-			{"follow one, which may begin later", "git smithers watch smithers.db --run run-a"},
+			{"follow one run, even before it starts", "git smithers watch smithers.db --run run-a"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			name, runs := c.Args().First(), c.StringSlice("run")
@@ -89,7 +89,7 @@ func tellWatching(s *session.Session, name string) error {
 		return s.WriteJSON(watchingDocument{"watching", name})
 	}
 	if _, err := os.Stat(s.Path(name)); errors.Is(err, fs.ErrNotExist) {
-		s.Note("there is no database %s yet: watching for it", plain.Text(name))
+		s.Note("waiting for the database %s, which does not exist yet", plain.Text(name))
 		return nil
 	}
 	s.Note("watching %s", plain.Text(name))
@@ -107,14 +107,14 @@ func tellWatched(s *session.Session, imported *smithers.Imported) error {
 			continue
 		}
 		if run.Err != nil {
-			s.Warn(fmt.Errorf("run %s is not imported: %s", run.RunID, *doc.Message))
+			s.Warn(fmt.Errorf("run %s was not imported: %s", run.RunID, *doc.Message))
 			continue
 		}
 		what := "frame " + strconv.FormatInt(run.Frame, 10)
 		if run.Frames > 1 {
 			what = fmt.Sprintf("%d frames up to %d", run.Frames, run.Frame)
 		} else if run.Frames == 0 {
-			what = "what happened since frame " + strconv.FormatInt(run.Frame, 10)
+			what = "new events since frame " + strconv.FormatInt(run.Frame, 10)
 		}
 		if err := s.Printf("%s: %s, %s%s\n", plain.Text(run.RunID), run.Outcome, what, plain.Text(after(doc.note()))); err != nil {
 			return err

@@ -37,25 +37,25 @@ type captureFailure struct {
 func captureCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "capture",
-		Summary: "append a frame to a run, for other engines",
+		Summary: "append a frame to a run, for programs and other engines",
 		Usage:   []string{"<run> [--batch]"},
-		About: `Reads a capture, one JSON object, from standard input: a whole state, or changes to
-the run's newest one, with events, the rendered frame and the revision of the
-working copy. Prints {"kind","id","frame","commit","contentHash"} when it is on
-stable storage. The run is made when it does not exist. "git smithers help scripting"
-has the schema.
+		About: `Reads a capture, one JSON object, from standard input: a whole state, or changes to the
+newest state of the run, with events, the rendered frame and the revision of the working
+copy. Prints {"kind","id","frame","commit","contentHash"} once the frame is on stable
+storage. If the run does not exist, capture creates it. "git smithers help scripting" has
+the schema.
 
-With --batch, reads one capture a line and answers each with a line, in order, until
-the input ends. A line that fails is answered with {"kind","id","error"}, and the next
-one is read. A capture whose "id" was answered before gets the same answer again.`,
+--batch reads one capture per line and answers each with one line, in order, until the input
+ends. If a line fails, the answer is {"kind","id","error"}, and capture reads the next line.
+A repeated "id" gets the same answer as the first time.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "batch", Usage: "read one capture a line and answer each"},
+			&urfave.BoolFlag{Name: "batch", Usage: "read one capture per line and answer each"},
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
 			{"set one node", `echo '{"changes":[{"op":"set","collection":"loops","key":"review","value":{"iteration":1,"done":false}}]}' | git smithers capture triage-1`},
-			{"serve an engine for as long as it runs", "git smithers capture triage-1 --batch"},
+			{"append frames for as long as an engine runs", "git smithers capture triage-1 --batch"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			opts := captureOptions{run: c.Args().First(), batch: c.Bool("batch")}
@@ -86,7 +86,7 @@ func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, 
 
 func captureOne(ctx context.Context, capturer *door.Capturer, data []byte) (door.Answer, error) {
 	if len(data) > term.MaxDocument {
-		return door.Answer{}, fault.New(fault.LimitExceeded, "a capture is longer than %d bytes", term.MaxDocument)
+		return door.Answer{}, fault.New(fault.LimitExceeded, "the capture is longer than %d bytes", term.MaxDocument)
 	}
 	req, err := door.ParseCapture(data)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 func completeCommand(tree func() *arg.Command) *arg.Command {
 	return &arg.Command{
 		Name:    "__complete",
-		Summary: "print what completes a command line",
+		Summary: "print the words that complete a command line",
 		Hidden:  true,
 		MaxArgs: arg.AnyNumber,
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {

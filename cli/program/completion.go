@@ -15,8 +15,8 @@ func completionCommand(tree func() *arg.Command) *arg.Command {
 		Summary: "print the completion script of a shell",
 		Usage:   []string{"{bash | zsh | fish}"},
 		About: `The script completes commands, flags, runs, frames (after "<run>:"), tasks and workflow
-files, for "git smithers" and for "git-smithers". In bash and zsh it works together with
-git's own completion.`,
+files, for "git smithers" and for "git-smithers". In bash and zsh it extends git's own
+completion.`,
 		MinArgs: 1, MaxArgs: 1,
 		Examples: []arg.Example{
 			{"complete in this bash", `source <(git smithers completion bash)`},

@@ -24,7 +24,7 @@ func versionCommand() *arg.Command {
 	return &arg.Command{
 		Name:     "version",
 		Summary:  "print the version",
-		Examples: []arg.Example{{"say which build this is", "git smithers version"}},
+		Examples: []arg.Example{{"print the version, commit and platform", "git smithers version"}},
 		Run: func(_ context.Context, s *session.Session, _ *urfave.Context) error {
 			return runVersion(s)
 		},

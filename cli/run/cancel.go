@@ -16,13 +16,13 @@ import (
 func cancelCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "cancel",
-		Summary: "cancel a run, also one that another process is running",
+		Summary: "cancel a run, even while another process is running it",
 		Usage:   []string{"<run>"},
-		About: `Marks the run as cancelled. A process that is running it ends its tasks when it
-sees that, and stops. resume continues a cancelled run.
+		About: `Marks the run as cancelled. If another process is running the run, that process notices the
+mark, ends its tasks and stops. resume continues a cancelled run.
 
-A run of Smithers is cancelled by Smithers, which does not read this repository:
-"smithers cancel" does it.
+cancel refuses a run of Smithers, because Smithers does not read this repository: type
+"smithers cancel" instead.
 
 Prints the run's id.`,
 		MinArgs: 1, MaxArgs: 1,

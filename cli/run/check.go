@@ -27,11 +27,11 @@ type checkDocument struct {
 func checkCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "check",
-		Summary: "check a workflow file, and run nothing",
+		Summary: "check a workflow file without running it",
 		Usage:   []string{"<workflow>..."},
-		About: `Reads workflow files as run does and names everything that is wrong with them: keys,
-tasks that are not there, needs that form a cycle, schemas, conditions. Nothing runs and
-nothing is kept, so it works outside of a repository, too, and needs no consent.`,
+		About: `Reads workflow files as run does and reports every error: unknown keys, missing tasks, needs
+that form a cycle, invalid schemas and conditions. check runs and stores nothing, so it
+works outside of a repository, too, and needs no confirmation.`,
 		MinArgs: 1, MaxArgs: arg.AnyNumber,
 		Exits: []int{fault.ExitNotFound},
 		Examples: []arg.Example{
@@ -76,5 +76,5 @@ func printChecked(s *session.Session, file string, wf *workflow.Workflow) error 
 	if len(wf.Loops) > 0 {
 		what += ", " + plain.Count(len(wf.Loops), "loop")
 	}
-	return s.Printf("%s: workflow %s is sound, %s\n", plain.Text(file), plain.Text(wf.Name), what)
+	return s.Printf("%s: workflow %s is valid, %s\n", plain.Text(file), plain.Text(wf.Name), what)
 }

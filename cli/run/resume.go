@@ -27,33 +27,32 @@ func resumeCommand() *arg.Command {
 		Name:    "resume",
 		Summary: "continue a run from its newest frame",
 		Usage:   []string{"<run> [<workflow>] [--restore-vcs] [--input JSON] [--wait] [--force] [--yes] [--accept-workflow-change] [--max-parallel N]"},
-		About: `Continues a run that was cancelled, that failed, that waits, that was forked, or whose
-process died. Finished tasks are not run again; one that was running when the process
-died is tried again. The workflow file is the one that the run was started with, unless
-another one is named; when its content has changed, the run is left alone, unless
---accept-workflow-change says otherwise. Where that file is not here, as with a run that
-came from another machine, it is the workflow that the run keeps.
+		About: `Continues a run that was cancelled, failed or forked, that waits, or whose process died.
+Finished tasks do not run again; a task that was running when the process died is tried
+again. The run continues with the workflow file that it was started with, unless you name
+another one. If the content of the file has changed, resume refuses, unless you add
+--accept-workflow-change. If the file does not exist, as for a run from another machine, the
+run continues with the workflow stored in it.
 
-Commands that were never run in this clone are shown first, and run when that is
-confirmed, by --yes for scripts. Naming the workflow file confirms it, too.
+Commands that never ran in this clone are shown first, and run after you confirm them; --yes
+confirms them in scripts. Naming the workflow file also confirms its commands.
 
-Tasks work in the files as they are; a warning says where these are not the files of the
-run's newest frame. With --restore-vcs they are made those of the newest frame first, as
-restore does it: what is there and in no frame is captured before. A run that has a
-worktree of its own continues in it, wherever it is resumed. A worktree that is not here is
-made, with the files of the newest frame.
+Tasks work in the current files; a warning says if they differ from the files of the run's
+newest frame. --restore-vcs restores the newest frame's files first: like restore, it saves
+unsaved changes as a frame before. A run with its own worktree continues in it, wherever you
+type resume. If the worktree does not exist, resume makes it, with the files of the newest
+frame.
 
-The run's input is what it was. --input is laid over it, member by member, and is the
-run's from then on.
+The run keeps its input. --input changes single members of it from then on.
 
-A run that another process is running is left alone, unless --force takes it over: that
-process ends its tasks when it notices, and writes nothing more.`,
+A run that another process is running is refused. --force takes it over: the other process
+ends its tasks when it notices, and writes nothing more.`,
 		MinArgs: 1, MaxArgs: 2,
 		Flags: append([]urfave.Flag{
-			&urfave.BoolFlag{Name: "accept-workflow-change", Usage: "continue although the workflow file has changed"},
-			arg.InputFlag("lay `JSON`, @FILE, or - for standard input, over the run's input"),
-			&urfave.BoolFlag{Name: "restore-vcs", Usage: "bring the files of the run's newest frame back first"},
-			&urfave.BoolFlag{Name: "force", Usage: "take the run over from a process that is running it"},
+			&urfave.BoolFlag{Name: "accept-workflow-change", Usage: "continue even if the workflow file has changed"},
+			arg.InputFlag("change members of the run's input: `JSON`, @FILE, or - for standard input"),
+			&urfave.BoolFlag{Name: "restore-vcs", Usage: "restore the files of the run's newest frame first"},
+			&urfave.BoolFlag{Name: "force", Usage: "take over a run that another process is running"},
 			&urfave.BoolFlag{
 				Name: "yes", Aliases: []string{"y"},
 				Usage: "run the workflow's commands and, with --restore-vcs, remove untracked files, without asking",
@@ -63,9 +62,9 @@ process ends its tasks when it notices, and writes nothing more.`,
 		Exits:   arg.Runs(),
 		Examples: []arg.Example{
 			{"continue after Ctrl-C", "git smithers resume triage-1"},
-			{"continue on the files that the run had", "git smithers resume triage-1 --restore-vcs"},
-			{"continue with a workflow that was mended", "git smithers resume triage-1 triage.yaml --accept-workflow-change"},
-			{"continue what was fetched, after a look at its commands", "git smithers resume triage-1"},
+			{"continue with the files of the run's newest frame", "git smithers resume triage-1 --restore-vcs"},
+			{"continue with a fixed workflow", "git smithers resume triage-1 triage.yaml --accept-workflow-change"},
+			{"continue a fetched run, after a look at its commands", "git smithers resume triage-1"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			req, err := parseResume(s, c)
@@ -114,7 +113,7 @@ func hintOrder(ctx context.Context, s *session.Session, store *timeline.Store, r
 	}
 	words := slices.Clone(s.Args)
 	words[file], words[id] = words[id], words[file]
-	return known.Hint("the run comes first: `%s`", fault.CommandLine(arg.Program, words...))
+	return known.Hint("type the run before the workflow: `%s`", fault.CommandLine(arg.Program, words...))
 }
 
 // acceptAsTyped keeps, in the hint about a workflow that has changed, the flags that were typed. named reports whether a

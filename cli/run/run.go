@@ -15,18 +15,18 @@ import (
 func runCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "run",
-		Summary: "run a workflow and keep every step of it",
+		Summary: "run a workflow and record every step",
 		Usage:   []string{"<workflow> [--run-id ID] [--input JSON] [--wait] [--max-parallel N]"},
 		About: `Runs the tasks of a workflow file in the working copy and commits a frame to the
-repository after every change of the run's state. Tasks whose needs are met run side
-by side. When a task fails, those under way finish and nothing new starts; the run
-can then be looked at, forked, and replayed from any frame.
+repository after every change of the run's state. Tasks whose needs are met run side by
+side. If a task fails, the running tasks finish and no new task starts; you can then look
+at the run, fork it, and replay it from any frame.
 
-When all that is left is to wait, for an approval, an answer, a signal or a timer, the
-run is left with exit status 3, and resume continues it. With --wait it stays.
+If every remaining task waits, for an approval, an answer, a signal or a timer, the command
+exits with status 3, and resume continues the run. With --wait, the command stays.
 
-Ctrl-C asks the tasks to end and leaves a run that resume continues; a second Ctrl-C
-kills them at once. Prints the run's id.`,
+Ctrl-C asks the tasks to end; resume continues the run later. A second Ctrl-C kills the
+tasks at once. Prints the run's id.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "run-id", Usage: "give the run this `ID`"},
@@ -35,7 +35,7 @@ kills them at once. Prints the run's id.`,
 		Exits: arg.Runs(),
 		Examples: []arg.Example{
 			{"run a workflow", `git smithers run triage.yaml --input '{"ticket":"T-12"}'`},
-			{"name the run and read its input from a file", "git smithers run triage.yaml --run-id triage-1 --input @ticket.json"},
+			{"choose the run's id and read its input from a file", "git smithers run triage.yaml --run-id triage-1 --input @ticket.json"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			req, err := parseRun(s, c)

@@ -29,33 +29,33 @@ const (
 func superviseCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "supervise",
-		Summary: "resume runs whose process died, and those that no longer have to wait",
+		Summary: "resume runs whose process died and runs that no longer have to wait",
 		Usage:   []string{"[<run>...] [--once] [--interval D] [--max-runs N] [--max-parallel N]"},
-		About: `Looks again and again for runs that no process executes, and continues those that can
-continue: a run whose process died or gave no sign of life for too long, and one that waits for
-something that is there by now: a decision, an answer, a signal, or a time. It looks at
-runs that were executed in this repository on this machine or, where any are named, at
-those. Several supervisors share the work: each run is resumed by one of them.
+		About: `Looks repeatedly for runs that no process executes and resumes those that can continue: runs
+whose process died or showed no activity for too long, and waiting runs whose decision,
+answer, signal or time has come. supervise looks at the named runs, by default at all runs
+that were executed in this repository on this machine. Several supervisors share the work:
+each run is resumed by one of them.
 
-A run is resumed with the workflow file that it was started with. One whose file is gone
-or has changed is left as it is, and so is one whose commands were never run or confirmed
-in this clone: resume shows them and asks.
+A run is resumed with the workflow file that it was started with. A run is left alone if its
+workflow file is missing or has changed, or if its commands were never run or confirmed in
+this clone: resume shows the commands and asks.
 
-When it is stopped, by Ctrl-C for one, it ends the tasks that it runs and leaves their runs
-to whoever resumes them: they stay running, and the tasks are tried again. With --once it
-looks once, and returns when everything that it resumed has ended or waits.`,
+When you stop the supervisor, for example with Ctrl-C, it ends the tasks that it runs. Their
+runs keep the status running, and the next resume tries the tasks again. With --once,
+supervise looks once, and returns when every run that it resumed has ended or waits.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "once", Usage: "look once, and return when what was resumed has come to an end"},
-			&urfave.DurationFlag{Name: "interval", Value: defaultInterval, Usage: "look every `D`, such as 30s; and when a timer is due"},
+			&urfave.BoolFlag{Name: "once", Usage: "look once, and return when the resumed runs have ended or wait"},
+			&urfave.DurationFlag{Name: "interval", Value: defaultInterval, Usage: "look every `D`, such as 30s, and when a timer is due"},
 			&urfave.IntFlag{Name: "max-runs", Value: defaultSupervised, Usage: "execute at most `N` runs at once"},
 			desk.MaxParallelFlag(), desk.LogsFlag(),
 		},
 		Changes: true,
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
-			{"keep all runs of a repository going", "git smithers supervise"},
-			{"resume after a power cut what was running", "git smithers supervise --once"},
+			{"resume the runs of a repository whenever they can continue", "git smithers supervise"},
+			{"resume interrupted runs after a power cut", "git smithers supervise --once"},
 			{"resume one run as soon as it is approved", "git smithers supervise triage-1"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -81,11 +81,11 @@ func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest
 	case err != nil:
 		return req, err
 	case req.Interval < minInterval:
-		return req, fault.New(fault.Usage, "--interval does not take %s", req.Interval).
-			Hint("it takes a duration such as 30s, and %s at least", minInterval)
+		return req, fault.New(fault.Usage, "--interval cannot be %s", req.Interval).
+			Hint("use a duration such as 30s, at least %s", minInterval)
 	case req.MaxRuns < 1:
-		return req, fault.New(fault.Usage, "--max-runs does not take %d", req.MaxRuns).
-			Hint("it takes a number from 1 on")
+		return req, fault.New(fault.Usage, "--max-runs cannot be %d", req.MaxRuns).
+			Hint("use a number from 1")
 	}
 	return req, nil
 }
@@ -145,7 +145,7 @@ func (v *supervisionView) tell(did app.SupervisorReport) error {
 	how := string(did.Action)
 	switch did.Action {
 	case app.RunLeft:
-		v.s.Warn(fmt.Errorf("run %s is left as it is%s", did.Run, text))
+		v.s.Warn(fmt.Errorf("run %s was left alone%s", did.Run, text))
 		return nil
 	case app.RunEnded:
 		how = doc.Status

@@ -49,7 +49,7 @@ func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt,
 func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	if q.node == "" {
 		return fault.New(fault.AttemptNotFound, "run %q has no attempts", run).
-			Hint("`git smithers show %s` shows how it stands", fault.Word(run)).Detail("runId", run)
+			Hint("`git smithers show %s` shows the state of the run", fault.Word(run)).Detail("runId", run)
 	}
 	what := "no attempt"
 	if q.attempt != 0 {
@@ -74,7 +74,7 @@ func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	case len(nodes) > 0:
 		return out.Hint("nodes with attempts are %s", firstFew(nodes))
 	}
-	return out.Hint("the run has no attempts at all")
+	return out.Hint("no node of the run has an attempt")
 }
 
 // firstFew are the first few of some names.

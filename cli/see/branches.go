@@ -26,12 +26,12 @@ func branchesCommand() *arg.Command {
 		Name:    "branches",
 		Summary: "list the forks of a run",
 		Usage:   []string{"<run>"},
-		About: `Lists the runs that were forked from a run, the oldest first: the child's id, the
-frame it starts from, its label, when it was forked, and its description. With
---json, one object a line.`,
+		About: `Lists the forks of a run, the oldest first: the id of the fork, the frame at which it was
+forked, its label, the time of the fork, and its description. With --json, prints one object
+per line.`,
 		MinArgs: 1, MaxArgs: 1,
 		Exits:    arg.Reads(),
-		Examples: []arg.Example{{"list what was tried from triage-1", "git smithers branches triage-1"}},
+		Examples: []arg.Example{{"list the forks of triage-1", "git smithers branches triage-1"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			return s.WithStore(ctx, func(store *timeline.Store) error {
 				return runBranches(ctx, s, store, c.Args().First())

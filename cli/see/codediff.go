@@ -43,8 +43,8 @@ func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store,
 		return err
 	}
 	if two.From == nil {
-		return fault.New(fault.NoCode, "%s is the run's first frame: there are no files before it", two.To.Address).
-			Hint("`%s restore %s --to DIR` shows the files that it has", arg.Program, fault.Word(two.To.Address.String()))
+		return fault.New(fault.NoCode, "%s is the run's first frame, so there are no earlier files to compare with", two.To.Address).
+			Hint("`%s restore %s --to DIR` puts its files into a new folder", arg.Program, fault.Word(two.To.Address.String()))
 	}
 	trees, err := two.Trees(ctx, store, opts.worktree)
 	if err != nil {
@@ -96,7 +96,7 @@ func warnBehindSides(ctx context.Context, s *session.Session, store *timeline.St
 			return out, err
 		}
 		if b := out[i]; b != nil {
-			s.Warn(fmt.Errorf("the files of %s are those of frame %d; what was not captured: %s", at.Address, b.Frame, display.BesideNames(b.Attempts)))
+			s.Warn(fmt.Errorf("the files of %s were captured at frame %d; not captured since: %s", at.Address, b.Frame, display.BesideNames(b.Attempts)))
 		}
 	}
 	return out, nil

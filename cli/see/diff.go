@@ -22,34 +22,33 @@ import (
 func diffCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "diff",
-		Summary: "show how two frames differ, in state or in code",
+		Summary: "compare two frames, in state or in code",
 		Usage: []string{
 			"[<workflow>] <run>[:<frame>] [<run>[:<frame>]] [--full]",
 			"--code [--stat] [--worktree TASK] [<workflow>] <run>[:<frame>] [<run>[:<frame>]] [[--] <path>...]",
 		},
-		About: `Compares nodes, output rows, loops, input, and the revision of the working copy, and
-counts the files and lines that differ. A bare run is its newest state. The two frames
-may belong to different runs. One frame alone is compared with the frame before it, so
-that its own changes are shown. A workflow file in front is accepted, as other tools give
-one, and is not read: a first argument that is the name of a file is one, unless it is the
-only argument.
+		About: `Compares nodes, output rows, loops, input, and the revision of the working copy, and counts
+changed files and lines. A run without a frame stands for its newest state. The two frames
+may belong to different runs. A single frame is compared with the frame before it. A
+workflow file before the run is accepted for compatibility and is not read: if there are
+several arguments and the first is the name of a file, it is the workflow.
 
-With --code, shows how the files differ: git diff does it, with your pager, colours and
-diff settings. Paths are as for git diff.`,
+--code compares the files with git diff, with your pager, colours and diff settings. Paths
+have the same meaning as for git diff.`,
 		MinArgs: 1, MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "full", Usage: "show long values whole"},
-			&urfave.BoolFlag{Name: "code", Usage: "show how the files differ"},
+			&urfave.BoolFlag{Name: "full", Usage: "show long values in full"},
+			&urfave.BoolFlag{Name: "code", Usage: "compare the files with git diff"},
 			&urfave.StringFlag{Name: "worktree", Usage: "with --code: compare the worktrees of `TASK`"},
-			&urfave.BoolFlag{Name: "stat", Usage: "with --code: show how many lines of which file"},
-			&urfave.BoolFlag{Name: "name-only", Usage: "with --code: show the names of the files"},
-			&urfave.BoolFlag{Name: "name-status", Usage: "with --code: show the names, and what became of them"},
+			&urfave.BoolFlag{Name: "stat", Usage: "with --code: show the changed lines of each file as numbers"},
+			&urfave.BoolFlag{Name: "name-only", Usage: "with --code: show only the names of changed files"},
+			&urfave.BoolFlag{Name: "name-status", Usage: "with --code: show the names and the kind of change"},
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
-			{"see what frame 7 changed", "git smithers diff triage-1:7"},
-			{"see which code it changed", "git smithers diff --code triage-1:7"},
-			{"see what came between two frames", "git smithers diff triage-1:2 triage-1:7"},
+			{"see the changes of frame 7", "git smithers diff triage-1:7"},
+			{"see the code changes of frame 7", "git smithers diff --code triage-1:7"},
+			{"see the changes between two frames", "git smithers diff triage-1:2 triage-1:7"},
 			{"compare the newest state of a run with that of its fork", "git smithers diff triage-1 kx2m4abc"},
 		},
 	}
@@ -59,11 +58,11 @@ diff settings. Paths are as for git diff.`,
 		if !c.Bool("code") {
 			switch {
 			case c.IsSet("worktree"):
-				return cmd.Misused("--worktree goes with --code")
+				return cmd.Misused("--worktree needs --code")
 			case len(formats) > 0:
-				return cmd.Misused("%s goes with --code", formats[0])
+				return cmd.Misused("%s needs --code", formats[0])
 			case len(args) > 2:
-				return cmd.Misused("diff compares two frames, got %d arguments: %q is no workflow file, and %q is one too many",
+				return cmd.Misused("diff compares two frames, got %d arguments: %q is not a workflow file; remove %q",
 					len(args), args[0], args[2])
 			}
 		}
@@ -89,7 +88,7 @@ func withoutWorkflow(s *session.Session, args []string) []string {
 	case len(args) < 2 || !arg.IsFile(s, args[0]) && (len(args) == 2 || !arg.IsWorkflowName(args[0])):
 		return args
 	case !arg.IsWorkflowName(args[0]):
-		s.Note("%s is a file here, so it is taken for a workflow and not for a run; <run>:<frame> names a frame", plain.Text(args[0]))
+		s.Note("%s is the name of a file, so it was read as a workflow and not as a run; to name a frame, type <run>:<frame>", plain.Text(args[0]))
 	}
 	return args[1:]
 }
@@ -126,7 +125,7 @@ func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two
 		return ctx.Err()
 	}
 	if err != nil { // the state is shown without the files
-		s.Warn(fmt.Errorf("how the files differ is not known: %w", err))
+		s.Warn(fmt.Errorf("the files could not be compared: %w", err))
 	}
 	if s.JSON {
 		return s.WriteJSON(diffDocument{"diff", two.FromAddress(), compare.AddressOf(two.To), result, files})

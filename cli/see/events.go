@@ -30,26 +30,26 @@ type eventCountDocument struct {
 func eventsCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "events",
-		Summary: "list what happened in a run, event by event",
+		Summary: "list the events of a run",
 		Usage:   []string{"<run> [--follow] [--after SEQ] [--type T]... [--node N] [--since TIME] [--limit N] [--count]"},
-		About: `Lists the events of a run by their numbers, which have no gaps and are never taken back:
-number, time, type, task, and what else the event says. With --json, one object a line.
+		About: `Lists the events of a run by their numbers, which have no gaps and never change: number,
+time, type, task, and the details of the event. With --json, prints one object per line.
 
---follow continues until the run has ended: finished, failed or cancelled. Whoever has
-read up to some number continues from there with --after.`,
+--follow prints new events until the run finishes, fails or is cancelled. To continue after
+the last event that you have read, pass its number to --after.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print what comes until the run has ended"},
-			&urfave.Int64Flag{Name: "after", Usage: "only those with a number above `SEQ`"},
-			&urfave.StringSliceFlag{Name: "type", Aliases: []string{"t"}, Usage: "only those of the type `T`; may be repeated"},
-			&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "only those about the task `N`"},
-			&urfave.StringFlag{Name: "since", Usage: "only those since `TIME`: RFC 3339, milliseconds since 1970, or how long ago"},
-			arg.LimitFlag(0, "list the first `N`; without it, all"),
-			&urfave.BoolFlag{Name: "count", Usage: "print how many there are, and none of them"},
+			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print new events until the run has ended"},
+			&urfave.Int64Flag{Name: "after", Usage: "list only events with a number above `SEQ`"},
+			&urfave.StringSliceFlag{Name: "type", Aliases: []string{"t"}, Usage: "list only events of type `T` (can be repeated)"},
+			&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "list only events of the task `N`"},
+			&urfave.StringFlag{Name: "since", Usage: "list only events since `TIME`: RFC 3339, milliseconds since 1970, or how long ago"},
+			arg.LimitFlag(0, "list only the first `N` events (default: all)"),
+			&urfave.BoolFlag{Name: "count", Usage: "print the number of events instead of the events"},
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
-			{"see what happens", "git smithers events triage-1 --follow"},
+			{"watch a run", "git smithers events triage-1 --follow"},
 			{"see who approved what", "git smithers events triage-1 -t ApprovalGranted -t ApprovalDenied"},
 			{"continue where you stopped reading", "git smithers events triage-1 --after 41 --json"},
 		},
@@ -75,7 +75,7 @@ func parseEvents(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 	if c.IsSet("after") {
 		after := c.Int64("after")
 		if after < -1 {
-			return opts, fault.New(fault.Usage, "--after does not take %d", after).Hint("events are counted from 0")
+			return opts, fault.New(fault.Usage, "--after cannot be %d", after).Hint("events are counted from 0")
 		}
 		opts.query.After = &after
 	}
@@ -127,7 +127,7 @@ func runEvents(ctx context.Context, s *session.Session, store *timeline.Store, o
 		return writeEvents(s, list)
 	}
 	if len(list) == 0 && s.OutTTY {
-		s.Note("there is no such event")
+		s.Note("the run has no such event")
 	}
 	return s.Paged(ctx, func() error {
 		t := term.Table{Header: []string{"SEQ", "TIME", "EVENT", "TASK", "WHAT"}}

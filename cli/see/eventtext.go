@@ -22,7 +22,7 @@ func writeEvents(s *session.Session, list []sqliteindex.EventRow) error {
 	for _, event := range list {
 		members, ok := strings.CutPrefix(strings.TrimSpace(event.Payload), "{")
 		if !ok {
-			return errors.New("an event's payload is no object")
+			return errors.New("the payload of an event is not a JSON object")
 		}
 		comma := ","
 		if strings.TrimSpace(members) == "}" {

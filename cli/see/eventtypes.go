@@ -28,7 +28,7 @@ func warnOfTypes(ctx context.Context, s *session.Session, store *timeline.Store,
 	if slices.ContainsFunc(query.Types, func(asked string) bool { return slices.Contains(types, asked) }) {
 		return nil
 	}
-	advice := "its types are " + strings.Join(types, ", ")
+	advice := "the types of its events are " + strings.Join(types, ", ")
 	if near, ok := arg.Nearest(query.Types[0], types); ok {
 		advice = "did you mean " + near + "?"
 	}

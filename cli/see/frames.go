@@ -29,18 +29,17 @@ type frameDocument struct {
 func framesCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "frames",
-		Summary: "find the frames of a change, a commit or a file",
+		Summary: "find frames by jj change, commit or file",
 		Usage:   []string{"{--change ID | --commit REV | --path PATH} [--run RUN]"},
-		About: `Lists the frames whose working copy was at a change of jj or at a commit, or which
-changed a file: run and frame, time, revision, and what happened; with --path also
-what became of the file, in the run's files and in tasks' own worktrees. Ids may be
-shortened. A folder stands for all that is in it. The newest run comes first. With
---json, one object a line.`,
+		About: `Lists the frames captured at a jj change or at a commit, or the frames that changed a file:
+run and frame, time, revision, and description; with --path also the kind of change, in the
+run's files and in the worktrees of tasks. Ids may be shortened. A folder stands for all
+files in it. The newest run comes first. With --json, prints one object per line.`,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "change", Usage: "find the frames of jj's change `ID`"},
 			&urfave.StringFlag{Name: "commit", Usage: "find the frames at the commit `REV`: an id or any revision, such as HEAD~2"},
 			&urfave.StringFlag{Name: "path", Usage: "find the frames that changed `PATH`, a file or a folder"},
-			&urfave.StringFlag{Name: "run", Aliases: []string{"r"}, Usage: "look at this `RUN` alone, or a unique prefix of it"},
+			&urfave.StringFlag{Name: "run", Aliases: []string{"r"}, Usage: "search only `RUN`, an id or a unique prefix of it"},
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
@@ -98,7 +97,7 @@ func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, q
 			return err
 		}
 		if !kept {
-			s.Warn(fmt.Errorf("no frame has %s: paths are relative to the folder you are in", query.Path))
+			s.Warn(fmt.Errorf("no frame has %s; paths are relative to the current folder", query.Path))
 			return nil
 		}
 	}
@@ -111,7 +110,7 @@ func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, q
 		return nil
 	}
 	if len(matches) == 0 {
-		s.Note("there is no such frame")
+		s.Note("no frame was found")
 	}
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"FRAME", "TIME", "REVISION", "WHAT"}}
@@ -140,8 +139,8 @@ func pathInside(s *session.Session, store *timeline.Store, name string) (string,
 	path := filepath.Clean(s.Path(name))
 	top := store.Workspace().Root
 	if top == "" {
-		return "", fault.New(fault.NoWorkingCopy, "there is no working copy here that %s could be in", name).
-			Hint("call it in the repository's working copy")
+		return "", fault.New(fault.NoWorkingCopy, "this repository has no working copy, so path %s cannot be resolved", name).
+			Hint("run this command in a working copy of the repository")
 	}
 	if app.RealFolder(path) == top {
 		return ".", nil
@@ -150,7 +149,7 @@ func pathInside(s *session.Session, store *timeline.Store, name string) (string,
 	rel, err := filepath.Rel(top, path)
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", fault.New(fault.Usage, "%s is outside of the working copy", name).
-			Hint("its top is %s", top)
+			Hint("the top of the working copy is %s", top)
 	}
 	return filepath.ToSlash(rel), nil
 }
@@ -160,7 +159,7 @@ func sinceFrame(match list.FrameMatch) string {
 	if match.Since == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (since frame %d: the files of the frames between were not captured)", *match.Since)
+	return fmt.Sprintf(" (since frame %d: the frames in between have no captured files)", *match.Since)
 }
 
 // changedPaths is the change of a file, or of the files of a folder, in words.

@@ -36,25 +36,25 @@ type logDocument struct {
 func logsCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "logs",
-		Summary: "show the log of an attempt, also of one that is running",
+		Summary: "show the log of an attempt, even while it is running",
 		Usage:   []string{"<run>[:<frame>] [<node>] [--iteration I] [--attempt A] [--follow]"},
-		About: `Prints what a task's command wrote to standard output and standard error, in the order
-in which it came: in its newest attempt, unless another one is named; without a node, in
-the attempt of the run that started last. Of an attempt that runs, it is what is there by
-now. --follow continues until the attempt has ended.
+		About: `Prints what a task's command wrote to standard output and standard error, in the order of
+writing. The default is the newest attempt of the task; without a node, the attempt of the
+run that started last. If the attempt is running, logs prints the output so far; --follow
+continues until the attempt ends.
 
-The log of an attempt that runs is on the machine that runs it; when it ends, it goes
-into the run's history, the last MiB of each stream. What became the task's output is
-left out then: show has it.`,
+The log of a running attempt is stored on the machine that runs it. When the attempt ends,
+the last MiB of each stream becomes part of the run's history, without the text that became
+the task's output: show prints the output.`,
 		MinArgs: 1, MaxArgs: 2,
 		Flags: []urfave.Flag{
 			arg.IterationFlag(),
-			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `A`, from 1; without it, the newest"},
-			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print what comes until the attempt has ended"},
+			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `A`, from 1 (default: the newest)"},
+			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print new lines until the attempt has ended"},
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
-			{"see what the task fix is doing", "git smithers logs triage-1 fix --follow"},
+			{"watch the task fix", "git smithers logs triage-1 fix --follow"},
 			{"read why its first attempt failed", "git smithers logs triage-1 fix --attempt 1"},
 		},
 	}
@@ -75,10 +75,10 @@ func parseLogs(cmd *arg.Command, c *urfave.Context) (logsOptions, error) {
 		return opts, err
 	}
 	if c.IsSet("attempt") && opts.attempt.attempt < 1 {
-		return opts, fault.New(fault.Usage, "--attempt does not take %d", opts.attempt.attempt).Hint("attempts are counted from 1")
+		return opts, fault.New(fault.Usage, "--attempt cannot be %d", opts.attempt.attempt).Hint("attempts are counted from 1")
 	}
 	if opts.attempt.node == "" && (c.IsSet("attempt") || c.IsSet("iteration")) {
-		return opts, cmd.Misused("--attempt and --iteration are those of a node")
+		return opts, cmd.Misused("--attempt and --iteration need a node")
 	}
 	return opts, nil
 }

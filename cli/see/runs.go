@@ -25,10 +25,10 @@ func runsCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "runs",
 		Summary: "list the runs of this repository",
-		About: `Lists every run, the newest first: its id, status, newest frame, workflow, when it
-was created, and the frame that it was forked from. A run that says it is running, and
-is not run by any process here, is stale: resume continues it. With --json, one object a
-line.`,
+		About: `Lists every run, the newest first: its id, status, newest frame, workflow, time of creation,
+and the frame from which it was forked. A run is stale if its status is running but no
+process on this machine runs it: resume continues the run. With --json, prints one object
+per line.`,
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"list the runs", "git smithers runs"},
@@ -55,7 +55,7 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store) err
 		return nil
 	}
 	if len(runs) == 0 && s.OutTTY {
-		s.Note("no runs yet: `git smithers run WORKFLOW` makes one")
+		s.Note("no runs yet: `git smithers run WORKFLOW` starts a run")
 	}
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}

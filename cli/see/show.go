@@ -31,30 +31,29 @@ type showOptions struct {
 func showCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "show",
-		Summary: "show the state of a run at a frame, or what the frame changed",
+		Summary: "show the state of a run at a frame, or the changes of the frame",
 		Usage:   []string{"<run>[:<frame>] [--attempts]", "<run>[:<frame>] --patch"},
-		About: `Shows the run's row, the revision of the working copy and what of its files was
-captured, its nodes and what they wait for, outputs, loops, approvals, requests and
-input as they were at the frame; without a frame, as they are now, and who runs it. Of
-attempts that failed it shows the reason and the end of the log. --json prints the whole
-state.
+		About: `Shows the run's row, the revision of the working copy and the captured files, its nodes and
+their waits, outputs, loops, approvals, requests and input at the frame. Without a frame,
+shows the current state and the process that runs the run. For failed attempts, shows the
+reason and the end of the log. --json prints the whole state.
 
-With --patch, shows what the frame changed: how state and files differ from those of the
-frame before it, which for a fork's frame 0 is the one that it was forked from. --json then
-has it as patch beside the rest.
+--patch shows the changes of the frame: the differences in state and files from the frame
+before it. For frame 0 of a fork, that is the frame from which the run was forked. With
+--json, the member patch holds the changes.
 
-Of a run that was imported from Smithers, <frame> may be smithers/ and Smithers' number
-of the frame: the newest one of the run's timeline that has it. show tells that number,
-and what of the frame was not as it should be in Smithers' database.`,
+For a run imported from Smithers, <frame> may be smithers/ and Smithers' own number of the
+frame; it stands for the newest frame in the run's timeline with that number. show prints
+the number, and any damage that the import found in Smithers' data of the frame.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "attempts", Aliases: []string{"a"}, Usage: "show every attempt and all of its log"},
-			&urfave.BoolFlag{Name: "patch", Aliases: []string{"p"}, Usage: "show what the frame changed, in state and code"},
+			&urfave.BoolFlag{Name: "attempts", Aliases: []string{"a"}, Usage: "show every attempt with its whole log"},
+			&urfave.BoolFlag{Name: "patch", Aliases: []string{"p"}, Usage: "show the changes of the frame, in state and code"},
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
-			{"see how a run stands", "git smithers show triage-1"},
-			{"see what frame 6 changed", "git smithers show -p triage-1:6"},
+			{"see the state of a run", "git smithers show triage-1"},
+			{"see the changes of frame 6", "git smithers show -p triage-1:6"},
 			{"see the frame that Smithers calls 7", "git smithers show run-a:smithers/7"},
 			{"read one output of frame 3", `git smithers show triage-1:3 --json | jq '.state.outputs[] | select(.table == "analysis")'`},
 		},
@@ -216,7 +215,7 @@ func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	case owner.Live:
 		return "a live process"
 	case row.Status == snapshot.RunRunning && owner.Token != "" && !owner.Here:
-		return "no live process here; it was claimed somewhere else"
+		return "no live process on this machine; the run was claimed elsewhere"
 	case row.Status == snapshot.RunRunning:
 		return "no live process: `git smithers resume " + fault.Word(row.ID) + "` continues it"
 	}

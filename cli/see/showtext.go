@@ -96,7 +96,7 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	v.foreign()
 	v.field("owner", v.owner)
 	if v.over != nil {
-		v.field("dropped", fmt.Sprintf("this frame was stepped over: frame %d, %s", v.over.Frame, v.over.Subject))
+		v.field("dropped", fmt.Sprintf("this frame was dropped by frame %d: %s", v.over.Frame, v.over.Subject))
 	}
 }
 

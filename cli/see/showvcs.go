@@ -132,7 +132,7 @@ func (v *stateView) vcs(vcs *snapshot.VCS, worktree string) {
 	} else {
 		files := "captured at " + v.capturedAt(vcs, worktree)
 		if vcs.Scope == snapshot.ScopeTracked {
-			files += ", tracked ones alone"
+			files += ", only tracked files"
 		}
 		if vcs.Conflicted {
 			files += ", with conflict markers"

@@ -49,26 +49,26 @@ func sqlCommand() *arg.Command {
 		Name:    "sql",
 		Summary: "query runs, events, signals and outputs with SQL",
 		Usage:   []string{"<query> [--header]", "[--tables]"},
-		About: `Brings the index up to date and runs one SQL statement on it that only reads. Besides
-runs, frames, nodes, attempts, events, approvals, human requests and signals, there is a
-table for the outputs of each schema, with a column for each of its fields;
-"git smithers help tables" describes them. "-" reads the query from standard input.
+		About: `Brings the index up to date and runs one read-only SQL statement on it. There are tables of
+runs, frames, nodes, attempts, events, approvals, human requests and signals, and one table
+for the outputs of each schema, with a column for each field; "git smithers help tables"
+describes them. "-" reads the query from standard input.
 
-Without a query, or with --tables, it lists the tables and their columns. People see the
-names of the columns above an answer; what is read by a program has lines alone, with tabs
-between the values, unless --header asks for the names. With --json, one object a line, with
-the columns as members, and kind, row, unless a column has that name.`,
+Without a query, or with --tables, sql lists the tables and their columns. At a terminal,
+the result begins with the names of the columns. In a pipe or file, it has one line per row,
+with tabs between the values; --header adds the names. With --json, prints one object per
+line with the columns as members, and "kind":"row" unless a column is called kind.`,
 		MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "tables", Usage: "list the tables and their columns"},
-			&urfave.BoolFlag{Name: "header", Usage: "begin with the names of the columns, also in a pipe or file"},
+			&urfave.BoolFlag{Name: "header", Usage: "print the names of the columns first, even to a pipe or file"},
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
-			{"see which tables there are", "git smithers sql --tables"},
+			{"list the tables", "git smithers sql --tables"},
 			{"count attempts by how they ended", `git smithers sql 'SELECT state, count(*) FROM _smithers_attempts GROUP BY state'`},
-			{"list what a task has put out in all runs", `git smithers sql 'SELECT run_id, severity, _json FROM analysis ORDER BY severity'`},
-			{"save an answer with its header", `git smithers sql --header 'SELECT run_id, status FROM _smithers_runs' >runs.tsv`},
+			{"list the outputs of a schema in all runs", `git smithers sql 'SELECT run_id, severity, _json FROM analysis ORDER BY severity'`},
+			{"save a result with its header", `git smithers sql --header 'SELECT run_id, status FROM _smithers_runs' >runs.tsv`},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {

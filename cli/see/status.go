@@ -25,15 +25,16 @@ const statusShown = 5
 func statusCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "status",
-		Summary: "show how things stand, as git smithers alone does",
-		About: `Shows what runs, what waits for you and the command that answers it, the run that failed
-last and why, the newest runs, and what to type next. It reads and changes nothing.
+		Summary: "show running, waiting and failed runs (the default command)",
+		About: `Shows the running runs, the requests that wait for you with the commands that answer them,
+the last failed run and the reason, the newest runs, and the commands to type next. status
+changes nothing.
 
-Of the runs that are running, and of those that wait, it has the newest five.`,
+It lists at most five running runs and five waiting runs, the newest ones.`,
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
-			{"see how things stand", "git smithers"},
-			{"count what waits", "git smithers status --json | jq '.waiting | length'"},
+			{"see running, waiting and failed runs", "git smithers"},
+			{"count the requests that wait for you", "git smithers status --json | jq '.waiting | length'"},
 		},
 		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
 			return s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store) })

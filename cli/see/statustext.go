@@ -29,21 +29,21 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	}
 	for _, run := range doc.Running {
 		if run.Stale {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", run.RunID), "continues it: no process runs it"})
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", run.RunID), "continues the run, which no process runs"})
 			break
 		}
 	}
 	for _, run := range doc.Running {
 		if !run.Stale && !run.foreign && len(run.Tasks) > 0 {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "logs", run.RunID, "--follow"), "shows what it does"})
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "logs", run.RunID, "--follow"), "follows its log"})
 			break
 		}
 	}
 	if f := doc.Failed; f != nil {
 		if !f.foreign {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", f.RunID), "tries what failed again"})
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", f.RunID), "tries the failed tasks again"})
 		}
-		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "show", f.RunID), "shows all of the failure"})
+		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "show", f.RunID), "shows the whole failure"})
 	}
 	if len(doc.Newest) == 0 {
 		return append(out, suggestedCommand{arg.Program + " run hello.yaml", "runs it"}, suggestedCommand{arg.Program + " help", "lists the commands"})
@@ -54,7 +54,7 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "runs it"})
 		}
 		if doc.continues {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "continues where it was cancelled"})
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "continues the cancelled run"})
 		}
 		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "timeline", newest), "shows its steps"})
 	}
@@ -148,7 +148,7 @@ func runningRows(list []runningRun) []statusRow {
 	for i, run := range list {
 		rows[i] = statusRow{run: run.RunID, what: strings.Join(run.Tasks, ", "), atMs: run.UpdatedAtMs}
 		if run.Stale {
-			rows[i].what = "no process runs it any more"
+			rows[i].what = "no process runs this run any more"
 		}
 	}
 	return rows

@@ -42,28 +42,28 @@ const countLinesFor = 3 * time.Second
 func timelineCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "timeline",
-		Summary: "list the frames of a run and where it was forked",
+		Summary: "list the frames and forks of a run",
 		Usage:   []string{"<run> [--tree] [--all] [--long]"},
-		About: `Lists the frames of a run in their order: number, time, how long the step took that
-ended there, a mark and the lines added and removed where the step changed files, and
-what happened. Below a frame stand the forks that start from it. Times are local, and
-the date stands above its first frame. <run> is a run's id or a unique prefix of it.
+		About: `Lists the frames of a run in order: number, time, duration of the step, a mark and the lines
+added and removed if the step changed files, and a description. The forks of a frame stand
+below it. Times are local, and the date stands above its first frame. <run> is a run's id or
+a unique prefix of it.
 
-With --long, a frame also has its date, its content hash, and the revision of the working
-copy: jj's change, or git's commit. Frames with the same content hash have the same state.
+--long adds the date, the content hash, and the revision of the working copy to each frame:
+jj's change, or git's commit. Frames with the same content hash have the same state.
 
-Frames that a travel, a reset or an undo stepped over are left out, and forks that were
-undone. --all shows them; <run>:<frame> finds them in any case.`,
+The list omits frames dropped by a travel, a reset or an undo, and forks that were undone.
+--all shows them; their addresses, <run>:<frame>, stay valid in any case.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "tree", Usage: "show the forks' timelines too, and those of their forks"},
-			&urfave.BoolFlag{Name: "all", Usage: "show frames that were dropped and forks that were undone as well"},
-			&urfave.BoolFlag{Name: "long", Usage: "show dates, content hashes and revisions, too"},
+			&urfave.BoolFlag{Name: "tree", Usage: "also show the timelines of the forks, and of their forks"},
+			&urfave.BoolFlag{Name: "all", Usage: "also show dropped frames and undone forks"},
+			&urfave.BoolFlag{Name: "long", Usage: "also show dates, content hashes and revisions"},
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"list the frames of a run", "git smithers timeline triage-1"},
-			{"list them with everything that was forked from it", "git smithers timeline triage-1 --tree"},
+			{"list the frames with all forks", "git smithers timeline triage-1 --tree"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			opts := timelineOptions{run: c.Args().First(), tree: c.Bool("tree"), all: c.Bool("all"), long: c.Bool("long")}
@@ -107,7 +107,7 @@ func gatherTimeline(ctx context.Context, s *session.Session, store *timeline.Sto
 		if err == nil {
 			text.effects[run.RunID] = effects
 			if lost := list.CountLines(counting, store, run, effects); lost != nil {
-				s.Warn(fmt.Errorf("the changed lines of run %s are not counted: %w", run.RunID, lost))
+				s.Warn(fmt.Errorf("the changed lines of run %s could not be counted: %w", run.RunID, lost))
 			}
 		}
 		return cmp.Or(err, ctx.Err())

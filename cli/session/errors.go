@@ -94,7 +94,7 @@ func (s *Session) Describe(err error) *fault.Error {
 	bug.Msg = "internal error: " + known.Msg
 	bug.Hints = append(slices.Clone(bug.Hints), "this is a bug: report it at "+reportURL)
 	if debug, _ := s.LookupEnv("GIT_SMITHERS_DEBUG"); debug != "1" {
-		bug.Hints = append(bug.Hints, "GIT_SMITHERS_DEBUG=1 shows where it happened")
+		bug.Hints = append(bug.Hints, "run the command again with GIT_SMITHERS_DEBUG=1 to see where it happened")
 	} else if panicked, ok := errors.AsType[*thrown.Error](err); ok {
 		s.Talk("%s\n", panicked.Stack)
 	}

@@ -27,18 +27,18 @@ func bundleCommand() *arg.Command {
 		Name:    "bundle",
 		Summary: "write runs to a file",
 		Usage:   []string{"<run>... -o FILE"},
-		About: `Writes the named runs to a file, with all of their history and the code that they
-captured, for places without a remote: unbundle takes them out there. The file is a git
-bundle, which git fetch and git clone read, too. It stands for itself, so it also has the
-history of the code that the runs build on. A file that is there already is left alone.
-With -o - the bundle is written to standard output, and the ids to standard error.`,
+		About: `Writes the named runs to a file, with all of their history and captured code, to share them
+without a remote: unbundle reads the file. The file is a git bundle, so git fetch and git
+clone read it, too. It needs no other repository: it includes the history of the code that
+the runs build on. An existing file is not overwritten. -o - writes the bundle to standard
+output, and the ids of the runs to standard error.`,
 		MinArgs: 1, MaxArgs: arg.AnyNumber,
 		Required: []string{"output"},
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, - for standard output (required)"},
 		},
 		Exits:    arg.Writes(),
-		Examples: []arg.Example{{"take two runs to a machine without a network", "git smithers bundle triage-1 triage-2 -o runs.bundle"}},
+		Examples: []arg.Example{{"write two runs to a file, for a machine without a network", "git smithers bundle triage-1 triage-2 -o runs.bundle"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			file, runs := c.String("output"), c.Args().Slice()
 			return withSharer(ctx, s, func(sharer *share.Sharer) error { return runBundle(ctx, s, sharer, file, runs) })
@@ -49,7 +49,7 @@ With -o - the bundle is written to standard output, and the ids to standard erro
 // pipeBundle writes a bundle to standard output, and what it has in it to standard error.
 func pipeBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, runs []string) error {
 	if s.OutTTY {
-		return fault.New(fault.Usage, "a bundle is nothing for a terminal").Hint("name a file: -o runs.bundle")
+		return fault.New(fault.Usage, "a bundle cannot be written to a terminal").Hint("name a file: -o runs.bundle")
 	}
 	var written counter
 	ids, err := sharer.Bundle(ctx, io.MultiWriter(s.Out, &written), runs...)

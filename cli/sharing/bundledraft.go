@@ -55,7 +55,7 @@ func lockedDraft(path, shown string) (*bundleDraft, error) {
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%016x", bundleDraftMark, rand.Uint64())) //nolint:gosec // it need not be secret
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)                            //nolint:gosec // the umask says who may read it
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.New(fault.Usage, "there is no folder to write %s to", shown)
+		return nil, fault.New(fault.Usage, "the folder of %s does not exist", shown)
 	}
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func removeLeftDraft(path string) {
 }
 
 func bundleIsThere(shown string) error {
-	return fault.New(fault.Usage, "%s is there already", shown).Hint("name a new file, or remove that one")
+	return fault.New(fault.Usage, "%s already exists", shown).Hint("choose another file name, or remove the file")
 }
 
 // place puts the bundle where it goes, whole and on stable storage, and returns its size. A link takes no other file's

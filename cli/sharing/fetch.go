@@ -23,33 +23,34 @@ type fetchDocument struct {
 func fetchCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "fetch",
-		Summary: "bring runs from a remote",
+		Summary: "fetch runs from a remote",
 		Usage:   []string{"[<remote>] [<run>...]", "<remote> <run> --as NEWID"},
-		About: `Brings the named runs, by their full ids, or all that the remote has, with all of their
-history and the code that they captured. What is new is checked before anything here
-moves; then everything works with it at once: timeline, diff, show, fork, replay, resume
-and restore. Commands that came with a run are shown, and confirmed, before they run.
+		About: `Fetches the named runs, by their full ids, or all runs of the remote, with all of their
+history and captured code. New data is checked before any ref in this repository moves.
+Fetched runs work with every command: timeline, diff, show, fork, replay, resume and
+restore. Commands of a fetched run are shown, and run only after you confirm them.
 
-The remote is the one that push takes. Runs here only go forward. One that was continued
-in both places is the remote's from then on, and what was added here becomes a fork of it:
-nothing is merged, and nothing is lost. One that has another beginning here, or that was
-pruned, here or there, stays as it is. --as takes a run under another id.
+The default remote is the same as for push. A fetch only adds to a run. If a run was
+continued both here and at the remote, it becomes the remote's version, and your own frames
+become a fork of it: nothing is merged, and nothing is lost. A run is left alone if another
+run here has the same id, or if the run was pruned on either side. --as fetches a run under
+another id.
 
-Prints each run of which something was new, or that was named, and what became of it.`,
+Prints each changed or named run, and the outcome.`,
 		MaxArgs: arg.AnyNumber,
 		Flags:   []urfave.Flag{asFlag()},
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
-			{"bring what is new", "git smithers fetch"},
-			{"bring one run of a colleague's", "git smithers fetch colleague triage-1"},
-			{"have it beside another run of that id", "git smithers fetch colleague triage-1 --as triage-1-theirs"},
+			{"fetch all runs", "git smithers fetch"},
+			{"fetch one run of a colleague", "git smithers fetch colleague triage-1"},
+			{"keep it beside another run with the same id", "git smithers fetch colleague triage-1 --as triage-1-theirs"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 		req := share.FetchRequest{As: c.String("as")}
 		req.Remote, req.Runs = arg.RemoteAndRuns(s, c.Args().Slice())
 		if c.IsSet("as") && (req.As == "" || len(req.Runs) != 1) {
-			return cmd.Misused("--as takes one run under another id: name the remote and the run")
+			return cmd.Misused("--as needs exactly one run: name the remote and the run")
 		}
 		return withSharer(ctx, s, func(sharer *share.Sharer) error { return runFetch(ctx, s, sharer, req) })
 	}
@@ -58,7 +59,7 @@ Prints each run of which something was new, or that was named, and what became o
 
 // asFlag is --as of the commands that bring runs.
 func asFlag() urfave.Flag {
-	return &urfave.StringFlag{Name: "as", Usage: "take the run under the id `NEWID`"}
+	return &urfave.StringFlag{Name: "as", Usage: "store the run under the id `NEWID`"}
 }
 
 // runFetch fetches, and prints what became of each run, also where some were refused.
@@ -84,7 +85,7 @@ func writeFetched(ctx context.Context, s *session.Session, kind string, fetched 
 	}
 	switch {
 	case fetched.None:
-		s.Note("%s shows no runs: it has none, or its server hides refs/smithers (transfer.hideRefs)", plain.Text(fetched.Remote))
+		s.Note("%s shows no runs: it has no runs, or its server hides refs/smithers (transfer.hideRefs)", plain.Text(fetched.Remote))
 	case len(fetched.Runs) == 0:
 		s.Note("nothing is new in %s", plain.Text(fetched.Remote))
 	}

@@ -24,36 +24,36 @@ type pushDocument struct {
 func pushCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "push",
-		Summary: "take runs to a remote",
+		Summary: "push runs to a remote",
 		Usage:   []string{"[<remote>] [<run>...] [--frames] [--revive] [--yes] [--dry-run]"},
-		About: `Pushes the newest entries of the named runs, and with them all of their history and the
-code that they captured: of every run that the remote does not have yet as it is here,
-when none is named. So are the tombstones of runs that were pruned here, with which no
-other push and no fetch brings those back.
+		About: `Pushes the named runs with all of their history and captured code; without a name, all runs
+that the remote does not have in their newest state. Also pushes the tombstones of runs that
+were pruned here, so that no other push or fetch brings these runs back.
 
-The remote is smithers.remote, the branch's remote, the only one, or origin; it may also
-be a URL or a path. This is a push of its own, and no part of git push. Nothing there is
-overwritten: a run that was continued there, too, is refused until it is fetched.
+The default remote is smithers.remote, the remote of the branch, the only remote, or origin,
+in this order; a URL or a path works, too. git push does not push runs. Nothing at the
+remote is overwritten: a run that was also continued at the remote is refused until you
+fetch it.
 
---frames also gives the remote a ref for each frame, for those who look at frames there
-with plain git, as long as it has fewer than smithers.remoteFrameRefs of them.
+--frames also pushes a ref for each frame, for people who read frames there with plain git,
+as long as the remote has fewer frame refs than smithers.remoteFrameRefs.
 
-Captured files travel along. Before the first push to a remote, the untracked files among
-them are listed, and one is asked; smithers.pushFiles=yes or no decides for every remote.
+Captured files are pushed, too. Before the first push to a remote, push lists the untracked
+files among them and asks; smithers.pushFiles=yes or no decides for every remote.
 
-Prints each run that was not there as it is here, or was named, and what became of it.`,
+Prints each run that was pushed, refused or named, and the outcome.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "frames", Usage: "push frame refs, too"},
-			&urfave.BoolFlag{Name: "revive", Usage: "bring the named runs back where they were pruned"},
-			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "push untracked files that were captured without asking, from now on"},
-			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be pushed, and push nothing"},
+			&urfave.BoolFlag{Name: "frames", Usage: "also push a ref for each frame"},
+			&urfave.BoolFlag{Name: "revive", Usage: "push the named runs even if they were pruned at the remote"},
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "push captured untracked files, now and from now on, without asking"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "list the runs without pushing them"},
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
-			{"push what the remote does not have", "git smithers push"},
+			{"push all runs that the remote does not have", "git smithers push"},
 			{"push one run to a colleague", "git smithers push colleague triage-1"},
-			{"see what would be pushed", "git smithers push --dry-run"},
+			{"see which runs would be pushed", "git smithers push --dry-run"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			req := share.PushRequest{Frames: c.Bool("frames"), Revive: c.Bool("revive"), DryRun: c.Bool("dry-run")}
@@ -81,7 +81,7 @@ func writePushed(ctx context.Context, s *session.Session, pushed *share.Pushed, 
 		return s.WriteJSON(pushDocument{"push", dryRun, pushed})
 	}
 	if len(pushed.Runs) == 0 {
-		s.Note("%s has everything already", plain.Text(pushed.Remote))
+		s.Note("%s already has every run", plain.Text(pushed.Remote))
 	}
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}

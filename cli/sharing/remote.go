@@ -32,22 +32,24 @@ type forgetDocument struct {
 func remoteCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "remote",
-		Summary: "show which runs are where",
+		Summary: "compare the runs of this repository and its remotes",
 		Usage:   []string{"[<remote>...]", "--forget <remote>"},
-		About: `Lists the runs that are not the same here and at a remote: unpushed or unfetched, with
-how many entries, diverged where both have gone on, unrelated where both have a run of
-that id with nothing in common, pruned-here or pruned-there. It asks no remote: it tells
-what the newest push and fetch found there. With --json, one object a remote and line.
+		About: `Lists the runs that differ between this repository and a remote: unpushed or unfetched, with
+the number of entries; diverged if both sides have continued; unrelated if the two sides
+have different runs with the same id; pruned-here or pruned-there. remote contacts no
+remote: it shows the state as of the last push or fetch. With --json, prints one object per
+remote and line.
 
-Of a remote that is not configured, such as a URL that a run was once pushed to, only how
-many runs it has is told, unless it is named. --forget takes away what is remembered of a
-remote, here: refs/smithers-remote, and that untracked files may go there.`,
+If a remote is not configured, such as a URL that a run was once pushed to, remote shows
+only its number of runs, unless you name the remote. --forget removes the records about a
+remote from this repository: refs/smithers-remote, and the permission to push untracked
+files.`,
 		MaxArgs: arg.AnyNumber,
 		Flags:   []urfave.Flag{&urfave.StringFlag{Name: "forget", Usage: "forget the remote `NAME`"}},
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
-			{"see what is where", "git smithers remote"},
-			{"ask first, and take what can be taken", "git smithers fetch origin && git smithers remote origin"},
+			{"compare with all remotes", "git smithers remote"},
+			{"fetch first, then compare", "git smithers fetch origin && git smithers remote origin"},
 			{"forget a remote that is gone", "git smithers remote --forget colleague"},
 		},
 	}
@@ -55,7 +57,7 @@ remote, here: refs/smithers-remote, and that untracked files may go there.`,
 		if c.IsSet("forget") {
 			forget := c.String("forget")
 			if forget == "" || c.Args().Present() {
-				return cmd.Misused("--forget takes one remote, and nothing else")
+				return cmd.Misused("--forget takes one remote and no other argument")
 			}
 			return withSharer(ctx, s, func(sharer *share.Sharer) error { return runForget(ctx, s, sharer, arg.RemoteName(s, forget)) })
 		}
@@ -77,7 +79,7 @@ func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 	if s.JSON {
 		return s.WriteJSON(forgetDocument{"forget", forgotten})
 	}
-	s.Note("forgot what %s was last seen to have: %s", plain.Text(forgotten.Remote), plain.Count(forgotten.Refs, "ref"))
+	s.Note("forgot the last known state of %s: %s", plain.Text(forgotten.Remote), plain.Count(forgotten.Refs, "ref"))
 	return nil
 }
 
@@ -96,7 +98,7 @@ func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 		return nil
 	}
 	if len(states) == 0 {
-		s.Note("there is no remote")
+		s.Note("no remote is known")
 	}
 	all := term.Table{Header: []string{"REMOTE", "RUN", "STATE", "AHEAD", "BEHIND"}}
 	var grouped strings.Builder
@@ -124,7 +126,7 @@ func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 
 // summarize is a remote in one line.
 func summarize(state share.RemoteState) string {
-	parts := []string{plain.Count(state.Current, "run") + " the same here and there"}
+	parts := []string{plain.Count(state.Current, "run") + " the same on both sides"}
 	counts := make(map[string]int)
 	for _, run := range state.Runs {
 		counts[run.State]++

@@ -29,30 +29,30 @@ type doctorDocument struct {
 func doctorCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "doctor",
-		Summary: "find what is broken, and mend it",
+		Summary: "find and repair damage",
 		Usage:   []string{"[--repair]", "--rebuild-index"},
-		About: `Looks for what is broken or will hurt: refs that are empty or hold garbage, locks that
-dead processes left, refs in the wrong folder or under names that are none, tips and
-frames that disagree, packs, objects and indexes that are damaged, objects that are
-missing, and configuration by which a git fetch would delete runs.
+		About: `Looks for damage and risks: empty or unreadable refs, locks left by dead processes, refs in
+the wrong folder or with invalid names, tips and frames that disagree, damaged packs,
+objects and indexes, missing objects, and configuration with which git fetch would delete
+runs.
 
-Then it says how each can be mended and, at a terminal, asks whether it shall. --repair
-mends without asking. Nothing is deleted but empty files of refs: what is damaged goes to
-smithers/damaged in the git directory. Objects that are missing are fetched again from a
-remote that has the run. Exits with 12 if something is left that is more than untidy.
+doctor then lists the repair for each problem and asks, at a terminal, whether to make the
+repairs. --repair makes them without asking. Only empty ref files are deleted: other damaged
+files are moved to smithers/damaged in the git directory. Missing objects are fetched from a
+remote that has the run. The exit status is 12 if a serious problem remains.
 
---rebuild-index rebuilds the index from the refs. The index is a cache, a
-SQLite database in the git directory, which may be deleted at any time. It brings itself
-up to date and makes itself anew when it is damaged, so this is seldom needed.`,
+--rebuild-index rebuilds the index from the refs. The index is a cache, an SQLite database
+in the git directory, which may be deleted at any time. It updates itself and is rebuilt
+when it is damaged, so this flag is seldom needed.`,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "repair", Usage: "mend what can be mended, without asking"},
-			&urfave.BoolFlag{Name: "rebuild-index", Usage: "only make the index of runs and frames anew"},
+			&urfave.BoolFlag{Name: "repair", Usage: "make all possible repairs without asking"},
+			&urfave.BoolFlag{Name: "rebuild-index", Usage: "only rebuild the index of runs and frames"},
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
-			{"see what is wrong", "git smithers doctor"},
+			{"list the problems", "git smithers doctor"},
 			{"mend it", "git smithers doctor --repair"},
-			{"make the index anew", "git smithers doctor --rebuild-index"},
+			{"rebuild the index", "git smithers doctor --rebuild-index"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -80,7 +80,7 @@ func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, r
 	}
 	if !repair && slices.ContainsFunc(findings, canBeMended) && !s.JSON && s.InTTY && s.AtTerminal(s.Err) {
 		s.Talk("%s", describeFindings(findings))
-		if repair, err = s.Ask("Mend what can be mended?"); err != nil {
+		if repair, err = s.Ask("Make these repairs?"); err != nil {
 			return err
 		}
 		if !repair {
@@ -143,11 +143,11 @@ func leftOver(findings []doctor.Finding) error {
 	if left == 0 {
 		return nil
 	}
-	err := fault.New(fault.VerifyFailed, "%s left to mend", plain.Count(left, "finding"))
+	err := fault.New(fault.VerifyFailed, "%s left to repair", plain.Count(left, "finding"))
 	if mendable {
-		return err.Hint("`git smithers doctor --repair` mends what can be mended")
+		return err.Hint("`git smithers doctor --repair` makes all possible repairs")
 	}
-	return err.Hint("`git smithers help keeping` says what to do about each kind")
+	return err.Hint("`git smithers help keeping` explains each kind of problem")
 }
 
 func printFindings(s *session.Session, findings []doctor.Finding) error {
@@ -155,7 +155,7 @@ func printFindings(s *session.Session, findings []doctor.Finding) error {
 		return s.WriteJSON(doctorDocument{"doctor", findings})
 	}
 	if len(findings) == 0 {
-		return s.Printf("nothing is wrong\n")
+		return s.Printf("no problems found\n")
 	}
 	return s.Printf("%s", describeFindings(findings))
 }
@@ -171,7 +171,7 @@ func describeFindings(findings []doctor.Finding) string {
 		case f.Repair != "":
 			fmt.Fprintf(&b, "  doctor --repair %s\n", plain.Text(f.Repair))
 		default:
-			b.WriteString("  not to be mended by doctor\n")
+			b.WriteString("  doctor cannot repair this\n")
 		}
 	}
 	return b.String()

@@ -25,17 +25,18 @@ type duDocument struct {
 func duCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "du",
-		Summary: "show what takes the space",
+		Summary: "show the disk space of runs",
 		Usage:   []string{"[<run>...]"},
-		About: `Shows what the named runs, or all, take on disk, as packed: for each run all that it
-reaches, and of that what nothing else needs, which is what pruning it would free. Then
-the same by collection, and captured files by worktree. What a commit of yours has is no
-run's, and not counted; what several runs share counts once in all but the table of runs.`,
+		About: `Shows the space that the named runs, or all runs, take on disk, after packing. For each run
+it shows the size of everything that the run reaches, and the part that only this run needs:
+the space that a prune would free. Then it shows the size by collection, and the captured
+files by worktree. Objects of your own commits are not counted. Objects that several runs
+share are counted once, except in the table of runs.`,
 		MaxArgs: arg.AnyNumber,
 		Exits:   arg.Reads(),
 		Examples: []arg.Example{
-			{"see what takes the space", "git smithers du"},
-			{"see what one run takes", "git smithers du triage-1"},
+			{"see the space of all runs", "git smithers du"},
+			{"see the space of one run", "git smithers du triage-1"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			return withKeeper(ctx, s, func(k *keep.Keeper) error { return runDu(ctx, s, k, c.Args().Slice()) })
@@ -79,7 +80,7 @@ func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []strin
 	if usage.Held.Objects > 0 {
 		fmt.Fprintf(&b, "pruned and not collected: %s; `git smithers prune --collect` frees it\n", display.Size(usage.Held.Bytes))
 	}
-	fmt.Fprintf(&b, "%s; index: %s; other files of ours: %s\n", plain.Count(usage.Refs, "ref"), display.Size(usage.Index), display.Size(usage.Private))
+	fmt.Fprintf(&b, "%s; index: %s; other files of git-smithers: %s\n", plain.Count(usage.Refs, "ref"), display.Size(usage.Index), display.Size(usage.Private))
 	return s.Printf("%s", b.String())
 }
 

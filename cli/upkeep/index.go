@@ -22,7 +22,7 @@ type indexDocument struct {
 func indexCommand() *arg.Command {
 	return &arg.Command{
 		Name:     "index",
-		Summary:  "look after the index of runs and frames",
+		Summary:  "rebuild the index of runs and frames",
 		Hidden:   true,
 		Usage:    []string{"<command>"},
 		About:    arg.BecameFlag("doctor --rebuild-index"),
@@ -33,10 +33,10 @@ func indexCommand() *arg.Command {
 func indexRebuildCommand() *arg.Command {
 	return &arg.Command{
 		Name:     "rebuild",
-		Summary:  "drop the index and read it again from the refs",
+		Summary:  "rebuild the index from the refs",
 		About:    arg.BecameFlag("doctor --rebuild-index"),
 		Exits:    arg.Writes(),
-		Examples: []arg.Example{{"make the index anew", "git smithers doctor --rebuild-index"}},
+		Examples: []arg.Example{{"rebuild the index", "git smithers doctor --rebuild-index"}},
 		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
 			return s.WithStore(ctx, func(store *timeline.Store) error { return runIndexRebuild(ctx, s, store) })
 		},

@@ -26,31 +26,29 @@ type initDocument struct {
 func initCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "init",
-		Summary: "say where run history is kept, or make a place for it",
+		Summary: "show where run history is stored, or create a store for it",
 		Usage:   []string{"[--yes] [--jj]", "--quiet-log"},
-		About: `In a git repository there is nothing to set up: runs are kept in it, under
-refs/smithers/, from the first one on. Outside of any repository, init offers to
-make .smithers/store.git, a bare repository for run history alone; commands called
-in this folder, or below it, then use that.
+		About: `A git repository needs no setup: the first run creates its history in it, under
+refs/smithers/. Outside of any repository, init offers to create .smithers/store.git, a bare
+repository for run history; commands in this folder and below use it.
 
-In a working copy of jj, init offers to set an alias in the configuration of the jj
-repository, with which "jj smithers" works like "git smithers".
+In a jj working copy, init offers to set an alias in the configuration of the jj repository,
+so that "jj smithers" works like "git smithers".
 
-git log shows the entries of runs if it is asked for all refs: git log --all, and gitk,
-tig and lazygit, which ask for them. --quiet-log prints the commands and settings that
-leave them out, for each of these tools. Nothing is set.
+git log --all, gitk, tig and lazygit also show the commits of runs. --quiet-log prints the
+commands and settings that hide these commits in each of these tools. It changes no setting.
 
-Prints the git directory that keeps the runs.`,
+Prints the git directory that stores the runs.`,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "make and set it without asking"},
-			&urfave.BoolFlag{Name: "jj", Usage: "set the alias of jj without asking"},
-			&urfave.BoolFlag{Name: "quiet-log", Usage: "print how git log --all, gitk, tig and lazygit leave the entries of runs out"},
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "create the store and set the alias without asking"},
+			&urfave.BoolFlag{Name: "jj", Usage: "set the jj alias without asking"},
+			&urfave.BoolFlag{Name: "quiet-log", Usage: "print settings that hide run history in git log --all, gitk, tig and lazygit"},
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
-			{"keep run history in a folder that is no repository", "git smithers init --yes"},
+			{"store run history in a folder outside of any repository", "git smithers init --yes"},
 			{"make `jj smithers` work in a jj repository", "git smithers init --jj"},
-			{"keep the entries of runs out of `git log --all` and of graph viewers", "git smithers init --quiet-log"},
+			{"hide run history in `git log --all` and in graph viewers", "git smithers init --quiet-log"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			if c.Bool("quiet-log") {
@@ -85,21 +83,21 @@ func runInit(ctx context.Context, s *session.Session, yes, jj bool) error {
 		return s.WriteJSON(doc)
 	}
 	if doc.Created {
-		s.Note("made a bare repository for run history alone")
+		s.Note("made a bare repository for run history")
 	} else {
-		s.Note("runs are kept in this repository: there is nothing to set up")
+		s.Note("runs are stored in this repository; no setup is needed")
 	}
 	if doc.JJAlias != nil {
 		noteJJ(s, *doc.JJAlias)
 	}
-	s.Note("`%s init --quiet-log` prints how to keep runs out of `git log --all`, gitk, tig and lazygit", arg.Program)
+	s.Note("`%s init --quiet-log` prints settings that hide run history in `git log --all`, gitk, tig and lazygit", arg.Program)
 	return s.Printf("%s\n", plain.Text(doc.GitDir))
 }
 
 // makeStore makes .smithers/store.git in the folder of the command.
 func makeStore(ctx context.Context, s *session.Session, yes bool) (string, error) {
 	if !yes {
-		if err := confirm(s, "This is no git repository. Make .smithers/store.git here, for run history alone?"); err != nil {
+		if err := confirm(s, "This folder is not in a git repository. Create .smithers/store.git in it, for run history only?"); err != nil {
 			return "", err
 		}
 	}
@@ -109,13 +107,13 @@ func makeStore(ctx context.Context, s *session.Session, yes bool) (string, error
 // confirm asks a person. Any answer but yes is an error, and so is the lack of a terminal.
 func confirm(s *session.Session, question string) error {
 	if !s.InTTY || !s.AtTerminal(s.Err) {
-		return fault.New(fault.NoRepository, "not a git repository, and there is no terminal to ask at").
-			Hint("run `git init`, or `git smithers init --yes` to keep run history alone")
+		return fault.New(fault.NoRepository, "not a git repository, and there is no terminal to ask for consent").
+			Hint("run `git init`, or `git smithers init --yes` to store run history only")
 	}
 	yes, err := s.Ask(question)
 	if yes && err == nil {
 		return nil
 	}
-	return errors.Join(fault.New(fault.NoRepository, "nothing was made").
-		Hint("run `git init`, or `git smithers init --yes` to keep run history alone"), err)
+	return errors.Join(fault.New(fault.NoRepository, "nothing was created").
+		Hint("run `git init`, or `git smithers init --yes` to store run history only"), err)
 }

@@ -85,12 +85,12 @@ func noteJJ(s *session.Session, alias bool) {
 	} else {
 		s.Note("`%s init --jj` sets the alias that makes `jj smithers` work", arg.Program)
 	}
-	s.Note("for `jj frames CHANGE`, and a hint below each change with `jj log -T smithers`, add to jj's configuration:\n\n%s",
+	s.Note("add these lines to jj's configuration for `jj frames CHANGE` and for a hint below each change in `jj log -T smithers`:\n\n%s",
 		jjSnippet)
 }
 
 // noJJ is the answer to init --jj where there is no jj.
 func noJJ() error {
-	return fault.New(fault.Usage, "this is no working copy of jj: there is nothing that --jj could set").
-		Hint("`jj git init --colocate` makes it one")
+	return fault.New(fault.Usage, "this is not a jj working copy, so --jj has no alias to set").
+		Hint("`jj git init --colocate` creates a jj repository")
 }

@@ -35,40 +35,39 @@ type pruneRemoteDocument struct {
 func pruneCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "prune",
-		Summary: "remove runs that are not wanted any more",
+		Summary: "remove runs that are no longer wanted",
 		Usage: []string{
 			"<run>... [--dry-run]",
 			"[--keep-last N] [--keep-within D] [--keep-label L]... [--dry-run]",
 			"--undo <run>...", "--collect [--dry-run]", "--remote [<remote>] [<run>...] [--dry-run]",
 		},
-		About: `Removes whole runs: the named ones, or of those that have ended all that no --keep rule
-keeps. It says how much that frees, and frees nothing yet: --undo brings runs back as
-they were, until --collect frees what nothing else needs.
+		About: `Removes whole runs: the named runs, or every ended run that no --keep rule keeps. prune
+prints how much space this can free, but frees none yet: --undo restores pruned runs, until
+--collect deletes the objects that only they need.
 
-A fork of a pruned run loses nothing. A pruned run leaves a tombstone, which push takes
-along, so that nobody's push brings the run back. --remote deletes at a remote, the first
-argument or the one that push takes, what was pruned here, unless somebody has gone on
-with it there.
+Forks of a pruned run lose nothing. A pruned run leaves a tombstone. push pushes it, so that
+nobody's push brings the run back. --remote deletes pruned runs at a remote, the first
+argument or the default remote of push, unless another person has continued the run there.
 
---collect rewrites packs of run history without what only pruned runs need. Files, commits
-and stashes of yours stay, and so does what git itself has packed: its gc frees that.`,
+--collect rewrites the packs of run history without the objects that only pruned runs need.
+Your own files, commits and stashes stay. Objects in git's own packs stay until git gc.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.IntFlag{Name: "keep-last", Usage: "keep the `N` runs that ended last"},
 			&urfave.StringFlag{Name: "keep-within", Usage: "keep runs that ended within `D`, such as 30d, 2w or 12h"},
 			&urfave.StringSliceFlag{Name: "keep-label", Usage: "keep forks labeled `L`; may be repeated"},
-			&urfave.BoolFlag{Name: "undo", Usage: "bring pruned runs back"},
-			&urfave.BoolFlag{Name: "collect", Usage: "free what pruned runs hold, for good"},
-			&urfave.BoolFlag{Name: "remote", Usage: "delete at a remote what was pruned here"},
-			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be done, and do nothing"},
+			&urfave.BoolFlag{Name: "undo", Usage: "restore pruned runs"},
+			&urfave.BoolFlag{Name: "collect", Usage: "free the space of pruned runs; this cannot be undone"},
+			&urfave.BoolFlag{Name: "remote", Usage: "delete pruned runs at a remote"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "list the changes without making them"},
 		},
 		Changes: true,
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
-			{"see what a rule would remove", "git smithers prune --keep-last 20 --keep-within 30d --dry-run"},
-			{"remove one run, and think better of it", "git smithers prune triage-1 && git smithers prune --undo triage-1"},
-			{"free the space of all that was removed", "git smithers prune --collect"},
-			{"remove it at a remote, too", "git smithers prune --remote origin"},
+			{"see which runs a rule would remove", "git smithers prune --keep-last 20 --keep-within 30d --dry-run"},
+			{"remove one run, and restore it", "git smithers prune triage-1 && git smithers prune --undo triage-1"},
+			{"free the space of all pruned runs", "git smithers prune --collect"},
+			{"also delete pruned runs at a remote", "git smithers prune --remote origin"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			opts, err := parsePrune(c)
@@ -110,17 +109,17 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	}
 	switch {
 	case opts.policy.Last < 0:
-		return opts, fault.New(fault.Usage, "--keep-last does not take %d", opts.policy.Last).Hint("it takes a number of runs")
+		return opts, fault.New(fault.Usage, "--keep-last cannot be %d", opts.policy.Last).Hint("use a number of runs, from 0")
 	case asked > 1:
-		return opts, fault.New(fault.Usage, "only one of --keep-…, --undo, --collect and --remote can be asked for at once")
+		return opts, fault.New(fault.Usage, "--keep-…, --undo, --collect and --remote do not go together")
 	case len(opts.runs) > 0 && (rules || opts.collect):
-		return opts, fault.New(fault.Usage, "runs are named and a rule or --collect is given").
-			Hint("name runs, or give rules; --collect frees all that was pruned")
+		return opts, fault.New(fault.Usage, "runs do not go together with --keep-… or --collect").
+			Hint("name runs, or use --keep-… rules; --collect frees the space of all pruned runs")
 	case len(opts.runs) == 0 && asked == 0:
-		return opts, fault.New(fault.Usage, "nothing says which runs to prune").
-			Hint("name them, or say which to keep: `git smithers prune --keep-last 20 --dry-run`")
+		return opts, fault.New(fault.Usage, "prune needs runs or a rule").
+			Hint("name the runs to prune, or the runs to keep: `git smithers prune --keep-last 20 --dry-run`")
 	case opts.there && len(opts.runs) > 0 && opts.runs[0] == "":
-		return opts, fault.New(fault.Usage, "no remote has an empty name")
+		return opts, fault.New(fault.Usage, "the name of the remote is empty")
 	case opts.undo && opts.dryRun:
 		return opts, fault.New(fault.Usage, "--undo has no --dry-run").Hint("`%s` takes it back", fault.CommandLine(arg.Program, append([]string{"prune"}, opts.runs...)...))
 	}
@@ -140,8 +139,8 @@ func parseAge(flag, text string) (time.Duration, error) {
 	if age, err := time.ParseDuration(text); err == nil && age > 0 {
 		return age, nil
 	}
-	return 0, fault.New(fault.Usage, "--%s does not take %q", flag, text).
-		Hint("it takes a length of time, such as 30d, 2w or 12h")
+	return 0, fault.New(fault.Usage, "--%s cannot be %q", flag, text).
+		Hint("use a length of time, such as 30d, 2w or 12h")
 }
 
 func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
@@ -175,7 +174,7 @@ func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts prun
 	n := plain.Count(len(gone), "run")
 	switch {
 	case len(gone) == 0:
-		s.Note("there is nothing to prune")
+		s.Note("no run to prune")
 	case opts.dryRun:
 		s.Note("pruning and collecting %s would free about %s", n, display.Size(pruned.Bytes))
 	default:
@@ -189,7 +188,7 @@ func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts prun
 func howToRecall(runs []string) string {
 	const named = 3
 	shown := runs[:min(named, len(runs))]
-	out := fmt.Sprintf("`%s` brings %s back", fault.CommandLine(arg.Program, append([]string{"prune", "--undo"}, shown...)...), itOrThem(len(shown)))
+	out := fmt.Sprintf("`%s` restores %s", fault.CommandLine(arg.Program, append([]string{"prune", "--undo"}, shown...)...), itOrThem(len(shown)))
 	if more := len(runs) - len(shown); more > 0 {
 		out += fmt.Sprintf(", and so on for %d more", more)
 	}
@@ -212,9 +211,9 @@ func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	case err != nil:
 		return err
 	case len(runs) == 0:
-		return out.Hint("no pruned run is left here: none was pruned, or all that were are collected")
+		return out.Hint("this repository has no pruned run that can be restored")
 	}
-	return out.Hint("pruned, and not collected yet: %s", display.ListUpTo(shown, runs)).Hint("%s", howToRecall(runs[:1]))
+	return out.Hint("pruned and not collected yet: %s", display.ListUpTo(shown, runs)).Hint("%s", howToRecall(runs[:1]))
 }
 
 // runRecall brings runs back and prints them.
@@ -250,12 +249,12 @@ func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pr
 	case opts.dryRun:
 		s.Note("collecting would free about %s", display.Size(got.Bytes))
 	case len(got.Runs) == 0 && got.Bytes == 0 && got.Left == 0:
-		s.Note("there is nothing to collect")
+		s.Note("nothing to collect")
 	default:
 		s.Note("freed %s", display.Size(got.Bytes))
 	}
 	if got.Left > 0 {
-		s.Note("%s that nothing needs are in git's own packs, or in use: `git gc` frees them in time", display.Size(got.Left))
+		s.Note("%s unneeded, but in git's own packs or in use: `git gc` frees them later", display.Size(got.Left))
 	}
 	return err
 }
@@ -274,7 +273,7 @@ func runPruneRemote(ctx context.Context, s *session.Session, k *keep.Keeper, opt
 		return err
 	}
 	if len(there.Runs) == 0 {
-		s.Note("no run was pruned here")
+		s.Note("no run was pruned in this repository")
 	}
 	t := term.Table{Header: []string{"RUN", "STATE", "NOTE"}}
 	for _, run := range there.Runs {

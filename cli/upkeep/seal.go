@@ -23,22 +23,22 @@ type sealDocument struct {
 func sealCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "seal",
-		Summary: "pack runs that have ended, and drop their frame refs",
+		Summary: "pack ended runs and delete their frame refs",
 		Usage:   []string{"[<run>...]", "--undo <run>..."},
-		About: `Packs the named runs, or all that have ended, and drops the refs of their frames. The
-runs keep their tips, and every frame is still found as <run>:<frame>. Frame refs cost
-everybody a little at each fetch and push, tips hardly anything. To have git's own
-commands find the frames again, as git show refs/smithers/<run>/<frame>, --undo makes the
-refs anew; they stay until more runs end and there are more than smithers.frameRefs.
+		About: `Packs the named runs, or all ended runs, and deletes the refs of their frames. The runs keep
+their tips, and <run>:<frame> still finds every frame. Each frame ref slows down every fetch
+and push a little; tips cost almost nothing. git's own commands, such as git show
+refs/smithers/<run>/<frame>, need the refs: --undo makes them again. They stay until more
+runs end and the number of refs exceeds smithers.frameRefs.
 
-Runs are packed when they end, and the oldest lose their frame refs where there are
-more than smithers.frameRefs. Set smithers.seal to false to leave both to this command.`,
+Every run is packed when it ends, and the oldest runs lose their frame refs when the number
+of refs exceeds smithers.frameRefs. Set smithers.seal to false to do both only with seal.`,
 		MaxArgs: arg.AnyNumber,
 		Flags:   []urfave.Flag{&urfave.BoolFlag{Name: "undo", Usage: "make the frame refs of the named runs again"}},
 		Changes: true,
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
-			{"seal all runs that have ended", "git smithers seal"},
+			{"seal all ended runs", "git smithers seal"},
 			{"seal one run", "git smithers seal triage-1"},
 			{"look at a frame of a sealed run with plain git", "git smithers seal --undo triage-1 && git show refs/smithers/triage-1/7"},
 		},
@@ -73,7 +73,7 @@ func runSeal(ctx context.Context, s *session.Session, store *timeline.Store, run
 		fmt.Fprintf(&b, "packed: %s instead of %s\n", display.Size(sealed.BytesAfter), display.Size(sealed.BytesBefore))
 	}
 	if len(sealed.Runs) == 0 && s.OutTTY {
-		s.Note("no run that has ended has frame refs")
+		s.Note("no ended run has frame refs")
 	}
 	return s.Printf("%s", b.String())
 }

@@ -27,21 +27,21 @@ func verifyCommand() *arg.Command {
 		Name:    "verify",
 		Summary: "check stored history",
 		Usage:   []string{"[<run>...] [--deep]"},
-		About: `Reads the named runs, or all, and checks everything that they reach: each object
-against its id, each encoding against the one that is valid, content hashes, the
-chain of frames, and the frame refs. Changes nothing.
+		About: `Reads the named runs, or all runs, and checks everything that they reach: the id of each
+object, the encoding of each file, content hashes, the chain of frames, and the frame refs.
+Changes nothing.
 
---deep also reads every pack, index of a pack and loose object of the repository, copies
-too, and compares every row of the index with what the refs say.`,
+--deep also reads every pack, pack index and loose object of the repository, including
+duplicates, and compares every row of the index with the refs.`,
 		MaxArgs: 1 << 20,
 		Flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "deep", Usage: "check every file that holds objects, and the index"},
+			&urfave.BoolFlag{Name: "deep", Usage: "also check every file that holds objects, and the index"},
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"check all history", "git smithers verify"},
 			{"check one run", "git smithers verify triage-1"},
-			{"check everything there is", "git smithers verify --deep"},
+			{"check every object file and the index, too", "git smithers verify --deep"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			return s.WithStore(ctx, func(store *timeline.Store) error {
@@ -64,7 +64,7 @@ func runVerify(ctx context.Context, s *session.Session, store *timeline.Store, d
 		return nil
 	}
 	return fault.New(fault.VerifyFailed, "verification found %s", plain.Count(len(report.Problems), "problem")).
-		Hint("`git smithers doctor` says what can be mended, and mends it")
+		Hint("`git smithers doctor` lists the possible repairs and makes them")
 }
 
 func verifyReport(ctx context.Context, s *session.Session, store *timeline.Store, deep bool, runs []string) (*verify.Report, error) {
@@ -86,12 +86,12 @@ func printReport(s *session.Session, report *verify.Report) error {
 		fmt.Fprintf(&b, "%s: %s: %s\n", plain.Text(placeOf(problem)), problem.Code, plain.Text(problem.What))
 	}
 	if report.Promised > 0 {
-		fmt.Fprintf(&b, "%s of captured files not in this partial clone; its remote promises them, and git fetches them when they are needed\n",
+		fmt.Fprintf(&b, "%s of captured files not in this partial clone; git fetches them from its remote when they are needed\n",
 			plain.Count(report.Promised, "object"))
 	}
 	fmt.Fprintf(&b, "verified %s, %s, %s\n", plain.Count(report.Runs, "run"), entries(report.Entries), plain.Count(report.Frames, "frame"))
 	if report.Unnamed > 0 {
-		fmt.Fprintf(&b, "%s without a ref: the run's next append makes those that a killed process left out, `git smithers doctor --repair` all\n",
+		fmt.Fprintf(&b, "%s without a ref: `git smithers doctor --repair` makes the missing refs\n",
 			plain.Count(report.Unnamed, "frame"))
 	}
 	return s.Printf("%s", b.String())

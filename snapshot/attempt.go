@@ -22,12 +22,12 @@ const (
 type Attempt struct {
 	NodeID       string `json:"nodeId"`
 	Iteration    int    `json:"iteration"`
-	Attempt      int    `json:"attempt"` // from 1
+	Attempt      int    `json:"attempt"` // 1, 2, 3, …
 	State        string `json:"state"`   // in-progress, finished, failed, cancelled, or a waiting NodeState
 	StartedAtMs  int64  `json:"startedAtMs"`
 	FinishedAtMs *int64 `json:"finishedAtMs"`
 	ExitStatus   *int   `json:"exitStatus"`
-	Error        string `json:"error,omitempty"` // code: reason
+	Error        string `json:"error,omitempty"` // "code: reason"
 
 	// The attempt's pointer: the working copy as it was when the attempt ended. CommitID
 	// is jj's commit or git's HEAD, Tree the exact files, Frame the frame of the run at
@@ -81,6 +81,7 @@ func EncodeAttempt(a Attempt) page.Row { return attemptKind.Encode(a) }
 // error wraps objstore.ErrCorrupt.
 func DecodeAttempt(r page.Row) (Attempt, error) { return attemptKind.Decode(r) }
 
+// check returns why an attempt cannot be stored.
 func (a Attempt) check() error {
 	switch a.State {
 	case AttemptInProgress, AttemptFinished, AttemptFailed, AttemptCancelled:
@@ -102,6 +103,7 @@ func (a Attempt) check() error {
 	return a.checkPointer()
 }
 
+// checkPointer returns why the attempt's pointer cannot be stored.
 func (a Attempt) checkPointer() error {
 	if err := checkAttemptKeys(a.Beside); err != nil {
 		return fmt.Errorf("beside: %w", err)

@@ -110,6 +110,7 @@ func (w *Walk) step(before *Entry) (ended bool, err error) {
 	return false, nil
 }
 
+// entries yields the remaining entries, and ends with the first error.
 func (w *Walk) entries() iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		for {

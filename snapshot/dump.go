@@ -92,6 +92,7 @@ func dumpPlace(b []byte, key string) []byte {
 	return row.AppendInt(row.AppendText(b, "nodeId", nodeID), "iteration", int64(iteration))
 }
 
+// outputs writes the outputs of all tables as one array.
 func (d *dumper) outputs(tables []table) {
 	d.array("outputs", func() {
 		for _, t := range tables {
@@ -111,6 +112,7 @@ func (d *dumper) outputs(tables []table) {
 	})
 }
 
+// input writes the input, if there is one.
 func (d *dumper) input(s *State) {
 	if d.err != nil {
 		return

@@ -145,6 +145,7 @@ func (s *State) write(w objstore.Writer, base *State) {
 	}
 }
 
+// writeTables writes the tree of the output tables and returns its id; zero if there are no tables.
 func (s *State) writeTables(w objstore.Writer) objstore.ID {
 	if len(s.tables) == 0 {
 		return objstore.ID{}

@@ -230,6 +230,7 @@ func (e *Entry) Journal() ([]JournalRows, error) {
 	return all, nil
 }
 
+// journalRows returns one collection of the journal.
 func (e *Entry) journalRows(name string) (*page.Collection, error) {
 	j, err := e.readJournal()
 	if err != nil {
@@ -238,6 +239,7 @@ func (e *Entry) journalRows(name string) (*page.Collection, error) {
 	return j.at(name), nil
 }
 
+// readJournal opens the collections of the journal. A missing one is empty.
 func (e *Entry) readJournal() (rowSet, error) {
 	return e.journal.get(func() (rowSet, error) {
 		j := e.known.empty(inJournal)

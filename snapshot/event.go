@@ -46,6 +46,7 @@ func (e Event) normalize(limits Limits) (Event, error) {
 	return e, nil
 }
 
+// check returns why the type, time or seq of an event cannot be stored.
 func (e Event) check() error {
 	switch {
 	case e.Type == "" || !utf8.ValidString(e.Type):
@@ -110,6 +111,7 @@ func decodeEvents(id objstore.ID, data []byte) ([]Event, error) {
 	return events, nil
 }
 
+// decodeEvent reads one line without its LF. A line that encodeEvents would not have written is an error.
 func decodeEvent(line []byte) (e Event, err error) {
 	r := row.Reader{Rest: line}
 	r.Name("seq")

@@ -97,6 +97,7 @@ func (e *Entry) Carried() ([]objstore.TreeEntry, error) {
 	return carried, nil
 }
 
+// extNames returns the unescaped names in a tree, sorted.
 func (e *Entry) extNames(tree objstore.ID) ([]string, error) {
 	entries, err := objstore.ReadTree(e.r, tree)
 	if err != nil {
@@ -193,6 +194,7 @@ func (x *extEdit) write(w objstore.Writer, before objstore.TreeEntry) (objstore.
 	return before, nil
 }
 
+// writeRows makes the edit of a collection.
 func (x *extEdit) writeRows(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	rows := emptyCollection()
 	if !before.ID.IsZero() {
@@ -208,6 +210,7 @@ func (x *extEdit) writeRows(w objstore.Writer, before objstore.TreeEntry) (objst
 	return rows.Entry(before.Name), nil
 }
 
+// writeFolder makes the edits of a folder's children. A folder without children is removed.
 func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	var entries []objstore.TreeEntry
 	if !before.ID.IsZero() {

@@ -95,6 +95,7 @@ func EncodeHeader(h Header) []byte {
 // noBased is the trailer's value for a frame that continues no other frame.
 const noBased = "none"
 
+// basedText returns the trailer's value for Header.Based.
 func basedText(frame int64) string {
 	if frame == NoFrame {
 		return noBased

@@ -77,8 +77,8 @@ func EncodeHumanRequest(h HumanRequest) page.Row { return humanRequestKind.Encod
 // error wraps objstore.ErrCorrupt.
 func DecodeHumanRequest(r page.Row) (HumanRequest, error) { return humanRequestKind.Decode(r) }
 
-// clearNulls sets Form and Response to nil if null stands for their absence. A form is
-// never null. A response may be null once the request is answered.
+// clearNulls sets Form and Response to nil if a null means that they are missing. A form is never null. A response
+// may be null once the request is answered.
 func (h *HumanRequest) clearNulls() {
 	if string(h.Form) == "null" {
 		h.Form = nil

@@ -9,6 +9,7 @@ type lazy[T any] struct {
 	value T
 }
 
+// get returns the value, and loads it if it is not known yet.
 func (l *lazy[T]) get(load func() (T, error)) (T, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

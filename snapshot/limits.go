@@ -24,6 +24,7 @@ type Limits struct {
 	Value int // bytes of a JSON value
 }
 
+// orDefault replaces zero fields by defaults, and fields beyond the format by its bounds.
 func (l Limits) orDefault() Limits {
 	bound := func(limit, standard, most int) int {
 		if limit <= 0 {
@@ -83,6 +84,7 @@ func (l Limits) CheckValue(value []byte) error {
 	return nil
 }
 
+// checkDepth returns an error wrapping ErrLimit if data is nested deeper than limit.
 func checkDepth(data []byte, limit int) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {

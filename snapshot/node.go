@@ -50,6 +50,7 @@ func (s NodeState) known() bool {
 	return s.Waiting() || s == NodePending || s == NodeInProgress || s.ended()
 }
 
+// ended reports whether the node has finished, has failed, was skipped or was cancelled.
 func (s NodeState) ended() bool {
 	return s == NodeFinished || s == NodeFailed || s == NodeSkipped || s == NodeCancelled
 }

@@ -70,7 +70,7 @@ type Run struct {
 	FinishedAtMs *int64    `json:"finishedAtMs,omitempty"`
 
 	// The working copy when the run was last started: git or jj, VCS.Root, and the
-	// commit id (VCS.Pointer). "" where there is none.
+	// commit id (VCS.Pointer). "" if there is no working copy.
 	VCSType     string `json:"vcsType,omitempty"`
 	VCSRoot     string `json:"vcsRoot,omitempty"`
 	VCSRevision string `json:"vcsRevision,omitempty"`
@@ -192,6 +192,7 @@ func (r Run) check() error {
 	return r.checkVCS()
 }
 
+// checkVCS returns why the working copy in the row cannot be stored.
 func (r Run) checkVCS() error {
 	switch r.VCSType {
 	case VCSGit, VCSJJ:
@@ -217,6 +218,7 @@ func isOwner(s string) bool {
 	return s == "" || len(s) == size && strings.Trim(s, hexDigits) == ""
 }
 
+// checkRunID returns why a text cannot be the id of a run.
 func checkRunID(id string) error {
 	if id == "" || len(id) > MaxRunID || !utf8.ValidString(id) {
 		return fmt.Errorf("not 1 to %d bytes of UTF-8: %q", MaxRunID, id)

@@ -49,6 +49,7 @@ func (known registry) emptyState() *State {
 	return &State{known: known, core: known.empty(inState), mail: known.empty(inMailbox)}
 }
 
+// emptyCollection returns the collection without rows.
 func emptyCollection() *page.Collection {
 	empty, err := page.Open(nil, objstore.ID{})
 	if err != nil {
@@ -92,6 +93,7 @@ func (known registry) openState(r objstore.Reader, id objstore.ID) (*State, erro
 	return s, nil
 }
 
+// openRows opens a registered collection. Any other name is ErrNewerFormat.
 func (s *State) openRows(tree objstore.ID, e objstore.TreeEntry) error {
 	for _, set := range []rowSet{s.core, s.mail} {
 		if known, err := set.open(s.r, tree, e); known || err != nil {
@@ -101,6 +103,7 @@ func (s *State) openRows(tree objstore.ID, e objstore.TreeEntry) error {
 	return fmt.Errorf("%w: %q in state %v", ErrNewerFormat, e.Name, tree)
 }
 
+// openCollection opens the collection of a tree entry, whose mode must fit.
 func openCollection(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (*page.Collection, error) {
 	if e.Mode == objstore.ModeTree || e.Mode == objstore.ModeFile {
 		c, err := page.Open(r, e.ID)
@@ -111,6 +114,7 @@ func openCollection(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (
 	return nil, corrupt(tree, "%s: mode %o", e.Name, uint32(e.Mode))
 }
 
+// openTables opens the output tables.
 func (s *State) openTables(tree objstore.ID, outputs objstore.TreeEntry) error {
 	if outputs.Mode != objstore.ModeTree {
 		return corrupt(tree, "outputs: not a tree")
@@ -186,6 +190,7 @@ func (s *State) Outputs(table string) *page.Collection {
 	return emptyCollection()
 }
 
+// findTable returns the table with a name, or nil.
 func (s *State) findTable(name string) *table {
 	for i := range s.tables {
 		if s.tables[i].name == name {
@@ -228,6 +233,7 @@ func (s *State) InputID() objstore.ID { return s.input.ID }
 // topmost sums of each collection, and the input.
 func (s *State) ContentHash() (page.Sum, error) { return s.hash.get(s.computeHash) }
 
+// computeHash computes the content hash from the sum of each collection that is not empty.
 func (s *State) computeHash() (page.Sum, error) {
 	text := append(make([]byte, 0, 512), "smithers state 1\n"...)
 	add := func(name string, c *page.Collection) error {

@@ -72,6 +72,7 @@ func DecodeTombstone(id objstore.ID, data []byte) (Tombstone, error) {
 
 var errNotTombstone = errors.New("not the commit of a tombstone")
 
+// parseTombstone reads the message of a tombstone's commit.
 func parseTombstone(message string) (t Tombstone, err error) {
 	lines := lineReader{message}
 	if lines.field("") != tombstoneSubject || lines.field("") != "" || lines.field("Smithers-Format: ") == "" {

@@ -38,6 +38,7 @@ func (v *VCS) check() error {
 	return v.checkWorktrees()
 }
 
+// checkFiles returns why LeftOut or Altered cannot be stored.
 func (v *VCS) checkFiles() error {
 	if v.LeftOutMore < 0 || v.LeftOutMore > row.MaxInteger || v.AlteredMore < 0 || v.AlteredMore > row.MaxInteger {
 		return errors.New("leftOutMore or alteredMore: out of range")
@@ -64,6 +65,7 @@ func (v *VCS) checkFiles() error {
 	return nil
 }
 
+// check returns why a file that was left out cannot be stored.
 func (l LeftOut) check() error {
 	switch l.Reason {
 	case LeftUntracked:
@@ -87,6 +89,7 @@ func checkBytes(n int64) error {
 	return nil
 }
 
+// check returns why an altered file cannot be stored.
 func (a Altered) check() error {
 	if a.By == "" || !utf8.ValidString(a.By) {
 		return errors.New("by: empty or not UTF-8")
@@ -94,6 +97,7 @@ func (a Altered) check() error {
 	return checkFilePath(a.Path)
 }
 
+// checkWorktrees returns why the tasks' worktrees cannot be stored.
 func (v *VCS) checkWorktrees() error {
 	for i := range v.Worktrees {
 		w := &v.Worktrees[i]

@@ -147,6 +147,7 @@ type wholeRow struct{ collection, key string }
 // wholeRows has the values of all rows. The input is a row with the key "".
 type wholeRows map[wholeRow][]byte
 
+// add adds one row. A row that is already there is an error.
 func (r wholeRows) add(collection string, row page.Row) error {
 	at := wholeRow{collection, row.Key}
 	if _, ok := r[at]; ok {

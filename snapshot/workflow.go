@@ -103,6 +103,7 @@ func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 	return w, nil
 }
 
+// readSchemas reads the schemas of a definition, by table.
 func readSchemas(r objstore.Reader, id objstore.ID) (map[string]json.RawMessage, error) {
 	entries, err := objstore.ReadTree(r, id)
 	if err != nil {

@@ -38,6 +38,7 @@ type frameBlob struct {
 	payload  []byte
 }
 
+// readFrameBlob reads and decodes a blob.
 func readFrameBlob(r objstore.Reader, id objstore.ID) (frameBlob, error) {
 	data, err := objstore.GetBlob(r, id, maxBlob)
 	if err != nil {
@@ -95,6 +96,7 @@ func checkPayload(payload []byte) error {
 	return nil
 }
 
+// decodeHead reads the first line: the encoding, the number of deltas, the hash and, in a delta, the base.
 func (b *frameBlob) decodeHead(line string) (err error) {
 	fields := strings.Split(line, " ")
 	want := 3

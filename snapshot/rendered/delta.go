@@ -67,6 +67,7 @@ func encodeDelta(ops []deltaOp) []byte {
 	return append(b, ']', '}')
 }
 
+// append appends the JSON of an op.
 func (o deltaOp) append(b []byte) []byte {
 	b = page.AppendString(append(b, `{"op":`...), o.op)
 	b = append(b, `,"path":[`...)
@@ -126,6 +127,7 @@ func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
 	return ops, nil
 }
 
+// readOp reads an op. It is the inverse of append.
 func readOp(m *row.Reader) (o deltaOp, err error) {
 	m.Expect(`{"op":`)
 	o.op = m.Text()
@@ -155,6 +157,7 @@ func readOp(m *row.Reader) (o deltaOp, err error) {
 	return o, nil
 }
 
+// readStep reads one step of a path.
 func readStep(m *row.Reader) step {
 	if len(m.Rest) > 0 && m.Rest[0] == '"' {
 		return nameStep(m.Text())
@@ -227,6 +230,7 @@ func (o deltaOp) apply(n *Tree) error {
 	return errMisplacedOp
 }
 
+// applyProp sets or removes a prop of n.
 func (o deltaOp) applyProp(n *Tree, name string) error {
 	i, found := n.findProp(name)
 	switch {
@@ -242,6 +246,7 @@ func (o deltaOp) applyProp(n *Tree, name string) error {
 	return nil
 }
 
+// applyChild sets, inserts or removes the child of n at index i.
 func (o deltaOp) applyChild(n *Tree, i int) error {
 	if i < 0 || i > len(n.children) || i == len(n.children) && o.op != opInsert {
 		return errMisplacedOp

@@ -44,6 +44,7 @@ func (d *differ) node(from, to *Tree, nearest string) {
 	d.children(from.children, to.children, nearest)
 }
 
+// nearestID returns the node's id or, if it has none, otherwise.
 func nearestID(n *Tree, otherwise string) string {
 	if n != nil {
 		if id := n.id(); id != "" {
@@ -129,6 +130,7 @@ type identity struct {
 	nth     int
 }
 
+// identities returns the identity of each child.
 func identities(children []*Tree) []identity {
 	out := make([]identity, len(children))
 	seen := make(map[identity]int, len(children))

@@ -142,6 +142,7 @@ const (
 	hasChildren
 )
 
+// node reads an element or a text.
 func (p *treeParser) node() (*Tree, error) {
 	n := new(Tree)
 	var kind string
@@ -210,6 +211,7 @@ func (p *treeParser) members(use func(name string) error) error {
 	return nil
 }
 
+// readProps reads the props of n, and sorts them. A repeated prop is an error.
 func (p *treeParser) readProps(n *Tree) error {
 	err := p.members(func(name string) error {
 		value, err := p.str()
@@ -233,6 +235,7 @@ func (p *treeParser) readProps(n *Tree) error {
 	return nil
 }
 
+// readChildren reads the children of n.
 func (p *treeParser) readChildren(n *Tree) error {
 	if p.next() != '[' {
 		return errors.New("children: not an array")
@@ -252,6 +255,7 @@ func (p *treeParser) readChildren(n *Tree) error {
 	return nil
 }
 
+// str reads a string.
 func (p *treeParser) str() (string, error) {
 	if p.next() != '"' {
 		return "", errors.New("not a string")

@@ -8,9 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// All returns the changes that make the whole run begin anew. Every node is pending in its first
-// iteration, and later iterations are gone. Loops are at their first iteration and not done. Outputs
-// and the mailbox are empty, signals included. The input stays.
+// All returns the changes that restart the whole run. Every node is pending in its first iteration, and later
+// iterations are gone. Loops are at their first iteration and not done. Outputs and the mailbox are empty, signals
+// included. The input stays.
 func All(s *snapshot.State) ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for n, err := range s.AllNodes() {

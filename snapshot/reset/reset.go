@@ -197,7 +197,7 @@ func (r *resetter) remove(out []snapshot.Change, n snapshot.Node) ([]snapshot.Ch
 	return append(out, snapshot.RemoveRow(snapshot.CollectionNodes, snapshot.Key(n.NodeID, n.Iteration))), err
 }
 
-// clear removes a node's outputs, and what it has in the mailbox. Signals have keys of another form, and stay.
+// clear removes a node's outputs and its rows in the mailbox. Signals stay, because their keys have another form.
 func (r *resetter) clear(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
 	key := snapshot.Key(n.NodeID, n.Iteration)
 	for name, rows := range results(r.state) {

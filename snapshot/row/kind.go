@@ -135,6 +135,7 @@ func (k *Kind[T]) Parse(key string, value json.RawMessage) (T, error) {
 	return none, fmt.Errorf("%s %q: %w", k.Name, key, err)
 }
 
+// parse is Parse into v, without the kind's name in errors.
 func (k *Kind[T]) parse(key string, value json.RawMessage, v *T) error {
 	if key != "" && k.Key.Split != nil {
 		if err := k.Key.Split(v, key); err != nil {

@@ -72,6 +72,7 @@ func tables(a, b *snapshot.State) []string {
 	return slices.Compact(names)
 }
 
+// nodes compares the nodes of two states.
 func (r *Result) nodes(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -101,6 +102,7 @@ func decodeNode(row page.Row) (snapshot.Node, error) {
 	return n, err
 }
 
+// loops compares the loops of two states.
 func (r *Result) loops(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -132,6 +134,7 @@ func decodeBoth[T any](d page.Delta, decode func(page.Row) (T, error)) (from, to
 	return from, to, err
 }
 
+// outputs compares the outputs in one table.
 func (r *Result) outputs(table string, a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -152,6 +155,7 @@ func (r *Result) outputs(table string, a, b *page.Collection) error {
 	return nil
 }
 
+// input compares the inputs of two states.
 func (r *Result) input(a, b *snapshot.State) error {
 	change, err := compareInputs(a, b)
 	r.InputChanged, r.Input = change != nil, change

@@ -141,7 +141,7 @@ func (d *dataReader) members() (map[string]any, error) {
 }
 
 // texts returns the task's texts with their placeholders filled, by their templates.
-// If one cannot be filled, why gives the reason.
+// If a text cannot be filled, why is the reason.
 func (d *dataReader) texts(t *workflow.Task, key workflow.NodeKey) (texts map[*workflow.Template]string, why *reason, err error) {
 	all, where := t.Templates()
 	if len(all) == 0 {

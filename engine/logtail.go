@@ -84,7 +84,7 @@ func (t *logTail) bytes() []byte {
 }
 
 // text returns the last limit bytes of each of the given streams, in order, made valid UTF-8.
-// A line where the beginning of a stream is missing says how much is.
+// If the beginning of a stream is missing, a line in its place states the number of missing bytes.
 func (t *logTail) text(of ...streamName) string {
 	t.shorten()
 	var out bytes.Buffer

@@ -123,8 +123,7 @@ func readAnswer(rows *sql.Rows) (*Answer, error) {
 	return answer, rows.Err()
 }
 
-// decodeValue returns a value as it was in the output. A value that did not fit its column stays
-// text.
+// decodeValue returns a value as it was in the output. A value that did not fit its column is text and stays text.
 func decodeValue(value any, kind string) any {
 	switch v := value.(type) {
 	case int64:

@@ -56,7 +56,7 @@ func describeSyntax(err error) error {
 	return fmt.Errorf("not JSON: %w", err)
 }
 
-// plainNumbers replaces every json.Number, in place where it can.
+// plainNumbers replaces every json.Number, in place if possible.
 func plainNumbers(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

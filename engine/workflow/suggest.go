@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// suggest returns the hint for an unknown word: the nearest known word, or all of them if none is
-// near.
+// suggest returns the hint for an unknown word: the nearest known word or, if no word is near, all of them.
 func suggest(word string, known []string) string {
 	best, distance := "", min(len(word), max(3, len(word)/2+1))
 	for _, k := range known {

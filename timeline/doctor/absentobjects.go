@@ -49,7 +49,7 @@ func (a *absentObjects) lost(ctx context.Context, tips ...objstore.ID) ([]objsto
 	return lost, nil
 }
 
-// fetchAgain gets the missing objects of a run from its remotes, one after the other, until none is
+// fetchAgain gets the missing objects of a run from its remotes, one after the other, until no object is
 // missing. git does not fetch objects that it believes to have, so the run is fetched into a
 // temporary repository first.
 func (a *absentObjects) fetchAgain(ctx context.Context, item refs.Item, having []string) error {

@@ -80,7 +80,8 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 	return &Pruned{Runs: chosen, Bytes: bytes}, nil
 }
 
-// measure returns the size of what only the given runs need, and calls each for what only one of them needs.
+// measure returns the size of the objects that only the given runs need, and calls each with the size that only
+// one of them needs.
 func (k *Keeper) measure(ctx context.Context, runs []*runRefs, all map[string]*runRefs, others []refs.Ref, each func(i int, alone int64)) (int64, error) {
 	for _, h := range all {
 		if !slices.Contains(runs, h) {

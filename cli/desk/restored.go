@@ -88,7 +88,7 @@ func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store
 		s.Note("the restored files are in the run's own worktree: %s", plain.Text(done.Root))
 	}
 	if len(done.Running) > 0 {
-		s.Note("still running in the same files: %s; a running task continues with the restored files", display.BesideNames(done.Running))
+		s.Note("not ended yet, in the same files: %s; a task that is still running continues with the restored files", display.BesideNames(done.Running))
 	}
 	noteShared(s, done.Beside)
 	NoteIncomplete(s, done.VCS)

@@ -425,7 +425,7 @@ func TestATravelThatCannotBeRecordedHasKeptTheFilesFirst(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
-	require.ErrorContains(t, err, "the files are restored, but no frame says so: ")
+	require.ErrorContains(t, err, "the files are restored, but the frame could not be recorded: ")
 	assert.Equal(t, afterA, filesIn(t, repo.Dir))
 	assert.Equal(t, stateAt(t, s, "run:6").ID(), stateAt(t, s, "run").ID())
 	packs = 10

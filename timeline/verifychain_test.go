@@ -126,7 +126,7 @@ func TestVerifyChecksWhatAnEntryMakesOfTheOneBefore(t *testing.T) {
 					h.ContentHash = third.ContentHash
 				})
 			},
-			"an entry that is no frame changes the state",
+			"an entry without a frame changes the state",
 		},
 		{
 			"an attempt that is lost",
@@ -167,12 +167,12 @@ func TestVerifyChecksWhatAnEntryMakesOfTheOneBefore(t *testing.T) {
 		{
 			"an event that is left out",
 			func(f forger) { f.row(`"nextSeq":7`, `"nextSeq":8`) },
-			"event 7 is due, and the next one is 8",
+			"the next event is 8, expected 7",
 		},
 		{
 			"an event whose number is given again",
 			func(f forger) { f.row(`"nextSeq":7`, `"nextSeq":6`) },
-			"event 7 is due, and the next one is 6",
+			"the next event is 6, expected 7",
 		},
 		{
 			"a mailbox of nodes",
@@ -239,7 +239,7 @@ func TestVerifyChecksWhereAForkBegins(t *testing.T) {
 	repo.Damaged()
 	found := problems(t, repo)
 	require.Len(t, found, 1)
-	assert.Contains(t, found[0].What, "an entry that is no frame changes the state")
+	assert.Contains(t, found[0].What, "an entry without a frame changes the state")
 }
 
 // opRow is the change that puts an op into the journal.
@@ -285,17 +285,17 @@ func TestVerifyChecksOps(t *testing.T) {
 		}, "op 3 undoes 2"},
 		{"an op that was made on what is not of the run", func(_, foreign objstore.ID) [][]snapshot.Op {
 			return [][]snapshot.Op{{travel(1, foreign)}}
-		}, "which is not before it"},
+		}, "which is not an earlier entry"},
 		{"an op that becomes another one", func(before, _ objstore.ID) [][]snapshot.Op {
 			other := travel(1, before)
 			other.NodeID = "b"
 			return [][]snapshot.Op{{travel(1, before)}, {other}}
-		}, "op 1 is another one later"},
+		}, "op 1 changes in a later entry"},
 		{"an op that names a frame which is not there", func(before, _ objstore.ID) [][]snapshot.Op {
 			op := travel(1, before)
 			op.Frame = new(int64(99))
 			return [][]snapshot.Op{{op}}
-		}, "frame 99, which is not there yet"},
+		}, "frame 99, which does not exist yet"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

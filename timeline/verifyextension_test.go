@@ -104,15 +104,15 @@ func TestVerifyChecksAnExtension(t *testing.T) {
 			x.journal[0] = x.attempt(3)
 		}, "the run was forked from frame 2, which is not "},
 		{"from what is no frame of the run", func(x *extended) { x.parent.Commit = triage(x, x.store, "two").Entry().ID }, "in run \"side\" it would be before frame 1"},
-		{"an attempt that another frame is said to have", func(x *extended) { x.journal[0] = x.attempt(1) }, `"a::0::1" is not what it was before the fork`},
-		{"an attempt that was not there", func(x *extended) { x.journal = append(x.journal, attemptRow("b", snapshot.AttemptFinished)) }, `"b::0::1" is not what it was before the fork`},
+		{"an attempt that another frame is said to have", func(x *extended) { x.journal[0] = x.attempt(1) }, `"a::0::1" differs from the row before the fork`},
+		{"an attempt that was not there", func(x *extended) { x.journal = append(x.journal, attemptRow("b", snapshot.AttemptFinished)) }, `"b::0::1" differs from the row before the fork`},
 		{"a log of which something else is said", func(x *extended) { x.journal = append(x.journal, logRow("a", "never said")) }, `logs: `},
 		{"an op that was done before the fork", func(x *extended) {
 			x.journal = append(x.journal, opRow(snapshot.Op{Number: 2, Kind: snapshot.OpTravel, AtMs: 1, Before: x.frame(4)}))
 		}, "the run begins with op 2, a travel"},
 		{"that comes from somewhere else later", func(x *extended) {
 			x.edit = func(row *snapshot.Run) { row.Parent.Frame = 2 }
-		}, "the run's parent is another one than before"},
+		}, "the run's parent has changed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +149,7 @@ func TestVerifyReadsTheEntriesOfAnExtension(t *testing.T) {
 			require.NoError(x, x.run.Append(x.Context(), snapshot.Draft{Journal: []snapshot.Change{opRow(snapshot.Op{
 				Number: 2, Kind: snapshot.OpTravel, AtMs: 1, Before: x.run.Entry().ID,
 			})}}))
-		}, "1 ops, and none of them is op 1"},
+		}, "1 ops, but op 1 is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -57,7 +57,7 @@ func TestAnOpOfANewEntryIsCheckedAgainstWhatIsKnown(t *testing.T) {
 	found, err := verify.Entries(t.Context(), s, "one", head.Entry().ID, known, nil)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	assert.Contains(t, found[0].What, "which is not before it")
+	assert.Contains(t, found[0].What, "which is not an earlier entry")
 }
 
 func TestNewEntriesThatDoNotGoOnFromWhatIsKnown(t *testing.T) {

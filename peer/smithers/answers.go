@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// keep takes over the answers that were given here, without those to questions that Smithers does not ask any more, and
-// without signals that Smithers has. It notes the answers that Smithers overrules or drops.
+// keep takes over the answers given here. It leaves out answers to questions that Smithers no longer asks, and
+// signals that Smithers has. It records the answers that Smithers overrules or drops.
 func (m *mailbox) keep(given kept.Answers) {
 	m.overruled, m.dropped = m.overrule(given), m.drop(given)
 	asked := make(map[string]bool)
@@ -28,8 +28,8 @@ func (m *mailbox) keep(given kept.Answers) {
 	m.here = given
 }
 
-// untold returns the signals that were sent here and that Smithers does not have. Where somebody sent one there since the
-// last import, it is one of those that are alike, the earliest.
+// untold returns the signals that were sent here and that Smithers does not have. If Smithers received the same
+// signal since the last import, that signal counts as the earliest one sent here that it matches.
 func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {
 	taken := make([]bool, len(m.Signals))
 	for i, p := range m.Signals {
@@ -50,7 +50,7 @@ func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {
 	return slices.DeleteFunc(slices.DeleteFunc(given.Signals, told(same)), told(isAlike))
 }
 
-// isAlike reports whether a signal of Smithers' can be a signal that was sent here.
+// isAlike reports whether a signal of Smithers can be a signal that was sent here.
 func isAlike(theirs, ours snapshot.Signal) bool {
 	return theirs.Name == ours.Name && kept.SameCorrelation(theirs.CorrelationID, ours.CorrelationID) &&
 		theirs.ReceivedAtMs >= ours.ReceivedAtMs && kept.SameJSON(theirs.Payload, ours.Payload)

@@ -9,13 +9,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// goBack appends the frame by which the run is where Smithers went back to: its first count frames.
+// goBack appends the frame that takes the run back to the point to which Smithers rewound: its first at.Count frames.
 func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	to := at.End
 	for r.now.PeerNo(to) == tables.NoNumber && r.frames[to].Based != snapshot.NoFrame {
-		to = r.frames[to].Based // it went back to there before
+		to = r.frames[to].Based // skip the frame of an earlier rewind
 	}
-	var no int64 // of a run that was begun anew
+	var no int64 // 0 if Smithers began the run anew
 	if at.Count > 0 {
 		no = r.Heads[at.Count-1].Frame
 	}
@@ -55,7 +55,8 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	return err
 }
 
-// goForward appends the frame by which the run is where Smithers has it, after an undo here that went back further.
+// goForward appends the frame that takes the run to Smithers' newest frame, after an undo here that went back
+// further.
 func (r *runPass) goForward(ctx context.Context, at kept.Meeting) error {
 	then := r.frames[at.End].Entry
 	state, err := then.State()

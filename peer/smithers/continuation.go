@@ -8,17 +8,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// continuation compares what a database has of a run with what was imported of it.
+// continuation compares a run in a database with the imported part of it.
 type continuation struct {
 	run    string
 	events *dbrun.Events
 	stored []snapshot.Event
-	had    int64 // how many of Smithers' events were imported
+	had    int64 // number of imported events of Smithers
 }
 
-// refuseOther refuses a run of the database that does not go on from what was imported: an older copy, or one that went on
-// elsewhere. Smithers never takes an event back, not even in a rewind. cut means that the events were read from the newest
-// known one on.
+// refuseOther returns import_refused if the run in the database does not continue the imported one: the database is
+// an older copy, or the run was continued in both. Smithers never removes an event, even in a rewind. cut means that
+// the events were read only from the newest imported one on.
 func (c continuation) refuseOther(cut bool) error {
 	count := len(c.events.All)
 	has := c.events.HasAll
@@ -36,8 +36,8 @@ func (c continuation) refuseOther(cut bool) error {
 	return nil
 }
 
-// refuseLacking refuses a run of the database that lacks signals which Smithers had by the last import, by their digests. It
-// takes signals away only in a rewind, which is an event.
+// refuseLacking returns import_refused if the run in the database lacks signals that Smithers had at the last import.
+// had has their digests. Smithers removes signals only in a rewind, and a rewind adds an event.
 func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool) error {
 	has, wentOn := 0, int64(len(c.events.All)) > c.had
 	for _, p := range signals {
@@ -59,12 +59,12 @@ func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool)
 		Hint("import the database that the run went on in").Detail("runId", c.run)
 }
 
-// continuation returns the comparison of the run with what was imported of it.
+// continuation returns the comparison of the run with its imported part.
 func (r *runPass) continuation() continuation {
 	return continuation{run: r.ID, events: &r.Events, stored: r.stored, had: r.was.Pass.Events}
 }
 
-// tellOurs notes the frames that were added here since the run was imported. Smithers does not have them.
+// tellOurs marks the frames that were added here since the last import as unknown to Smithers.
 func (r *runPass) tellOurs() {
 	if !r.imported {
 		return

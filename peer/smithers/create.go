@@ -48,21 +48,21 @@ func (r *runPass) create(ctx context.Context) error {
 			return inSnapshot(newest, err)
 		}
 		if r.Heads[0].Frame == 0 {
-			return nil // it is the run's first frame
+			return nil // the snapshot is the run's first frame
 		}
 	}
 	return r.appendStart(ctx)
 }
 
-// forkedFrom is the frame that the run was forked from; nil where it is no fork, or the repository
-// does not have that.
+// forkedFrom returns the frame from which the run was forked. It returns nil if the run is not a fork, or if the
+// repository does not have that frame.
 func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	if r.Fork == nil {
-		return nil, nil //nolint:nilnil // it is no fork
+		return nil, nil //nolint:nilnil // not a fork
 	}
 	head, err := r.im.store.Head(ctx, r.Fork.Parent)
 	if fault.CodeOf(err) == fault.RunNotFound {
-		return nil, nil //nolint:nilnil // it was pruned here, or the database has it no more
+		return nil, nil //nolint:nilnil // the parent was pruned here, or the database no longer has it
 	}
 	if err != nil {
 		return nil, err
@@ -77,10 +77,10 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	}
 	at, ok := forkedAt(frames, parent, r.Fork)
 	if !ok {
-		return nil, nil //nolint:nilnil // nor has it the frame
+		return nil, nil //nolint:nilnil // the parent does not have the frame
 	}
 	entry := at.Entry
-	if entry.Frame == snapshot.NoFrame { // a fork that changed nothing has its parent's frame 0
+	if entry.Frame == snapshot.NoFrame { // frame 0 of an unchanged fork is its parent's
 		if entry, err = snapshot.ReadEntry(r.im.store.Objects(), head.Row().Parent.Commit); err != nil {
 			return nil, timeline.Explain(err)
 		}
@@ -92,7 +92,7 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	return entry, nil
 }
 
-// forkedAt finds the frame that Smithers had under a number when a run was forked.
+// forkedAt returns the frame that had Smithers' number by.FrameNo when the run was forked.
 func forkedAt(frames []kept.Frame, of *kept.Peer, by *dbrun.Fork) (found kept.Frame, ok bool) {
 	for _, f := range frames {
 		if of.PeerNo(f.Number) == by.FrameNo && (f.Entry.AtMs <= by.AtMs || !ok) {
@@ -102,25 +102,25 @@ func forkedAt(frames []kept.Frame, of *kept.Peer, by *dbrun.Fork) (found kept.Fr
 	return found, ok
 }
 
-// revives reports whether a run is taken although it was pruned and collected here.
+// revives reports whether a run is imported even if it was pruned and collected here.
 func (im *importJob) revives(run string) bool {
 	return im.req.Revive && slices.Contains(im.req.Runs, run)
 }
 
-// notBegun explains why a run cannot be made.
+// notBegun explains why a run cannot be created.
 func (im *importJob) notBegun(run string, err error) error {
 	if fault.CodeOf(err) == fault.RunExists {
 		return errOvertaken(run)
 	}
 	if pruned, ok := errors.AsType[*fault.Error](err); ok && pruned.Details["collected"] == true {
 		pruned.Hints = []string{fmt.Sprintf(
-			"it was collected, too: `git smithers import %s --run %s --revive` takes it again", fault.Word(im.path), fault.Word(run))}
+			"the run was also collected: `git smithers import %s --run %s --revive` imports it again", fault.Word(im.path), fault.Word(run))}
 	}
 	return err
 }
 
-// appendStart appends what comes before a run's first snapshot: that it was started, with its input. A
-// fork has the frame that it was forked from.
+// appendStart appends the entry before a run's first snapshot. It has the run's start and input. A fork gets no frame
+// here, because it has the frame from which it was forked.
 func (r *runPass) appendStart(ctx context.Context) error {
 	draft := snapshot.Draft{AtMs: r.Ours.CreatedAtMs, Subject: "run started", Run: r.During(""), Limits: r.im.limits}
 	if r.parent == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// explainDatabase gives an error about the database at path its code.
+// explainDatabase gives an error about the database at path its code and hints.
 func explainDatabase(path string, err error) error {
 	if err == nil {
 		return nil
@@ -21,19 +21,19 @@ func explainDatabase(path string, err error) error {
 	out := fault.New(fault.InvalidDatabase, "%s: %w", path, err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fault.New(fault.DatabaseNotFound, "there is no database %s", path).
-			Hint("Smithers keeps smithers.db in the folder that it was started in")
+		return fault.New(fault.DatabaseNotFound, "database %s does not exist", path).
+			Hint("Smithers keeps smithers.db in the folder in which it was started")
 	case errors.Is(err, source.ErrBusy):
 		return fault.New(fault.Locked, "%s: %w", path, err).Hint("try again")
 	case errors.Is(err, source.ErrInterrupted):
-		return out.Hint("open the database with its engine once, which undoes that")
+		return out.Hint("open the database with its engine once: this undoes the interrupted transaction")
 	case errors.Is(err, source.ErrTooLarge):
 		return fault.New(fault.LimitExceeded, "%s: %w", path, err).Hint("a value of a database may have 256 MiB at most")
 	case errors.Is(err, source.ErrIncomplete):
-		return out.Hint("wait until it is copied, or copy it again")
+		return out.Hint("wait until the copy is complete, or copy the database again")
 	case errors.Is(err, source.ErrIndex):
-		return out.Hint("its runs are in the repository that it is an index of; `git smithers fetch` brings them from another").
-			Hint("Smithers keeps its own in smithers.db")
+		return out.Hint("the runs of this index are in its repository; `git smithers fetch` fetches runs from another repository").
+			Hint("Smithers keeps its own runs in smithers.db")
 	case errors.Is(err, source.ErrNotDatabase):
 		return out.Hint("name the file in which Smithers keeps its runs: smithers.db")
 	case errors.Is(err, source.ErrNotSmithers):
@@ -41,12 +41,13 @@ func explainDatabase(path string, err error) error {
 	case errors.Is(err, source.ErrDamaged):
 		return out.Hint("`sqlite3 FILE .recover` saves what can be saved of a damaged database")
 	case errors.Is(err, fs.ErrPermission):
-		return out.Hint("the file has to be readable, and so has its folder")
+		return out.Hint("make the file and its folder readable")
 	}
 	return timeline.Explain(err)
 }
 
-// stoppedAfter gives an error that ended an import its code. A hint says whether runs were imported before it.
+// stoppedAfter gives the error that ended an import its code. A hint says whether runs were imported before the
+// error.
 func stoppedAfter(path string, imported *Imported, err error) error {
 	if err == nil {
 		return nil
@@ -57,7 +58,7 @@ func stoppedAfter(path string, imported *Imported, err error) error {
 	case !ok:
 		return err
 	case imported != nil && slices.ContainsFunc(imported.Runs, is):
-		return out.Hint("the runs that were imported before it are there")
+		return out.Hint("the runs imported before the error are in the repository")
 	case out.Code == fault.Locked:
 		return out.Hint("nothing was imported")
 	}

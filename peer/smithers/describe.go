@@ -10,15 +10,16 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// What a Mark is about.
+// The subjects of a Mark.
 const (
 	markContent = "content_hash"
 	markXML     = "xml_hash"
 	markFrame   = "frame"
 )
 
-// describe returns how a frame's rows are not as predicted, and what does not match. differs is how its texts differ, wrong why
-// its tree is not ours, and end the end of the line, with the frame's tree and the rows before the frame's.
+// describe returns how a frame's rows differ from the predicted ones, and the hashes that do not match. differs has
+// the differences of the snapshot's texts. wrong says why our tree differs from Smithers'. end is the end of the
+// line, with the frame's tree and the rows before the frame's.
 func (d *drafter) describe(end *lineEnd, s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) (note frameNote, err error) {
 	row := &note.row
 	mark := func(what, stored, found string) {

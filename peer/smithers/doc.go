@@ -1,9 +1,7 @@
-// Package smithers takes runs out of the databases of Smithers, the TypeScript
-// orchestrator, and puts runs into them: Import, Watch and Export.
+// Package smithers imports runs from the databases of Smithers, the TypeScript orchestrator, and exports runs to
+// them: Import, Watch and Export.
 //
-// A run that was imported is a run like any other. What of its rows does not follow from
-// the run as we keep it is in its entries under ext/smithers, so that Export gives back
-// what Import read: for every table there is a function that predicts Smithers' rows from
-// ours, and ext/smithers has what differs from the prediction. docs/smithers.md describes
-// it to the byte.
+// An imported run is a run like any other. For every table, a function predicts Smithers' rows from our run. The
+// differences between predicted and actual rows are stored in the run's entries under ext/smithers, so that Export
+// restores exactly what Import read. docs/smithers.md describes them to the byte.
 package smithers

@@ -16,30 +16,31 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// drafter drafts the next entries of a run from what the database has and from the line so far. It writes nothing and changes
-// neither of them, so that the same line has the same next step.
+// drafter drafts the next entries of a run from the database's rows and the line so far. It writes nothing and
+// changes neither, so equal lines have equal next steps.
 type drafter struct {
 	peer   *dbrun.Run
 	box    *mailbox
 	limits snapshot.Limits
 	isNew  bool // the repository had no entry of the run before the pass
-	live   bool // the newest frame says how far the run was imported
+	live   bool // the newest frame records how far the run was imported
 }
 
-// peerFrame is a frame of Smithers that is to be drafted.
+// peerFrame is a frame of Smithers to draft.
 type peerFrame struct {
 	*source.Snapshot
 
 	index    int                // in the database's list of frames
-	captured *jjbridge.Captured // the working copy now, if it is the frame's; or nil
+	captured *jjbridge.Captured // the captured working copy, if it belongs to the frame; else nil
 }
 
-// moment returns what decides on the frame's working copies.
+// moment returns the time and revision that determine the frame's working copies.
 func (f *peerFrame) moment() workcopy.Moment {
 	return workcopy.Moment{AtMs: f.AtMs, Pointer: dbrow.TextOf(f.Row, "vcs_pointer")}
 }
 
-// frame drafts a frame, and before it the entries for the working copies since the frame before that nothing else keeps.
+// frame drafts a frame. Before it, it drafts entries for working copies since the last frame that no other entry
+// keeps.
 func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	tree, rendered, wrong := d.treesOf(&line.lineEnd, of)
 	end := line.lineEnd
@@ -86,8 +87,8 @@ func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	return step, nil
 }
 
-// treesOf returns the rendered tree of a frame as Smithers has it, and the one that is ours from now on, or nil if it is as
-// before. wrong says why they are not the same.
+// treesOf returns the rendered tree of a frame in the database, and the tree for our frame, or nil to keep the tree
+// of the frame before. wrong says why the two differ.
 func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []byte, wrong error) {
 	before := int64(tables.NoNumber)
 	if of.index > 0 {
@@ -97,20 +98,20 @@ func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []b
 	if tree == "" || tree == end.ours || tree == export.NoTree && end.ours == "" {
 		return tree, nil, wrong
 	}
-	// A tree that we cannot have is left to Smithers' row, and the frame has the one before.
+	// The tree is invalid here: only Smithers' row keeps it, and the frame gets the tree of the frame before.
 	if err := snapshot.CheckRendered([]byte(tree)); err != nil {
 		return tree, nil, err
 	}
 	return tree, []byte(tree), wrong
 }
 
-// inSnapshot is an error about the texts of a snapshot.
+// inSnapshot adds the number of a snapshot to an error about its texts.
 func inSnapshot(s *source.Snapshot, err error) error {
 	return fmt.Errorf("snapshot %d: %w", s.Frame, err)
 }
 
-// wholeOf returns the state of a snapshot after an entry, and how its texts differ from those that follow from the state. ours
-// is the rendered tree, or "".
+// wholeOf returns the state of a snapshot that follows an entry, and how the snapshot's texts differ from the texts
+// that follow from the state. ours is the frame's rendered tree, or "".
 func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string, layout contents.Layout) (snapshot.Whole, contents.Shape, error) {
 	texts, err := contents.Parse(s.Contents, ours, d.limits)
 	if err != nil {
@@ -131,7 +132,7 @@ func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string
 	return w, texts.Shape(d.peer.ID, s.Contents, w, signals, layout), nil
 }
 
-// addFiles gives a frame its working copy, and drafts entries for the working copies that were there before it.
+// addFiles gives a frame its working copy, and drafts entries for earlier working copies that no frame has.
 func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lineEnd) error {
 	current, err := filesOf(line.entry)
 	if err != nil {
@@ -153,12 +154,12 @@ func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lin
 	return nil
 }
 
-// filesOnly drafts an entry that keeps files that an attempt left, and that the next entry does not have.
+// filesOnly drafts an entry for files that an attempt left and that the next entry does not have.
 func (d *drafter) filesOnly(vcs *snapshot.VCS, atMs int64) snapshot.Draft {
 	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: d.limits}
 }
 
-// addHistory adds the events and attempts up to a frame, for which files were captured, or nil.
+// addHistory adds the events and attempts up to a frame. files are the files captured for the frame, or nil.
 func (d *drafter) addHistory(line *runLine, step *lineStep, one tables.FrameFacts, files *snapshot.VCS, nodes []snapshot.Node) {
 	step.upTo = d.peer.Events.UpTo(line.behind, one.PeerNo, one.AtMs)
 	step.draft.Events = line.eventsOf(d.peer, step.upTo, &one)
@@ -172,8 +173,8 @@ func (d *drafter) addAttempts(line *runLine, step *lineStep, atMs int64, files a
 	step.draft.Journal = step.journal.changes
 }
 
-// attemptFiles gives attempts that have ended by the next entry their files. captured is what was captured for the newest frame,
-// or nil.
+// attemptFiles returns the source of the files of attempts that end by the next entry. captured are the files
+// captured for the newest frame, or nil.
 func (d *drafter) attemptFiles(line *runLine, frame int64, captured *snapshot.VCS) attemptFiles {
 	return attemptFiles{frame: frame, before: line.before, first: d.isNew, captured: captured, copies: d.peer.Copies}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ExportRequest says what to export, and where to.
+// ExportRequest selects the runs to export and the database.
 type ExportRequest = export.Request
 
 // Exported is the result of Export.
@@ -16,10 +16,10 @@ type Exported = export.Result
 // ExportedRun is one run that was exported.
 type ExportedRun = export.Run
 
-// Refusal is why Smithers does not resume a run that was exported.
+// Refusal is a reason why Smithers cannot resume an exported run.
 type Refusal = export.Refusal
 
-// The codes of Refusal: what differs from what Smithers compares when it resumes a run.
+// The codes of Refusal. Each names a value that Smithers compares when it resumes a run.
 const (
 	RefusedNoWorkflow = export.RefusedNoWorkflow
 	RefusedWorkflow   = export.RefusedWorkflow
@@ -32,5 +32,5 @@ func Export(ctx context.Context, s *timeline.Store, req ExportRequest) (*Exporte
 	return export.Runs(ctx, s, req)
 }
 
-// CheckExport finds out whether Export could write to a database: see export.Check.
+// CheckExport checks whether Export could write to a database: see export.Check.
 func CheckExport(ctx context.Context, to string) error { return export.Check(ctx, to) }

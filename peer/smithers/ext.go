@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// addFirst gives the first entry of a run what every frame that can be forked has: how its outputs are
-// laid out, the tables that it has, and the run's row.
+// addFirst adds to the first entry of a run the parts of ext/smithers that every frame needs in case it is forked:
+// the layout of outputs, the schema, and the run's row.
 func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	row := snapshot.Run{Parent: r.parent} // as this pass leaves it, except for its numbers
 	if r.head != nil {
@@ -22,7 +22,7 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	if err != nil {
 		return err
 	}
-	// What a fork has from its parent is not its own.
+	// A fork replaces the ext/smithers of its parent.
 	had, err := kept.ReadPeer(r.entry)
 	if err != nil {
 		return err
@@ -41,8 +41,8 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	return err
 }
 
-// appendExt appends the differences between the database's rows and those that follow from the run. changed reports whether
-// the run has changed.
+// appendExt appends the differences between the database's rows and the predicted ones. changed reports whether the
+// pass has changed the run.
 func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	entry := r.entry
 	f, err := kept.FactsAt(entry)
@@ -71,7 +71,7 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	return r.append(ctx, snapshot.Draft{Ext: draft, AtMs: entry.AtMs, Subject: "imported", Limits: r.im.limits}, r.behind)
 }
 
-// describeTables notes how the rows of all tables differ from the predicted ones.
+// describeTables records how the rows of all tables differ from the predicted ones.
 func (r *runPass) describeTables(f *tables.Facts) error {
 	r.now.Tables, r.now.Schema = map[string][]dbrow.Override{}, r.Schema(r.Knows)
 	note := func(table string, over []dbrow.Override, err error) error {

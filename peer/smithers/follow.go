@@ -14,7 +14,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// follow sets up the line at the newest of Smithers' frames that is stored.
+// follow sets the line to Smithers' stored frames up to the meeting point, and restores what the next frame needs
+// from the newest of them.
 func (r *runPass) follow(at kept.Meeting) error {
 	if r.Had != nil {
 		r.followKnown(r.recalled)
@@ -33,7 +34,7 @@ func (r *runPass) follow(at kept.Meeting) error {
 			r.addFrame(one)
 			continue
 		}
-		// It is a frame of ours, and nothing is noted about what it is in the database.
+		// The run was never imported: the frame is ours, and its rows in the database are not described yet.
 		if err := r.describeOurs(f, one); err != nil {
 			return err
 		}
@@ -58,7 +59,8 @@ func (r *runPass) follow(at kept.Meeting) error {
 	return nil
 }
 
-// knownFrame is a frame of the line that is stored, without its tree. Hashes that do not match are marked.
+// knownFrame returns the facts of a stored frame without its tree. Hashes that were marked as wrong are replaced by
+// the computed ones.
 func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts, error) {
 	one := tables.FrameFacts{Frame: f.Number, PeerNo: head.Frame, AtMs: f.Entry.AtMs, ContentHash: head.ContentHash}
 	row, has := r.Trees.Rows[head.Frame]
@@ -83,7 +85,8 @@ func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts,
 	return one, err
 }
 
-// describeOurs notes how the rows of a frame of ours differ from the predicted ones.
+// describeOurs records how the database's rows of a frame that was made here differ from the predicted ones, and adds
+// the frame to the line.
 func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) {
 	s, err := r.Snapshot(one.PeerNo)
 	if err != nil {
@@ -123,7 +126,7 @@ func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) 
 	return nil
 }
 
-// treeOf is the rendered tree of an entry that is stored; "" for none.
+// treeOf returns the rendered tree stored at an entry, or "" if there is none.
 func treeOf(store *timeline.Store, entry *snapshot.Entry) (string, error) {
 	tree, err := store.Rendered(entry)
 	if string(tree) == export.NoTree {

@@ -11,8 +11,8 @@ func (r *runPass) drafter() *drafter {
 	return &drafter{peer: r.Run, box: &r.box, limits: r.im.limits, isNew: r.head == nil, live: r.live}
 }
 
-// appendFrame appends the frame of a snapshot, and before it what nothing else keeps of the
-// working copies since the frame before.
+// appendFrame appends the frame of snapshot i. Before it, it appends entries for working copies since the last frame
+// that no other entry keeps.
 func (r *runPass) appendFrame(ctx context.Context, i int) (err error) {
 	of := peerFrame{index: i}
 	if of.Snapshot, err = r.Snapshot(r.Heads[i].Frame); err != nil {
@@ -30,7 +30,7 @@ func (r *runPass) appendFrame(ctx context.Context, i int) (err error) {
 	return r.take(ctx, step)
 }
 
-// take appends the entries of a step, and moves the line behind them.
+// take appends the entries of a step, and updates the line.
 func (r *runPass) take(ctx context.Context, step *lineStep) error {
 	for _, draft := range step.passing {
 		if err := r.append(ctx, draft, r.behind); err != nil {
@@ -48,7 +48,7 @@ func (r *runPass) take(ctx context.Context, step *lineStep) error {
 	return nil
 }
 
-// append appends an entry, with which the events up to one index are stored.
+// append appends an entry. After it, the first upTo events of the database are stored.
 func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) error {
 	if r.first() {
 		if err := r.addFirst(ctx, &draft); err != nil {
@@ -70,8 +70,8 @@ func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) er
 	return r.journal.take(draft.Journal)
 }
 
-// stateOf is the state of an entry; the empty one for nil and where it cannot be read, which
-// appending says.
+// stateOf returns the state of an entry. If entry is nil or its state cannot be read, it returns the empty state;
+// append reports the error.
 func stateOf(entry *snapshot.Entry) *snapshot.State {
 	if entry != nil {
 		if state, err := entry.State(); err == nil {
@@ -84,12 +84,12 @@ func stateOf(entry *snapshot.Entry) *snapshot.State {
 // filesOf returns the working copy of an entry, or nil.
 func filesOf(entry *snapshot.Entry) (*snapshot.VCS, error) {
 	if entry == nil {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // no entry has no files
 	}
 	return entry.VCSRevision()
 }
 
-// ofCore reports whether a change is not to the mailbox.
+// ofCore reports whether a change is outside the mailbox.
 func ofCore(c snapshot.Change) bool {
 	switch c.Collection {
 	case snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionSignals, snapshot.CollectionWaits:

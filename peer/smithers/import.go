@@ -8,13 +8,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ImportRequest says what to import.
+// ImportRequest describes an import.
 type ImportRequest struct {
-	Runs []string // exact ids; nil for all. What a run was forked from comes along
-	// Revive also takes named runs that were pruned and collected here.
+	Runs []string // exact ids, imported with the runs from which they were forked; nil for all
+	// Revive also imports named runs that were pruned and collected here.
 	Revive bool
-	// Files captures the working copy into the newest frame of each run that has new
-	// frames: for Watch alone, since only then the files are those of the frame.
+	// Files captures the working copy into the newest frame of each run with new frames. Only Watch sets it, because
+	// only then the files belong to the frame.
 	Files    bool
 	Progress func(run string, done, total int) // frames of a run; may be nil
 }
@@ -22,10 +22,10 @@ type ImportRequest struct {
 // Imported is the result of an import.
 type Imported struct {
 	Runs []ImportedRun
-	Left []LeftTable // tables with rows that belong to no run, and stay behind
+	Left []LeftTable // tables with rows that belong to no run and are not imported
 }
 
-// LeftTable is a table that is not imported.
+// LeftTable counts the rows of a table that are not imported.
 type LeftTable struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`
@@ -36,51 +36,52 @@ const (
 	OutcomeCreated   = "created"
 	OutcomeContinued = "continued"
 	OutcomeUnchanged = "unchanged"
-	OutcomeRefused   = "refused" // Err says why; nothing of the run was imported now
+	OutcomeRefused   = "refused" // nothing of the run was imported now; see Err
 )
 
 // ImportedRun is the result of the import of one run.
 type ImportedRun struct {
 	RunID   string
 	Outcome string
-	Frames  int64       // how many frames are new
+	Frames  int64       // number of new frames
 	Frame   int64       // the newest frame
 	Tip     string      // the newest entry
-	Rewound bool        // Smithers had gone back in it
-	Marks   []kept.Mark // what is new and does not match
-	// Overruled are the answers given here to which Smithers has others now.
+	Rewound bool        // Smithers rewound the run
+	Marks   []kept.Mark // new differences between stored and computed values
+	// Overruled are the answers given here for which Smithers now has different answers.
 	Overruled []Overruled
-	// Dropped are those to what Smithers does not ask any more.
+	// Dropped are the answers given here to questions that Smithers no longer asks.
 	Dropped []Dropped
-	// Overtaken are the travels and resets done here that Smithers did not wait for: it went on from its own frames.
+	// Overtaken are the travels and resets done here after which Smithers continued from its own frames.
 	Overtaken []Overtaken
-	// Rendered is how many frames Smithers rendered in a run without any snapshot, as versions
-	// did that made none: what it rendered is kept, and is no frame here.
+	// Rendered counts the rendered frames of a run without any snapshot, as made by old versions. They are stored,
+	// but are not frames here.
 	Rendered int64
 	Err      error
 }
 
-// Mark is a difference between what a database says of itself and what was computed: it was imported as it is.
+// Mark is a difference between a value stored in a database and the computed one. The stored value was imported
+// unchanged.
 type Mark = kept.Mark
 
-// Import brings the runs of a database up to date in the repository. Each run is imported whole or, with an error in its
-// ImportedRun, not at all; a fork that is not here yet only after the run that it was forked from. Runs are on stable
-// storage one by one, each as of one state of the database, later ones maybe of a newer state. Where others append to a
-// run meanwhile, or an engine begins to write the database, what that concerns is read and imported again, a few times.
+// Import brings the runs of a database up to date in the repository. Each run is imported completely or, with an
+// error in its ImportedRun, not at all. A new fork is imported only after the run from which it was forked. Each run
+// is durable before the next one begins, and each is read from one state of the database; later runs may be read from
+// a newer state. If other processes append to a run meanwhile, or an engine begins to write the database, Import
+// reads and imports the affected runs again, a few times.
 //
-// An error of Import itself is about no single run. What it did before comes with it, since that stays: nil for nothing.
-// Codes: database_not_found; invalid_database, also for one in which a transaction was interrupted; limit_exceeded;
-// locked, where others keep the database, or go on writing it; interrupted; disk_full, read_only and write_failed, of
-// the repository.
+// An error of Import itself concerns more than one run. The result then has the runs imported before it, or is nil if
+// there are none. The codes are database_not_found; invalid_database, also for an interrupted transaction;
+// limit_exceeded; locked, if other processes lock the database or keep writing it; interrupted; and disk_full,
+// read_only and write_failed, about the repository.
 //
-// What is stored follows from the database alone, and from which of the commits that it
-// names are in the repository.
+// The stored history depends only on the database, and on which of the commits that it names are in the repository.
 func Import(ctx context.Context, s *timeline.Store, path string, req ImportRequest) (*Imported, error) {
 	db, err := source.Open(ctx, path)
 	if err != nil {
 		return nil, explainDatabase(path, err)
 	}
-	defer db.Close() //nolint:errcheck // it was only read
+	defer db.Close() //nolint:errcheck // opened for reading
 	return newImportJob(s, path, req).from(ctx, db)
 }
 

@@ -17,41 +17,42 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// importJob brings the runs of one database up to date, pass by pass. For one goroutine at a time.
+// importJob brings the runs of one database up to date in one or more passes. It must be used by one goroutine at a
+// time.
 type importJob struct {
 	store  *timeline.Store
 	path   string // of the database
 	req    ImportRequest
 	limits snapshot.Limits
-	tips   map[objstore.ID]bool // of all runs, as they were before the pass
-	copies *workcopy.Finder     // of the pass; for a watch there are some before the first one
-	failed map[string]error     // of the pass: why runs were refused
+	tips   map[objstore.ID]bool // the tips of all runs before the pass
+	copies *workcopy.Finder     // the working copies of the pass; a watch captures some before the pass
+	failed map[string]error     // the runs refused in this pass, with the reasons
 	made   []objstore.ID        // the entries of all passes
 	own    map[string]source.Table
 
-	// Of the pass: unknown tables that belong to no run. A pass of a watch over new frames reads them where it needs them.
+	// Of the pass: unknown tables that belong to no run. A watch's pass over new frames reads them only when needed.
 	left     []dbrun.Unowned
 	leftRead bool
 
-	// Of a watch alone.
+	// Used only by a watch.
 	memory   *memory
-	thorough bool                   // without looking at what memory says of runs that have ended
-	filesOf  []source.Row           // of _smithers_runs: whose files are captured before each pass
-	upTo     map[string]source.Head // the newest frames of runs to which others were added; nil for a pass over all there is
-	parents  map[string]bool        // of the pass over new frames: what runs were forked from that are not here yet
+	thorough bool                   // reads ended runs again, whatever memory has of them
+	filesOf  []source.Row           // rows of _smithers_runs: the runs whose files are captured before the pass
+	upTo     map[string]source.Head // the newest frames of the runs with new frames; nil for a pass over the whole database
+	parents  map[string]bool        // in a pass over new frames: the parents of runs that are not here yet
 }
 
-// manyEntries is the fewest entries that an import packs. The few entries of a watch are packed by later merges.
+// manyEntries is the minimum number of entries that an import packs. A later merge packs the few entries of a watch.
 const manyEntries = 32
 
-// pack stores the imported entries as deltas, since entries differ little from those before them. If that fails, the entries
-// are there all the same.
+// pack stores the imported entries as deltas, because consecutive entries differ little. If it fails, the entries are
+// still stored.
 func (im *importJob) pack(ctx context.Context) {
 	if len(im.made) < manyEntries {
 		return
 	}
 	if _, err := im.store.Objects().Seal(ctx, im.made, false); err != nil && ctx.Err() == nil {
-		im.store.Warn(fmt.Errorf("what was imported takes more space than it has to: %w", err))
+		im.store.Warn(fmt.Errorf("the imported runs could not be packed and take more space than needed: %w", err))
 	}
 }
 
@@ -63,8 +64,8 @@ func newImportJob(s *timeline.Store, path string, req ImportRequest) *importJob 
 	return &importJob{store: s, path: path, req: req, limits: s.Settings().Limits, own: own}
 }
 
-// pass imports what a database has and the repository has not. Where an error ends it, what it did before is there, and is
-// returned as well.
+// pass imports everything that the database has and the repository lacks. If an error ends it, the runs imported
+// before the error stay, and are returned with it.
 func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err error) {
 	rows, err := tx.Runs()
 	if err != nil {
@@ -76,7 +77,7 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 	}
 	out, sources := &Imported{}, dbrun.ParentsFirst(rows, forks, im.req.Runs)
 	im.left, im.leftRead, im.failed = nil, false, make(map[string]error)
-	if im.upTo == nil { // frames are made without
+	if im.upTo == nil { // frames do not need these rows
 		out.Left, err = im.readUnowned(tx, rows)
 	} else {
 		im.parents = im.parentsOfNew(ctx, sources)
@@ -107,7 +108,8 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 	return out, nil
 }
 
-// passRun imports one run, unless it has to be refused; nil where a watch need not look at it. An error ends the pass.
+// passRun imports one run. If the run must be refused, the result has the reason. It returns nil if a watch need not
+// import the run. An error ends the pass.
 func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (*ImportedRun, error) {
 	over, err := im.passesOver(tx, from)
 	if over || err != nil {
@@ -138,19 +140,19 @@ func noSuchRun(run string, rows []source.Row) error {
 	const most = 3
 	out := fault.New(fault.RunNotFound, "the database has no run %q", run).Detail("runId", run)
 	if len(rows) == 0 {
-		return out.Hint("it has none at all")
+		return out.Hint("the database has no runs")
 	}
 	var ids []string
 	for _, row := range rows[:min(len(rows), most)] {
 		ids = append(ids, dbrow.TextOf(row, "run_id"))
 	}
 	if more := len(rows) - len(ids); more > 0 {
-		return out.Hint("it has %s and %d more", strings.Join(ids, ", "), more)
+		return out.Hint("the database has %s and %d more", strings.Join(ids, ", "), more)
 	}
-	return out.Hint("it has %s", strings.Join(ids, ", "))
+	return out.Hint("the database has %s", strings.Join(ids, ", "))
 }
 
-// stopsImport reports whether an error concerns all runs.
+// stopsImport reports whether an error concerns all runs and so ends the import.
 func stopsImport(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, source.ErrBusy) {
 		return true
@@ -168,5 +170,5 @@ func refused(run string, err error) error {
 	if errors.Is(err, snapshot.ErrLimit) {
 		return out.Hint("`git config smithers.maxDepth` and smithers.maxValue raise the limits, as far as `git smithers help format` allows")
 	}
-	return out.Hint("the other runs of the database are imported, but not the forks of this one that are new")
+	return out.Hint("the other runs of the database are imported, except new forks of this one")
 }

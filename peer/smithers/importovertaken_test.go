@@ -70,7 +70,7 @@ func TestWhatAnImportDidBeforeItHadToStopIsTold(t *testing.T) {
 		runs   []string // that are there
 	}{
 		{"run-a", "nothing was imported", nil},
-		{replayRun, "the runs that were imported before it are there", []string{"run-a", plainFork, otherFork}},
+		{replayRun, "the runs imported before the error are in the repository", []string{"run-a", plainFork, otherFork}},
 	} {
 		h := newHome(t)
 		path := copyOf(t, gitFixture, "PRAGMA journal_mode = WAL")
@@ -126,7 +126,7 @@ func TestWhatAnImportDidBeforeItWasInterruptedIsTold(t *testing.T) {
 		cancel()
 		assert.Equal(t, fault.Interrupted, fault.CodeOf(err))
 		if runs != nil {
-			assertHints(t, err, "the runs that were imported before it are there")
+			assertHints(t, err, "the runs imported before the error are in the repository")
 		}
 		assertThere(t, h, imported, runs)
 	}
@@ -142,10 +142,10 @@ func TestADatabaseWithAnInterruptedTransactionIsNotCalledDamaged(t *testing.T) {
 	assert.Equal(t, fault.InvalidDatabase, fault.CodeOf(err))
 	assert.ErrorContains(t, err, "a transaction of the database was interrupted")
 	assert.NotContains(t, err.Error(), "damaged")
-	assertHints(t, err, "open the database with its engine once, which undoes that")
+	assertHints(t, err, "open the database with its engine once: this undoes the interrupted transaction")
 	err = smithers.CheckExport(t.Context(), path)
 	assert.Equal(t, fault.InvalidDatabase, fault.CodeOf(err))
-	assertHints(t, err, "nothing was written; open the database with its engine once, which undoes that")
+	assertHints(t, err, "nothing was written; open the database with its engine once: this undoes the interrupted transaction")
 	require.NoError(t, sourcetest.Exec(t.Context(), path, "SELECT count(*) FROM _smithers_runs"))
 	h.take(path)
 	assert.Len(t, strings.Split(h.tips(), "\n"), 5, strconv.Quote(h.tips()))

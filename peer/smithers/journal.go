@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// journal is the journal of a run as the newest entry of its line has it.
+// journal is the journal of a run at the newest entry of its line.
 type journal struct {
 	attempts map[string]snapshot.Attempt // by their keys
 	logs     map[string]string           // by the keys of their attempts
@@ -30,7 +30,7 @@ func readJournal(entry *snapshot.Entry) (j journal, err error) {
 	return j, err
 }
 
-// take takes over the attempts of changes that were stored.
+// take adds the attempts of stored changes.
 func (j *journal) take(changes []snapshot.Change) error {
 	for _, c := range changes {
 		if c.Collection != snapshot.CollectionAttempts {
@@ -45,7 +45,8 @@ func (j *journal) take(changes []snapshot.Change) error {
 	return nil
 }
 
-// leftMore reports whether attempts have ended since a time that may have left files, and that the journal does not have.
+// leftMore reports whether attempts with a commit have ended since a time and are not ended in the journal: they may
+// have left files.
 func (j *journal) leftMore(rows []dbrun.Attempt, sinceMs int64) bool {
 	return slices.ContainsFunc(rows, func(row dbrun.Attempt) bool {
 		a := row.Attempt
@@ -54,16 +55,16 @@ func (j *journal) leftMore(rows []dbrun.Attempt, sinceMs int64) bool {
 	})
 }
 
-// attemptFiles gives attempts that have ended the files that they left.
+// attemptFiles sets the files that ended attempts left.
 type attemptFiles struct {
-	frame    int64            // the first frame since those that are new have ended, or the newest
-	before   *workcopy.Moment // the newest of Smithers' frames before; nil for none
+	frame    int64            // the first frame after the new attempts ended, or the newest
+	before   *workcopy.Moment // Smithers' newest frame before; nil if none
 	first    bool             // the run has no entry before this pass
-	captured *snapshot.VCS    // for the newest frame; nil for nothing
+	captured *snapshot.VCS    // the files captured for the newest frame; nil if none
 	copies   *workcopy.Run
 }
 
-// addTo gives an attempt its files. Without known, the attempt as the journal has it, it is new.
+// addTo sets the files of an attempt. had is the attempt in the journal, if known is true.
 func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bool) {
 	since := f.before == nil && f.first || f.before != nil && a.FinishedAtMs != nil && *a.FinishedAtMs > f.before.AtMs
 	switch {
@@ -79,12 +80,12 @@ func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bo
 // journalStep is what an entry adds to the journal.
 type journalStep struct {
 	changes []snapshot.Change
-	logs    map[string]string // of journal.logs
-	done    map[int]bool      // of runLine.done
+	logs    map[string]string // changes to journal.logs
+	done    map[int]bool      // changes to runLine.done
 }
 
-// changesTo returns the changes to the journal by a time: attempts as they were then, and the logs of those that have ended.
-// done is that of the line.
+// changesTo returns the changes that bring the journal up to a time: the attempts as they were then, and the logs of
+// ended ones. done is runLine.done.
 func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files attemptFiles) journalStep {
 	step := journalStep{logs: make(map[string]string), done: make(map[int]bool)}
 	for i := range rows {
@@ -122,12 +123,12 @@ func doneOf(attempts []dbrun.Attempt) []bool {
 	return done
 }
 
-// sameEnd reports whether two attempts of one key are the same and have ended.
+// sameEnd reports whether two attempts with one key have both ended, with equal start and end times.
 func sameEnd(a, b snapshot.Attempt) bool {
 	return a.StartedAtMs == b.StartedAtMs && a.FinishedAtMs != nil && b.FinishedAtMs != nil && *a.FinishedAtMs == *b.FinishedAtMs
 }
 
-// setRow is the change that sets a row of a collection.
+// setRow returns the change that sets a row of a collection.
 func setRow(collection string, row page.Row) snapshot.Change {
 	return snapshot.Change{Op: snapshot.OpSet, Collection: collection, Key: row.Key, Value: row.Value}
 }

@@ -5,12 +5,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// keptRun is what the repository has of a run before a pass, which reads it in open, and then only looks at it.
+// keptRun is the part of a run that the repository has before a pass. The method open reads it, and then the pass
+// does not change it.
 type keptRun struct {
-	head     *timeline.Head // nil for a run that is to be made
+	head     *timeline.Head // nil if the run is new
 	frames   []kept.Frame
-	was      *kept.Peer // as it is stored
-	imported bool       // something of the run was imported before
-	hidden   bool       // an undo here went back to before what was imported: see hidesImported
-	recalled *knownRows // what the watch knew of the run's rows at the run's tip
+	was      *kept.Peer // the stored ext/smithers
+	imported bool       // the run, or a part of it, was imported before
+	hidden   bool       // an undo here went back to before an import: see hidesImported
+	recalled *knownRows // the rows that the watch knew at the run's tip; nil if none
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 )
 
-// knownRows is what a watch keeps of a run's rows in the database, up to its newest frame that is imported, and what the
-// next frame follows from.
+// knownRows is what a watch remembers of a run's rows in the database, up to the newest imported frame, and the data
+// from which the next frame is made.
 type knownRows struct {
 	dbrun.Seen
 
@@ -22,7 +22,7 @@ type knownRows struct {
 	last, lastRow  source.Row
 }
 
-// rowsKnown returns what a pass knows of the database's rows, or nil if it does not know enough.
+// rowsKnown returns the rows that a pass knows, or nil if it does not know enough.
 func (r *runPass) rowsKnown() *knownRows {
 	k := r.lineKnown()
 	if k == nil || r.behind == 0 || r.behind > len(r.Events.All) {
@@ -36,8 +36,8 @@ func (r *runPass) rowsKnown() *knownRows {
 	return k
 }
 
-// lineKnown is what a pass knows of the frames up to the newest one, which it has appended or a pass before it; nil for
-// neither.
+// lineKnown returns what a pass knows of the frames up to the newest one. It returns nil unless this pass or the one
+// before appended that frame.
 func (r *runPass) lineKnown() *knownRows {
 	n := len(r.Heads)
 	switch {
@@ -58,7 +58,7 @@ func (r *runPass) lineKnown() *knownRows {
 	}
 }
 
-// followKnown sets what the newest frame leads on with, as the pass before has left it.
+// followKnown sets the data from which the next frame is made, as the previous pass left it.
 func (l *runLine) followKnown(k *knownRows) {
 	l.line, l.byPeer, l.seq = k.line, k.byPeer, &k.seq
 	l.last, l.lastRow, l.before, l.tree, l.lastTree = k.last, k.lastRow, &k.before, k.tree, k.lastTree

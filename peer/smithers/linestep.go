@@ -6,25 +6,25 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// lineStep is a step of a line: the entries that come next, and how the line goes on behind them.
+// lineStep is a step of a line: its next entries, and the state of the line after them.
 type lineStep struct {
-	passing []snapshot.Draft // of entries before the draft's, which keep files that the draft does not have
+	passing []snapshot.Draft // earlier entries, for files that the draft does not have
 	draft   snapshot.Draft
-	upTo    int // how many of the database's events are stored then
+	upTo    int // number of the database's events that are stored after the step
 	journal journalStep
 	frame   *frameStep // nil if the draft has no frame of Smithers
 }
 
-// frameStep is how a line goes on behind a frame of Smithers.
+// frameStep is the state of a line after a frame of Smithers.
 type frameStep struct {
-	facts tables.FrameFacts // without the tree: end has it
+	facts tables.FrameFacts // without the tree, which is in end
 	note  frameNote
-	pass  *kept.Pass // how far the run was imported, if the frame says so
+	pass  *kept.Pass // the progress of the import, if the frame records it; else nil
 	end   lineEnd
 }
 
 // frameNote is how the rows of a frame differ from the predicted ones.
 type frameNote struct {
 	row   kept.FrameRow
-	marks []kept.Mark // differences between what the database says of the frame and what was computed
+	marks []kept.Mark // differences between stored and computed values
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// captureFirst captures the working copies of the runs that are likely to have new frames, before the database is
-// read: a transaction on it is short then.
+// captureFirst captures the working copies of the runs that probably have new frames. It does so before the database
+// is read, to keep the transaction short.
 func (im *importJob) captureFirst(ctx context.Context) (err error) {
 	if len(im.filesOf) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func (im *importJob) captureFirst(ctx context.Context) (err error) {
 	return nil
 }
 
-// letGo closes the working copies of a pass that was not finished.
+// letGo closes the working copies of an unfinished pass.
 func (im *importJob) letGo() error {
 	if im.copies == nil {
 		return nil
@@ -41,10 +41,10 @@ func (im *importJob) letGo() error {
 	return err
 }
 
-// framesFirst imports a run's frames up to the one that a watch has found, and leaves the rest of its
-// rows to a later pass: what is between two frames is short, and the files are those of one moment. Of the
-// database it reads what was added, as far as the watch knows what was there, or else what frames are made of.
-// done is false where that is not enough, and the run as it was.
+// framesFirst imports a run's frames up to the one that a watch found, and leaves the run's other rows to a later
+// pass. The time between two frames is short, and the captured files must belong to the frame. If the watch knows the
+// earlier rows, it reads only the added ones, else all rows that frames need. If that is not enough, done is false
+// and the run is unchanged.
 func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.RunRow, upTo source.Head) (out ImportedRun, done bool, err error) {
 	r := im.runPass(tx, from)
 	enough := false
@@ -67,7 +67,7 @@ func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.
 	return r.out, done, err
 }
 
-// appendFrames appends the frames of a live pass, of which the rows were read.
+// appendFrames appends the frames of a live pass whose rows were read.
 func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool, err error) {
 	at := slices.Index(r.Heads, upTo)
 	if at < 0 {
@@ -83,7 +83,7 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 	case met.End != row.Frame || met.End < r.was.Pass.Frame:
 		return false, nil
 	case r.Had != nil && (r.recalled == nil || r.Had != &r.recalled.Seen || met.Count != len(r.Had.Heads)):
-		return false, nil // the repository has other frames than the watch knew
+		return false, nil // the repository's frames are not the ones that the watch knew
 	case met.Count == len(r.Heads):
 		if err := r.Tx.Check(); err != nil {
 			return false, err

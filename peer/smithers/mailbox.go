@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// mailbox is the mailbox of the database's run with the answers that were given here meanwhile.
+// mailbox is the mailbox of the run in the database, with the answers given here in the meantime.
 type mailbox struct {
 	dbrun.Mail
 
@@ -21,9 +21,9 @@ type mailbox struct {
 	dropped   []Dropped
 }
 
-// fill puts the mailbox as it was at a time into a state, with what was answered here of what Smithers still
-// asks: whenever that was, since whatever is imported now comes after it here. What is not known to have been
-// there later was there. had are the numbers of the signals that the state has. It returns the signals that Smithers has.
+// fill sets the mailbox of a state to the one at a time. It adds all answers given here to questions that Smithers
+// still asks, whatever their time, because the imported entries follow them here. Rows without a later time count as
+// present. had has the numbers of the state's signals. fill returns the signals that Smithers has.
 func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (signals []contents.SignalSeq) {
 	w.Approvals, w.HumanRequests, w.Signals = []snapshot.Approval{}, []snapshot.HumanRequest{}, []snapshot.Signal{}
 	for _, a := range m.Approvals {
@@ -37,7 +37,7 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 	m.fillHumanRequests(w, atMs)
 	for _, s := range m.Signals {
 		if s.Signal.ReceivedAtMs > atMs {
-			break // seqs have no gaps
+			break // the signals are a prefix, so that their numbers have no gaps
 		}
 		w.Signals = append(w.Signals, s.Signal)
 	}
@@ -51,7 +51,7 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 	return signals
 }
 
-// fillHumanRequests puts in what people had been asked. Of several questions that an agent asked for one node it is the newest.
+// fillHumanRequests adds the human requests. If an agent asked several questions for one node, it adds the newest.
 func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 	at := make(map[string]int)
 	for _, h := range m.HumanRequests {
@@ -73,7 +73,7 @@ func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 	}
 }
 
-// mailChanges are the changes that give a state another mailbox.
+// mailChanges returns the changes that set the mailbox of a state to that of w.
 func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, error) {
 	empty, err := snapshot.ChangesTo(snapshot.EmptyState(), *w)
 	if err != nil {
@@ -110,7 +110,7 @@ func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, e
 	return changes, nil
 }
 
-// waitsAt returns the waits of a time: those of each node's newest attempt then.
+// waitsAt returns the waits at a time: those of each node's newest attempt then.
 func (m *mailbox) waitsAt(atMs int64, signals []contents.SignalSeq) []snapshot.Wait {
 	ours := make(map[int64]int64, len(signals))
 	for _, s := range signals {

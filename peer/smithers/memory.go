@@ -13,18 +13,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// memory is what one watch keeps from pass to pass, so that it neither reads the history of a run again
-// that it has just written, nor the rows of one that has ended. Everything in it can be found anew.
+// memory is what a watch remembers between passes, so that it does not read again the history that it has just
+// written, nor the rows of ended runs. All of it can be found again.
 type memory struct {
 	runs    map[string]*knownRun
-	settled map[string]settled
+	settled map[string]settledRun
 }
 
 func newMemory() *memory {
-	return &memory{runs: make(map[string]*knownRun), settled: make(map[string]settled)}
+	return &memory{runs: make(map[string]*knownRun), settled: make(map[string]settledRun)}
 }
 
-// knownRun is what a pass has read of a run, or left of it, in the repository, as of a tip.
+// knownRun is what a pass knows of a run in the repository at a tip.
 type knownRun struct {
 	tip     objstore.ID
 	frames  []kept.Frame
@@ -32,10 +32,11 @@ type knownRun struct {
 	journal journal
 	stored  []snapshot.Event
 	tree    string
-	rows    *knownRows // of the database; nil for nothing
+	rows    *knownRows // the rows of the database; nil if unknown
 }
 
-// take removes and returns what is known of a run, since the caller changes it. It returns nil if the run has another tip.
+// take removes and returns what is known of a run, because the caller changes it. It returns nil if the run has
+// another tip.
 func (m *memory) take(run string, tip objstore.ID) *knownRun {
 	if m == nil {
 		return nil
@@ -48,14 +49,14 @@ func (m *memory) take(run string, tip objstore.ID) *knownRun {
 	return known
 }
 
-// keep keeps what a pass knows of its run. tip is the tip that the pass has left.
+// keep remembers what a pass knows of its run. tip is the run's tip after the pass.
 func (m *memory) keep(r *runPass, tip objstore.ID) error {
 	if m == nil || !r.imported || r.head == nil || r.Ours.Status.Ended() {
 		return nil
 	}
 	frames := r.frames
 	for _, id := range r.made {
-		// Anew, since what an entry that was just appended holds stays in memory with it.
+		// Read again, because a just appended entry holds much more memory.
 		entry, err := snapshot.ReadEntry(r.im.store.Objects(), id)
 		if err != nil {
 			return err
@@ -74,7 +75,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 	return nil
 }
 
-// recall takes over what is known of the run. It copies the peer, so that the stored one stays as it is.
+// recall restores what is known of the run. It copies the peer, so that the stored one does not change.
 func (r *runPass) recall(known *knownRun) {
 	r.imported = true
 	r.frames, r.journal, r.stored, r.ours = known.frames, known.journal, known.stored, known.tree
@@ -84,15 +85,15 @@ func (r *runPass) recall(known *knownRun) {
 	r.now = &now
 }
 
-// settled is a run that has ended, as it was when all of it had been imported.
-type settled struct {
-	row    string // its row in _smithers_runs
+// settledRun identifies the state of an ended run when all of it was imported.
+type settledRun struct {
+	row    string // digest of its row in _smithers_runs
 	newest source.Head
 	event  source.Value // the greatest seq
 }
 
-// settledOf returns how a run is now. ok is false if the run goes on.
-func settledOf(tx *source.Tx, row source.Row) (now settled, ok bool, err error) {
+// settledOf returns the present state of a run. ok is false if the run has not ended.
+func settledOf(tx *source.Tx, row source.Row) (now settledRun, ok bool, err error) {
 	id := dbrow.TextOf(row, "run_id")
 	run, _ := tables.ReadRun(row)
 	table, newest := tx.Table(tables.Runs), (*source.Head)(nil)
@@ -111,8 +112,9 @@ func settledOf(tx *source.Tx, row source.Row) (now settled, ok bool, err error) 
 	return now, true, nil
 }
 
-// passesOver reports whether a pass of a watch need not look at a run. A pass over new frames looks at the runs that have some,
-// and at the parents of new runs. Any other pass looks at runs that go on or have changed, or, if it is thorough, at all.
+// passesOver reports whether a pass of a watch can skip a run. A pass over new frames reads runs with new frames,
+// parents of new runs, and runs that the watch does not know. Any other pass skips ended runs that have not changed,
+// unless the pass is thorough.
 func (im *importJob) passesOver(tx *source.Tx, from dbrun.RunRow) (bool, error) {
 	switch {
 	case im.memory == nil || im.thorough || from.Row == nil:
@@ -127,7 +129,7 @@ func (im *importJob) passesOver(tx *source.Tx, from dbrun.RunRow) (bool, error) 
 	return known && ended && now == was, err
 }
 
-// settle remembers that all of a run was imported.
+// settle remembers an ended run whose rows were all imported.
 func (im *importJob) settle(tx *source.Tx, from dbrun.RunRow) error {
 	if im.memory == nil || im.upTo != nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// open reads what the repository has of the run. known reports whether the database has nothing else.
+// open reads the stored part of the run. known reports whether the database has nothing new.
 func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
 		r.found = r.RowsDigest()
@@ -58,8 +58,8 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	return false, r.readKept(tip)
 }
 
-// readKept reads what the repository has of the run. A fork that was never imported has the ext/smithers of its parent, which
-// is about other frames.
+// readKept reads the stored part of the run from the repository. A fork that was never imported has its parent's
+// ext/smithers, which is about other frames.
 func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
 	store := r.im.store
 	if r.frames, err = kept.FramesOf(store, tip); err != nil {
@@ -85,15 +85,15 @@ func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
 	return err
 }
 
-// begin begins the series, and returns the index of the first snapshot that is new.
+// begin begins the series, and returns the index of the first new snapshot.
 func (r *runPass) begin(ctx context.Context) (int, error) {
 	if r.head == nil {
 		return 0, r.create(ctx)
 	}
 	if r.imported {
 		if r.head.Row().CreatedAtMs != r.Ours.CreatedAtMs {
-			return 0, fault.New(fault.RunExists, "the repository has another run %q, which was begun at another time", r.ID).
-				Hint("`git smithers prune %s` takes that one away, if it is no longer wanted", fault.Word(r.ID)).Detail("runId", r.ID)
+			return 0, fault.New(fault.RunExists, "the repository has another run %q, which began at another time", r.ID).
+				Hint("`git smithers prune %s` removes the run in the repository", fault.Word(r.ID)).Detail("runId", r.ID)
 		}
 		if err := r.continuation().refuseOther(r.Had != nil); err != nil {
 			return 0, err
@@ -107,7 +107,7 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	switch {
 	case !r.imported && at.Count == 0:
 		return 0, fault.New(fault.RunExists, "the repository has another run %q", r.ID).
-			Hint("its frames are not those of the database; prune it, or take the one from the database under another id").Detail("runId", r.ID)
+			Hint("its frames differ from those in the database; prune it, or import the database into another clone").Detail("runId", r.ID)
 	case at.End == snapshot.NoFrame:
 		at.End = 0
 	}
@@ -121,7 +121,7 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	return at.Count, r.goOn(ctx, at)
 }
 
-// goOn begins the series at the frame up to which Smithers' list of frames and ours are the same.
+// goOn begins the series at the last frame that Smithers' list of frames and ours have in common.
 func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 	more, newest := at.Count < len(r.Heads), r.head.Row().Frame
 	back := r.imported && at.End < r.newestPeer(r.now)
@@ -147,7 +147,7 @@ func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 	return nil
 }
 
-// newestPeer is the newest of Smithers' frames that was there when the run was last imported.
+// newestPeer returns our number of Smithers' newest frame at the last import, or snapshot.NoFrame.
 func (k *keptRun) newestPeer(now *kept.Peer) int64 {
 	for _, f := range slices.Backward(k.frames) {
 		if f.Number <= k.was.Pass.Frame && now.PeerNo(f.Number) != tables.NoNumber {
@@ -157,14 +157,14 @@ func (k *keptRun) newestPeer(now *kept.Peer) int64 {
 	return snapshot.NoFrame
 }
 
-// keepAnswers keeps the answers that were given here.
+// keepAnswers takes over the answers that were given here.
 func (r *runPass) keepAnswers() error {
 	r.now.Answers = nil
 	given, err := kept.AnswersAt(r.im.store, r.head.Entry(), r.was.Answers)
 	if err != nil {
 		return err
 	}
-	if r.imported { // else nobody knows what Smithers had
+	if r.imported { // else the earlier signals are unknown
 		if err := r.continuation().refuseLacking(r.Mail.Signals, given.Known); err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (r *runPass) keepAnswers() error {
 	return nil
 }
 
-// isExported reports whether the database has only what an export wrote of the run.
+// isExported reports whether the database has of the run only what an export wrote.
 func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, error) {
 	if len(r.Trees.Lonely) > 0 {
 		return false, nil

@@ -8,17 +8,17 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Overruled is an answer that was given here, was not told, and is not the one that Smithers then got. Smithers' is
-// the run's from then on; ours stays in the entries before.
+// Overruled is an answer given here that did not reach Smithers before Smithers got a different one. From then on
+// Smithers' answer counts. The answer given here stays in the earlier entries.
 type Overruled struct {
 	NodeID      string `json:"nodeId"`
 	Iteration   int    `json:"iteration"`
 	RequestKind string `json:"requestKind"` // approval, or the kind of a human request: ask, confirm, select, json
-	Here        string `json:"here"`        // the status that it had: approved, denied, answered, cancelled
-	Smithers    string `json:"smithers"`    // the status that it has
+	Here        string `json:"here"`        // the status given here: approved, denied, answered, cancelled
+	Smithers    string `json:"smithers"`    // the status in Smithers
 }
 
-// overrule returns the answers that were given here and that Smithers has others of.
+// overrule returns the answers given here for which Smithers has different ones.
 func (m *mailbox) overrule(given kept.Answers) (list []Overruled) {
 	for _, is := range m.Approvals {
 		here, ok := given.Approvals[snapshot.Key(is.NodeID, is.Iteration)]
@@ -36,18 +36,18 @@ func (m *mailbox) overrule(given kept.Answers) (list []Overruled) {
 	return list
 }
 
-// Dropped is an answer that was given here, was not told, and answers nothing that Smithers asks any more: what it was
-// given to is gone, or was asked again. It stays in the entries before.
+// Dropped is an answer given here that did not reach Smithers and no longer answers a question of Smithers: the
+// question is gone or was asked again. The answer stays in the earlier entries.
 type Dropped struct {
 	NodeID      string `json:"nodeId"`
 	Iteration   int    `json:"iteration"`
-	RequestKind string `json:"requestKind"` // as of Overruled
+	RequestKind string `json:"requestKind"` // as in Overruled
 	Here        string `json:"here"`
 	AskedAgain  bool   `json:"askedAgain"`
 }
 
-// drop returns the answers that were given here to questions that Smithers does not ask any more. It removes an answer from
-// given if there is a newer question.
+// drop returns the answers given here to questions that Smithers no longer asks. It removes the dropped answers to
+// human requests from given.
 func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 	for key, here := range given.Approvals {
 		is := m.approvalOf(key)
@@ -62,7 +62,7 @@ func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 			continue
 		}
 		list = append(list, Dropped{here.NodeID, here.Iteration, here.Kind, here.Status, newest != nil})
-		delete(given.HumanRequests, key) // Smithers may ask the older question still
+		delete(given.HumanRequests, key) // Smithers may still have the older question
 	}
 	slices.SortFunc(list, func(a, b Dropped) int {
 		return cmp.Or(cmp.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration), cmp.Compare(a.RequestKind, b.RequestKind))
@@ -70,7 +70,7 @@ func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 	return list
 }
 
-// approvalOf returns the approval that Smithers asks for under a key, or nil.
+// approvalOf returns Smithers' approval with a key, or nil.
 func (m *mailbox) approvalOf(key string) *snapshot.Approval {
 	for i, a := range m.Approvals {
 		if snapshot.Key(a.NodeID, a.Iteration) == key {
@@ -80,8 +80,8 @@ func (m *mailbox) approvalOf(key string) *snapshot.Approval {
 	return nil
 }
 
-// requestsOf returns the newest request that Smithers has under a key, or nil. decided reports whether the request of a time is
-// decided.
+// requestsOf returns Smithers' newest human request with a key, or nil. decided reports whether the request made at
+// atMs has been answered or cancelled.
 func (m *mailbox) requestsOf(key string, atMs int64) (newest *snapshot.HumanRequest, decided bool) {
 	for i, h := range m.HumanRequests {
 		if snapshot.Key(h.NodeID, h.Iteration) != key {

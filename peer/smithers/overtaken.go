@@ -10,23 +10,23 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Overtaken is a travel or reset that was done here, which Smithers was not told, and that no longer counts: Smithers went
-// on from a frame that it has. The frames that followed the op here stay in the run's history.
+// Overtaken is a travel or reset that was done here and no longer counts, because Smithers did not know of it and
+// continued from one of its own frames. The frames made after the op stay in the run's history.
 type Overtaken struct {
 	snapshot.Op
 
-	From int64 `json:"from"` // our number of the frame from which Smithers went on
+	From int64 `json:"from"` // our number of the frame from which Smithers continued
 }
 
-// takeBack are the ops that a pass takes back, and the frame that Smithers goes on from.
+// takeBack is the ops that a pass takes back, and the frame from which Smithers continues.
 type takeBack struct {
-	ops  []snapshot.Op // in their order
+	ops  []snapshot.Op // oldest first
 	from int64
 }
 
-// overtake finds the ops that Smithers overtakes when it goes on from where the two lists of frames part. The result ends
-// before the frames that they made. Ops that Smithers has been told, since the run was exported after them, are
-// taken back as well: an undo would drop what Smithers made of them. They are not reported.
+// overtake finds the ops that no longer count when Smithers continues from the last common frame. The returned
+// meeting ends before the frames that these ops made. Ops that Smithers knows from an export are taken back too,
+// because a later undo of them would drop Smithers' newer frames. Only the others are reported.
 func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 	ops, err := r.opsHere(r.head.Entry())
 	if err != nil || len(ops) == 0 {
@@ -45,7 +45,7 @@ func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 	return at, nil
 }
 
-// opsHere are the travels and resets that were done here and not taken back, oldest first.
+// opsHere returns the travels and resets that were done here and not undone, oldest first.
 func (k *keptRun) opsHere(tip *snapshot.Entry) ([]snapshot.Op, error) {
 	ops, err := timeline.OpsAt(tip)
 	return slices.DeleteFunc(ops, func(op snapshot.Op) bool {
@@ -58,7 +58,8 @@ func goesBack(op snapshot.Op) bool {
 	return op.Kind == snapshot.OpTravel || op.Kind == snapshot.OpReset
 }
 
-// beforeOps steps back from a frame over the frames that were added here, as far as an op made one of them.
+// beforeOps returns the frame before the oldest op among the ops whose frames follow Smithers' newest frame on the
+// line to end. If there are none, it returns end.
 func (k *keptRun) beforeOps(now *kept.Peer, end int64, ops []snapshot.Op) int64 {
 	before := end
 	for at := end; at != snapshot.NoFrame && now.PeerNo(at) == tables.NoNumber; at = k.frames[at].Based {
@@ -70,7 +71,7 @@ func (k *keptRun) beforeOps(now *kept.Peer, end int64, ops []snapshot.Op) int64 
 	return before
 }
 
-// onLine are the numbers of the frames on the line to a frame.
+// onLine returns the numbers of the frames on the line to a frame.
 func onLine(frames []kept.Frame, last int64) map[int64]bool {
 	on := make(map[int64]bool)
 	for _, f := range kept.LineTo(frames, last) {
@@ -79,7 +80,7 @@ func onLine(frames []kept.Frame, last int64) map[int64]bool {
 	return on
 }
 
-// addTo has a draft for the next frame take the ops back. tip is the entry before it.
+// addTo adds to a draft of the next frame the changes that take the ops back. tip is the entry before.
 func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64) error {
 	rows, err := tip.Ops()
 	if err != nil {
@@ -106,8 +107,8 @@ func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64
 	return nil
 }
 
-// hidesImported reports whether an undo since the last import went back to before that import, or an older one. What the
-// imports brought is not in the run's timeline then, although the repository has it.
+// hidesImported reports whether an undo since the last import went back to before an import. The imported frames are
+// then in the repository but not in the run's timeline.
 func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass) (bool, error) {
 	ops, err := timeline.OpsAt(tip)
 	if err != nil {
@@ -128,7 +129,7 @@ func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass)
 	return false, nil
 }
 
-// isSince reports whether an op was done after the import with which a pass ended.
+// isSince reports whether an op was done after the import of a pass.
 func isSince(objects objstore.Reader, op snapshot.Op, last kept.Pass) (bool, error) {
 	if op.Before.IsZero() {
 		return false, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// runPass brings one run up to date: its line goes on from the kept run with what the database has.
+// runPass brings one run up to date: it appends what the database has to the stored run.
 type runPass struct {
 	*dbrun.Run
 	*keptRun
@@ -22,15 +22,15 @@ type runPass struct {
 	series    *timeline.Series
 	made      []objstore.ID // the entries of this pass
 	box       mailbox
-	live      bool             // the pass is about new frames alone
-	parent    *snapshot.Parent // of a run that is to be made
-	overtakes takeBack         // what the next frame takes back
-	overtaken []Overtaken      // what is reported of it
-	found     string           // the digest of the rows that the database has
+	live      bool             // the pass imports only new frames
+	parent    *snapshot.Parent // the parent of a new run
+	overtakes takeBack         // the ops that the next frame takes back
+	overtaken []Overtaken      // the reported ones of these ops
+	found     string           // the digest of the database's rows
 	out       ImportedRun
 }
 
-// importRun brings one run up to date. All of its new entries become visible together.
+// importRun brings one run up to date. All of its new entries become visible at once.
 func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (ImportedRun, error) {
 	if upTo, live := im.upTo[from.ID]; live {
 		if out, done, err := im.framesFirst(ctx, tx, from, upTo); done || err != nil {
@@ -79,7 +79,7 @@ func (im *importJob) runPass(tx *source.Tx, from dbrun.RunRow) *runPass {
 	return &runPass{im: im, Run: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.ID, Outcome: OutcomeUnchanged}}
 }
 
-// commit makes the new entries visible, if they were made of one state of the database.
+// commit makes the new entries visible if the database has not changed in a way that mixes two states of it.
 func (r *runPass) commit(ctx context.Context, before *snapshot.Entry) (ImportedRun, error) {
 	if err := r.Tx.Check(); err != nil {
 		return r.out, err

@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// signalNumbers are the numbers that a state has for its signals, by their digests.
+// signalNumbers returns the numbers of a state's signals, by digest.
 func signalNumbers(state *snapshot.State) (map[string]int64, error) {
 	numbers := make(map[string]int64)
 	for s, err := range state.AllSignals() {
@@ -20,8 +20,8 @@ func signalNumbers(state *snapshot.State) (map[string]int64, error) {
 	return numbers, nil
 }
 
-// numberSignals counts signals from 0: first those that the state has, in its order, so that they keep their numbers as long as none
-// of them goes, and then the others in theirs. Of a run in which nothing was sent here that is Smithers' order.
+// numberSignals numbers signals from 0: first those that the state has, in its order, and then the others in theirs.
+// So signals keep their numbers as long as none is removed. If no signal was sent here, the order is Smithers'.
 func numberSignals(signals []snapshot.Signal, had map[string]int64) {
 	const unknown = math.MaxInt64
 	order, was := make([]int, len(signals)), make([]int64, len(signals))

@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// appendTail appends what has happened since the newest frame, and the run's row as it is now.
+// appendTail appends what happened after the newest frame, and the run's current row.
 func (r *runPass) appendTail(ctx context.Context) error {
 	step, err := r.drafter().tail(r.runLine)
 	if err != nil || step == nil {
@@ -19,7 +19,8 @@ func (r *runPass) appendTail(ctx context.Context) error {
 	return r.take(ctx, step)
 }
 
-// tail drafts what has happened since the newest frame, and the run's row as it is now. It returns nil if nothing has.
+// tail drafts the entry for what happened after the newest frame, with the run's current row. It returns nil if
+// nothing happened.
 func (d *drafter) tail(line *runLine) (*lineStep, error) {
 	step := &lineStep{
 		draft: snapshot.Draft{Run: d.peer.Ended, Limits: d.limits, Subject: "smithers: " + string(d.peer.Ours.Status)},
@@ -53,7 +54,7 @@ func (d *drafter) tail(line *runLine) (*lineStep, error) {
 	return step, nil
 }
 
-// addLastFiles gives the last entry of a pass the files that attempts have left since the newest frame.
+// addLastFiles gives the last entry of a pass the files that attempts left since the newest frame.
 func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
 	if line.before == nil || line.files != nil {
 		return nil
@@ -73,7 +74,7 @@ func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
 	return nil
 }
 
-// newest returns the time of the newest event, attempt or end of the run, but not before that of the newest entry.
+// newest returns the time of the newest event, attempt end or run end, but at least that of the newest entry.
 func (d *drafter) newest(line *runLine, events []snapshot.Event) int64 {
 	atMs := line.entry.AtMs
 	for _, e := range events {

@@ -12,16 +12,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// maxTries is how often a run is imported anew because others append to it, too.
+// maxTries limits how often a run is imported again because other processes append to it.
 const maxTries = 16
 
-// errOvertaken says that somebody else has made a run, or appended to it, since the pass began.
+// errOvertaken returns the error that another process has created the run, or appended to it, since the pass began.
 func errOvertaken(run string) error {
-	return fault.New(fault.Conflict, "somebody else appends to run %q", run).Hint("nothing of it was imported; import again")
+	return fault.New(fault.Conflict, "another process is appending to run %q", run).Hint("the run was not imported; import again")
 }
 
-// passes imports, and once more those runs to which others have appended meanwhile, or all where an engine has begun to
-// write the database. With an error comes what was done before it; nil for nothing.
+// passes imports the runs. It imports again those runs to which other processes have appended meanwhile, or all runs
+// if an engine has begun to write the database. With an error it returns the result so far, or nil.
 func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, err error) {
 	wanted := im.req.Runs
 	for range maxTries {
@@ -62,7 +62,7 @@ func (im *importJob) onePass(ctx context.Context, db *source.DB) (out *Imported,
 // readTips reads the tips of all runs.
 func (im *importJob) readTips(ctx context.Context) (map[objstore.ID]bool, error) {
 	list, err := im.store.Refs().Tips(ctx)
-	if err != nil && !errors.Is(err, refs.ErrBroken) { // a run whose own ref is broken says so itself
+	if err != nil && !errors.Is(err, refs.ErrBroken) { // a run with a broken ref reports it itself
 		return nil, timeline.Explain(err)
 	}
 	tips := make(map[objstore.ID]bool, len(list))
@@ -82,7 +82,7 @@ func overtaken(out *Imported) (runs []string) {
 	return runs
 }
 
-// merged returns the result of two passes together, or nil if both are nil.
+// merged returns the combined result of two passes, or nil if both are nil.
 func merged(out, later *Imported) *Imported {
 	switch {
 	case out == nil:
@@ -102,7 +102,7 @@ func merged(out, later *Imported) *Imported {
 	return out
 }
 
-// mergedRun returns the result of two passes over one run.
+// mergedRun returns the combined result of two passes over one run.
 func mergedRun(run, later ImportedRun) ImportedRun {
 	switch {
 	case run.Err != nil || run.Outcome == OutcomeUnchanged:

@@ -16,8 +16,8 @@ func (im *importJob) needUnowned(tx *source.Tx) error {
 	return err
 }
 
-// readUnowned reads the rows that do not belong to single runs: it keeps those of unknown tables, and counts those of
-// Smithers' own tables.
+// readUnowned reads the rows that do not belong to single runs. It keeps the rows of unknown tables, and counts those
+// of Smithers' own tables.
 func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable, error) {
 	im.left = nil
 	var left []LeftTable
@@ -26,7 +26,7 @@ func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable,
 		var err error
 		switch {
 		case tables.IsOfFrames(table.Name) || table.Name == tables.Migrated || table.Name == tables.Columns:
-		case im.memory != nil && (tables.HasRun(table) || im.isOwn(table.Name)): // nobody asks a watch
+		case im.memory != nil && (tables.HasRun(table) || im.isOwn(table.Name)): // a watch does not report these
 		case tables.HasRun(table):
 			rows, err = ownerless(tx, table, runs)
 		case im.isOwn(table.Name):
@@ -59,6 +59,7 @@ func ownerless(tx *source.Tx, table source.Table, runs []source.Row) (int64, err
 	return rows, err
 }
 
+// keepUnowned keeps the rows of an unknown table.
 func (im *importJob) keepUnowned(tx *source.Tx, table source.Table) error {
 	one := dbrun.Unowned{Table: table}
 	for row, err := range tx.Rows(table.Name, "") {

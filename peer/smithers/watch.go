@@ -18,43 +18,39 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// WatchRequest says what to watch.
+// WatchRequest describes a watch.
 type WatchRequest struct {
-	Runs   []string      // exact ids, which need not exist yet; nil for all
-	Every  time.Duration // how often to look; 0 for 20 ms
+	Runs   []string      // exact ids of runs, which may appear later; nil for all
+	Every  time.Duration // time between two looks at the database; 0 for 20 ms
 	Report func(*Imported)
-	// Waiting is called once, when all that there is has been imported: it may be nothing, and
-	// the database may not exist yet.
+	// Waiting is called once, when everything present has been imported. The database may be empty or not exist yet.
 	Waiting func()
 }
 
 const (
 	watchEvery = 20 * time.Millisecond
-	// Frames are imported as they are found. What else has changed is when this many looks in a row found
-	// nothing, and at the latest after that many.
+	// Frames are imported at once. Other changes are imported after quietLooks looks without a change, and at the
+	// latest after mostLooks.
 	quietLooks, mostLooks = 25, 150
-	// manyPasses is how many passes over the whole database there are for each one that looks at runs, too,
-	// that have ended and seem to be as they were.
+	// manyPasses is the number of passes after which a pass also reads ended runs that seem unchanged.
 	manyPasses = 20
-	// troubleLooks is how many looks pass until a database that cannot be read is tried again, and
-	// until one without tables of Smithers, or without its end, is named.
+	// troubleLooks is the number of looks until an unreadable database is tried again, and until a warning about a
+	// database without Smithers' tables, or an incomplete one.
 	troubleLooks = 50
-	// A watch waits no longer than this for the locks of others before it looks again, and names them after
-	// so many looks in a row that found one.
+	// A watch waits lockPatience for a lock of another process. After busyLooks locked looks in a row it warns.
 	lockPatience, busyLooks = 100 * time.Millisecond, 20
-	// lastLooks is how often a watch that ends looks at a database that is locked.
+	// lastLooks is how often an ending watch looks at a locked database.
 	lastLooks = 50
 )
 
-// Watch imports, and goes on importing whatever is committed to the database, with the
-// working copy as it is then, until ctx ends, which is no error. The database need not
-// exist yet; what it has when the watch begins is imported without the working copy. Where importing a
-// run fails, Report is told, once for each reason, and it is tried again when the database changes. It
-// holds no lock on the database while it waits.
+// Watch imports a database and every later change to it, each with the working copy of that moment, until ctx ends.
+// It returns nil then. The database may appear later. Runs that exist at the beginning are imported without the
+// working copy. If a run cannot be imported, Watch reports it once for each reason, and tries again when the database
+// changes. It holds no lock on the database while it waits.
 //
-// A database that cannot be read, or has no folder to be made in, is an error at the beginning;
-// later on, and where it has no tables of Smithers yet, that is a warning, and it is tried again. One whose end is
-// missing is waited for, as it may be on its way from somewhere, with a warning after a while.
+// At the beginning, an unreadable database or a missing folder is an error. Later, it is a warning, as is a database
+// without Smithers' tables, and Watch tries again. If the end of the database is missing, it may be in the middle of
+// a copy: Watch waits for the rest, and warns after a while.
 func Watch(ctx context.Context, s *timeline.Store, path string, req WatchRequest) error {
 	if err := export.NeedFolder(path); err != nil {
 		return err
@@ -91,44 +87,44 @@ func newWatcher(s *timeline.Store, path string, req WatchRequest) *watcher {
 	}
 }
 
-// watcher is one Watch under way.
+// watcher is a Watch in progress.
 type watcher struct {
 	store *timeline.Store
 	path  string
 	req   WatchRequest
 
-	db       *source.DB             // nil while there is none that can be read
+	db       *source.DB             // nil while no database can be read
 	begun    bool                   // something was imported, or there was nothing to import
-	imported int64                  // the version of which all is imported
-	passes   int                    // over the whole database
-	frames   map[string]source.Head // by run: the newest that is imported
+	imported int64                  // the version that was imported completely
+	passes   int                    // number of passes over the whole database
+	frames   map[string]source.Head // the newest imported frame of each run
 	memory   *memory
-	brief    bool  // the last look imported frames alone
-	found    int64 // the version that was found last
-	same     int   // how often in a row
-	waited   int   // looks since a version was found that is not imported
+	brief    bool  // the last look imported only frames
+	found    int64 // the version found last
+	same     int   // number of looks in a row that found it
+	waited   int   // number of looks since a new version was found
 	refused  map[string]string
-	without  int // looks that found a database without tables of Smithers
-	busy     int // looks in a row that found a database that is locked
-	cut      int // the same of one whose end is missing, as while it is copied
-	// live tells that what is new has just been added, so that the files are those of now: what
-	// was there when the watch began may be old.
+	without  int // number of looks at a database without Smithers' tables
+	busy     int // number of looks in a row at a locked database
+	cut      int // number of looks in a row at an incomplete database
+	// live means that new rows have just been written, so the working copy belongs to them. Rows that existed when
+	// the watch began may be old.
 	live bool
 }
 
-// behind reports whether there is something that is not imported, as far as that can be seen.
+// behind reports whether the database is known to have changes that are not imported.
 func (w *watcher) behind() bool {
 	return w.busy > 0 || w.cut > 0 || w.db != nil && (!w.begun || w.found != w.imported)
 }
 
 func (w *watcher) close() {
 	if w.db != nil {
-		_ = w.db.Close() // it was only read
+		_ = w.db.Close() // opened for reading
 	}
-	w.db, w.imported, w.found = nil, 0, 0 // versions are counted from 1 in whatever is opened next
+	w.db, w.imported, w.found = nil, 0, 0 // the next database counts its versions from 1
 }
 
-// look imports what is new, and returns how long to wait until the next look.
+// look imports the changes, and returns the time until the next look.
 func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 	started := w.store.Now()
 	w.brief = false
@@ -141,14 +137,14 @@ func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 		return w.req.Every, nil
 	case errors.Is(err, source.ErrBusy):
 		if w.busy++; w.busy == busyLooks {
-			w.store.Warn(fmt.Errorf("%s is locked by another process; it is read when it is not any more", w.path))
+			w.store.Warn(fmt.Errorf("%s is locked by another process; still waiting for it", w.path))
 		}
 		return w.req.Every, nil
 	case errors.Is(err, source.ErrIncomplete):
 		w.close()
-		w.live = false // a copy is of something older
+		w.live = false // a copied database has older rows
 		if w.cut++; w.cut == troubleLooks {
-			w.store.Warn(fmt.Errorf("%s is not whole; it is read when it is", w.path))
+			w.store.Warn(fmt.Errorf("%s is incomplete; still waiting for the rest", w.path))
 		}
 		return w.req.Every, nil
 	case isAboutDatabase(err) && w.begun:
@@ -158,16 +154,16 @@ func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 	}
 	w.busy, w.cut = 0, 0
 	if w.brief {
-		took /= 4 // while frames come, it is their files that matter
+		took /= 4 // look sooner while frames arrive, to capture their files
 	}
-	// No more than half of the time, however large the database is: the engine has work to do.
+	// Use at most half of the time, however large the database is, and leave the rest to the engine.
 	return max(w.req.Every, took), err
 }
 
 // errNotYet means that the database does not exist yet.
-var errNotYet = errors.New("there is no database yet")
+var errNotYet = errors.New("the database does not exist yet")
 
-// try opens the database unless it is open, and imports what is new and due.
+// try opens the database if necessary, and imports the changes that are due.
 func (w *watcher) try(ctx context.Context) error {
 	if err := w.open(ctx); err != nil {
 		return err
@@ -206,7 +202,7 @@ func (w *watcher) try(ctx context.Context) error {
 	return w.bring(ctx, version, now)
 }
 
-// open opens the database unless it is open.
+// open opens the database if it is not open.
 func (w *watcher) open(ctx context.Context) error {
 	if w.db != nil {
 		return nil
@@ -219,13 +215,13 @@ func (w *watcher) open(ctx context.Context) error {
 	return nil
 }
 
-// notYet returns errNotYet if the database is still being made, or else explains the error.
+// notYet returns errNotYet if the database is still being created, and otherwise explains the error.
 func (w *watcher) notYet(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return errNotYet
 	case errors.Is(err, source.ErrNotSmithers) && !errors.Is(err, source.ErrIndex):
-		if w.without++; w.without == troubleLooks { // an engine is faster
+		if w.without++; w.without == troubleLooks { // an engine creates its tables sooner
 			w.store.Warn(fmt.Errorf("%s has no tables of Smithers", w.path))
 		}
 		return errNotYet
@@ -233,15 +229,15 @@ func (w *watcher) notYet(err error) error {
 	return explainDatabase(w.path, err)
 }
 
-// surveyed is a run that is wanted, with its newest frame.
-type surveyed struct {
+// surveyedRun is a run to watch, with its newest frame.
+type surveyedRun struct {
 	id     string
 	row    source.Row
-	newest *source.Head // nil for none
+	newest *source.Head // nil if the run has no frame
 }
 
-// survey returns the wanted runs of the database.
-func (w *watcher) survey(ctx context.Context) (runs []surveyed, err error) {
+// survey returns the runs of the database that are watched.
+func (w *watcher) survey(ctx context.Context) (runs []surveyedRun, err error) {
 	err = w.db.Read(ctx, func(tx *source.Tx) error {
 		runs = nil
 		rows, err := tx.Runs()
@@ -249,14 +245,14 @@ func (w *watcher) survey(ctx context.Context) (runs []surveyed, err error) {
 			return err
 		}
 		if len(rows) == 0 && tx.Table(tables.Snapshots) == nil {
-			return source.ErrNotSmithers // yet; where there are runs it is of a version without snapshots
+			return source.ErrNotSmithers // not yet; a database with runs may be from a version without snapshots
 		}
 		for _, row := range rows {
-			one := surveyed{id: dbrow.TextOf(row, "run_id"), row: row}
+			one := surveyedRun{id: dbrow.TextOf(row, "run_id"), row: row}
 			if w.req.Runs != nil && !slices.Contains(w.req.Runs, one.id) {
 				continue
 			}
-			// What cannot be read of a run is for its import to say.
+			// The import of the run reports damage.
 			if one.newest, err = tx.Newest(one.id); err != nil && !errors.Is(err, source.ErrDamaged) {
 				return err
 			}
@@ -268,7 +264,7 @@ func (w *watcher) survey(ctx context.Context) (runs []surveyed, err error) {
 }
 
 // fresh returns the runs whose newest frame is not imported.
-func (w *watcher) fresh(runs []surveyed) (fresh []surveyed) {
+func (w *watcher) fresh(runs []surveyedRun) (fresh []surveyedRun) {
 	for _, run := range runs {
 		if run.newest != nil && w.frames[run.id] != *run.newest {
 			fresh = append(fresh, run)
@@ -277,8 +273,8 @@ func (w *watcher) fresh(runs []surveyed) (fresh []surveyed) {
 	return fresh
 }
 
-// bringFrames imports the frames that were found, with the files as they are.
-func (w *watcher) bringFrames(ctx context.Context, runs []surveyed) (err error) {
+// bringFrames imports the new frames of runs, with the current files.
+func (w *watcher) bringFrames(ctx context.Context, runs []surveyedRun) (err error) {
 	im := newImportJob(w.store, w.path, ImportRequest{Files: true})
 	im.memory, im.upTo = w.memory, make(map[string]source.Head)
 	for _, run := range runs {
@@ -298,8 +294,8 @@ func (w *watcher) bringFrames(ctx context.Context, runs []surveyed) (err error) 
 	return nil
 }
 
-// bring imports all that is there; version and runs are of before.
-func (w *watcher) bring(ctx context.Context, version int64, runs []surveyed) (err error) {
+// bring imports everything. version and runs are from the survey before.
+func (w *watcher) bring(ctx context.Context, version int64, runs []surveyedRun) (err error) {
 	again := false
 	if w.req.Runs == nil || len(runs) > 0 {
 		im := newImportJob(w.store, w.path, ImportRequest{Files: w.live})
@@ -325,7 +321,7 @@ func (w *watcher) bring(ctx context.Context, version int64, runs []surveyed) (er
 	return nil
 }
 
-// from imports, and reports the result, even if it is incomplete.
+// from imports and reports the result, even if it is incomplete. again means that the import should be repeated.
 func (w *watcher) from(ctx context.Context, im *importJob) (again bool, err error) {
 	imported, err := im.from(ctx, w.db)
 	if imported != nil {
@@ -334,8 +330,8 @@ func (w *watcher) from(ctx context.Context, im *importJob) (again bool, err erro
 	return again, err
 }
 
-// late are the rows of runs that may have got frames since a version was surveyed.
-func (w *watcher) late(version int64, runs []surveyed) (rows []source.Row, err error) {
+// late returns the rows of runs that may have got frames since the survey.
+func (w *watcher) late(version int64, runs []surveyedRun) (rows []source.Row, err error) {
 	now, err := w.db.Version()
 	if err != nil || !w.live || now == version {
 		return nil, w.notYet(err)
@@ -348,8 +344,8 @@ func (w *watcher) late(version int64, runs []surveyed) (rows []source.Row, err e
 	return rows, nil
 }
 
-// imports notes that the newest frames of runs are imported.
-func (w *watcher) imports(runs []surveyed) {
+// imports records that the newest frames of runs are imported.
+func (w *watcher) imports(runs []surveyedRun) {
 	for _, run := range runs {
 		if run.newest != nil {
 			w.frames[run.id] = *run.newest
@@ -357,8 +353,7 @@ func (w *watcher) imports(runs []surveyed) {
 	}
 }
 
-// report tells what is new, and whether others were in the way, so that the same once more
-// can do better.
+// report reports the news. again means that other processes interfered and that the import should be repeated.
 func (w *watcher) report(imported *Imported) (again bool) {
 	news := &Imported{}
 	for _, run := range imported.Runs {
@@ -384,7 +379,7 @@ func (w *watcher) report(imported *Imported) (again bool) {
 	return again
 }
 
-// withoutNumbers is a reason without what changes in it while it stays: how many events there are.
+// withoutNumbers returns a reason without its digits, because counts in it change while the reason stays the same.
 func withoutNumbers(reason string) string {
 	return strings.Map(func(r rune) rune {
 		if '0' <= r && r <= '9' {
@@ -394,7 +389,7 @@ func withoutNumbers(reason string) string {
 	}, reason)
 }
 
-// last imports the changes that were not due yet when ctx ended.
+// last imports the changes that were not yet due when ctx ended.
 func (w *watcher) last(ctx context.Context) error {
 	if !w.begun {
 		return nil
@@ -405,7 +400,7 @@ func (w *watcher) last(ctx context.Context) error {
 		err = w.try(context.WithoutCancel(ctx))
 	}
 	if err != nil && !errors.Is(err, errNotYet) {
-		w.store.Warn(fmt.Errorf("what happened last is not imported: %w", err))
+		w.store.Warn(fmt.Errorf("the last changes could not be imported: %w", err))
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// CountLines counts the lines of the effects of a timeline that nobody has counted yet, the newest
-// first, and remembers them in the index. It needs the files' contents, so it may take a while. When ctx ends,
-// what is not counted stays nil, which is no error: the next call goes on with it.
+// CountLines counts the changed lines of those effects that have no count yet, newest first, and stores the counts in
+// the index. It reads file contents, so it may take long. If ctx ends early, CountLines returns nil and the remaining
+// counts stay nil: the next call continues.
 func CountLines(ctx context.Context, s *timeline.Store, run *RunTimeline, effects []Effect) error {
 	var pairs []sqliteindex.TreePair
 	asked := make(map[sqliteindex.TreePair]bool)
@@ -33,17 +33,17 @@ func CountLines(ctx context.Context, s *timeline.Store, run *RunTimeline, effect
 	counted, err := countLines(ctx, s, pairs)
 	setLines(effects, counted)
 	if len(counted) > 0 {
-		// An index that cannot be written only forgets.
+		// If the index cannot be written, the lines are counted again next time.
 		_ = run.index.RememberLines(context.WithoutCancel(ctx), counted)
 	}
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the rest is counted another time
+		return nil //nolint:nilerr // the next call counts the rest
 	}
 	return err
 }
 
-// countLines has one git compare pairs of trees. It returns the pairs that git is done with, also
-// with an error.
+// countLines compares pairs of trees with one git process. It returns the pairs that git has compared, even if it
+// also returns an error.
 func countLines(ctx context.Context, s *timeline.Store, pairs []sqliteindex.TreePair) (map[sqliteindex.TreePair]sqliteindex.Lines, error) {
 	git, args := code.Numstat(s)
 	cmd, err := git.Command(ctx, append(args, "--stdin")...)
@@ -59,12 +59,12 @@ func countLines(ctx context.Context, s *timeline.Store, pairs []sqliteindex.Tree
 		return nil, timeline.Explain(err)
 	}
 	go func() {
-		defer func() { _ = in.Close() }() // git has ended then, and says why
+		defer func() { _ = in.Close() }() // git has ended, and its exit status has the error
 		for _, p := range pairs {
 			if ctx.Err() != nil {
 				return
 			}
-			// git lists a difference in memory, so it is measured first.
+			// git keeps the whole difference in memory, so its size is checked first.
 			if objstore.CheckChanges(ctx, s.Objects(), p.From, p.To) != nil {
 				continue
 			}
@@ -81,8 +81,8 @@ func countLines(ctx context.Context, s *timeline.Store, pairs []sqliteindex.Tree
 	return counted, nil
 }
 
-// readNumstat reads what git diff-tree --stdin --numstat writes: the two trees of each pair, then a
-// line for each file. If git did not end well, the last pair is not whole.
+// readNumstat reads the output of git diff-tree --stdin --numstat: the two trees of each pair, then a line for each
+// file. If git failed, the counts of the last pair are incomplete.
 func readNumstat(r io.Reader) (counted map[sqliteindex.TreePair]sqliteindex.Lines, last sqliteindex.TreePair, err error) {
 	counted = make(map[sqliteindex.TreePair]sqliteindex.Lines)
 	in := bufio.NewReader(r)
@@ -109,6 +109,7 @@ func readNumstat(r io.Reader) (counted map[sqliteindex.TreePair]sqliteindex.Line
 	}
 }
 
+// parsePair parses the line with the two trees of a pair.
 func parsePair(line string) (pair sqliteindex.TreePair, err error) {
 	from, to, _ := strings.Cut(strings.TrimSpace(line), " ")
 	if pair.From, err = objstore.ParseID(from); err == nil {

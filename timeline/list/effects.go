@@ -10,21 +10,21 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Effect is what came with a frame: attempts that ended, and files that changed.
+// Effect is what happened between a frame and the one before it: attempts ended, and files changed.
 type Effect struct {
 	Ended  bool  // an attempt ended with the frame
 	TookMs int64 // how long that attempt took; the longest of several
 	Failed bool  // an attempt failed, or the run did
-	// Changed reports whether the captured files differ from those of the frame that this
-	// one continues. Lines counts the difference; nil if it is not counted yet.
+	// Changed reports whether the captured files differ from those of the frame on which this one is based. Lines
+	// counts the changed lines, or is nil if they have not been counted.
 	Changed bool
 	Lines   *sqliteindex.Lines
 
 	trees sqliteindex.TreePair
 }
 
-// Effects returns the effects of the frames of a timeline, in their order, from the index alone.
-// [CountLines] counts the lines that are not in the index yet.
+// Effects returns the effects of the frames of a timeline, in the order of the frames. It reads only the index.
+// [CountLines] counts lines that the index does not have yet.
 func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	out := make([]Effect, len(run.Frames))
 	if len(out) == 0 {
@@ -54,8 +54,8 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	return out, nil
 }
 
-// addEnded adds an attempt to the effect of the frame with which it ended: the frame that has
-// its files, or the first one since its end. A fork's journal also has what ended in its parent.
+// addEnded adds an ended attempt to the effect of its frame: the frame with the attempt's files or, if the attempt
+// has none, the first frame after its end. Attempts that a fork inherited from its parent are left out.
 func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int) {
 	if run.Branch != nil && e.FinishedAtMs <= run.Branch.CreatedAtMs {
 		return
@@ -64,7 +64,7 @@ func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int)
 	if e.FrameNo != nil {
 		at, found = frameAt(run.Frames, *e.FrameNo)
 	} else if e.StartedAtMs == e.FinishedAtMs && at+1 < len(run.Frames) && run.Frames[at+1].CreatedAtMs == e.FinishedAtMs {
-		return // a clock that stands still: any of them could be the frame
+		return // equal times on several frames: the attempt's frame is unknown
 	}
 	if !found || e.State == snapshot.AttemptCancelled {
 		return
@@ -75,16 +75,16 @@ func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int)
 	effect.Failed = effect.Failed || e.State == snapshot.AttemptFailed
 }
 
-// frameAt returns where the frame of a number is in a list by number.
+// frameAt returns the index of a frame in a list that is sorted by number.
 func frameAt(frames []FrameInfo, number int64) (at int, found bool) {
-	if last := len(frames) - 1; last >= 0 && frames[last].FrameNo == number { // a frame goes on from the one before it as a rule
+	if last := len(frames) - 1; last >= 0 && frames[last].FrameNo == number { // usual case: the frame before
 		return last, true
 	}
 	return slices.BinarySearchFunc(frames, number, func(f FrameInfo, no int64) int { return cmp.Compare(f.FrameNo, no) })
 }
 
-// addChanges finds the frames whose files are not those of the frame that they go on from, and
-// returns the trees to compare.
+// addChanges marks the frames whose files differ from those of the frame on which they are based, and returns the
+// trees to compare.
 func addChanges(out []Effect, frames []FrameInfo) []sqliteindex.TreePair {
 	var pairs []sqliteindex.TreePair
 	for i, f := range frames {
@@ -105,6 +105,7 @@ func addChanges(out []Effect, frames []FrameInfo) []sqliteindex.TreePair {
 	return pairs
 }
 
+// setLines sets the known counts of lines.
 func setLines(effects []Effect, known map[sqliteindex.TreePair]sqliteindex.Lines) {
 	for i := range effects {
 		if lines, ok := known[effects[i].trees]; ok && effects[i].Changed {

@@ -12,11 +12,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// FrameQuery says which frames to find. Exactly one of Change, Commit and Path is given.
+// FrameQuery selects frames. Exactly one of Change, Commit and Path is set.
 type FrameQuery struct {
 	Change string // a jj change id or a prefix of it
-	Commit string // a commit id, a prefix of one of at least 4 characters, or any revision that git takes; in a jj workspace also a revset
-	Path   string // relative to the top of the working copy, with slashes: a file, or a folder for all in it; "." is the top
+	Commit string // a commit id, at least 4 characters of it, or any revision that git accepts; in a jj workspace also a revset
+	Path   string // a file, or a folder with all its files, relative to the top of the working copy, with slashes; "." is the top
 	Run    string // an id or a unique prefix; "" for all runs
 }
 
@@ -29,18 +29,17 @@ type FrameMatch struct {
 	Commit      string        `json:"commit"` // of the frame
 	VCS         *jjbridge.Tag `json:"vcs"`
 	ChangeID    *string       `json:"changeId"`
-	// Paths are the paths that the frame changed under the one that was asked for, with
-	// what became of each, in the run's working copy and the tasks' own worktrees; only
-	// for a query by path.
+	// Paths are the changed paths at or below the path of the query, with the kind of change, in the run's working
+	// copy and in the tasks' own worktrees. Only queries by path set it.
 	Paths []jjbridge.PathChange `json:"paths,omitempty"`
-	// Since is the frame that the paths are compared with, if the files of frames after it were
-	// not captured: the paths have changed at any of these.
+	// Since is the frame with which the paths were compared, if the frames after it have no captured files: any of
+	// these frames may have changed the paths.
 	Since *int64 `json:"since,omitempty"`
 }
 
-// FramesOf finds frames, by run (the newest first) and number. A path is changed by
-// the frame whose captured files differ there from those captured last before. A frame
-// that a fork shares with its parent is the parent's. The result is never nil.
+// FramesOf returns the frames that match a query, sorted by run (newest first) and number. A frame changes a path if
+// its captured files differ there from the files captured before it. A frame that a fork shares with its parent
+// counts as the parent's. The result is never nil.
 func FramesOf(ctx context.Context, s *timeline.Store, query FrameQuery) ([]FrameMatch, error) {
 	if err := query.check(); err != nil {
 		return nil, err
@@ -87,8 +86,8 @@ func FramesOf(ctx context.Context, s *timeline.Store, query FrameQuery) ([]Frame
 	return out, nil
 }
 
-// framesAt returns the rows of the frames of a change or a commit. What may be the beginning of a commit's id is one, unless
-// no frame has such an id.
+// framesAt returns the index rows of the frames of a change or a commit. A text that may be the beginning of a commit
+// id is first looked up as such, and then as a revision.
 func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, query FrameQuery) ([]sqliteindex.FrameRow, error) {
 	if query.Change != "" {
 		return index.FramesByChange(ctx, strings.ToLower(query.Change))
@@ -105,7 +104,7 @@ func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, 
 		return nil, err
 	}
 	if commit == "" && !isID {
-		return nil, fault.New(fault.Usage, "%q is no commit", query.Commit).
+		return nil, fault.New(fault.Usage, "%q is not a commit", query.Commit).
 			Hint("give a commit's id, or at least 4 digits of it, or a name such as HEAD~2, a branch or a tag")
 	}
 	if commit == "" {
@@ -114,7 +113,8 @@ func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, 
 	return index.FramesByCommit(ctx, commit)
 }
 
-// asIndexed is the entry of a frame as the run has it that the frame is listed for.
+// asIndexed returns the entry of a frame as seen by the run for which the index lists it. In an extension, an entry
+// of another run is a frame under its own number.
 func asIndexed(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, row sqliteindex.FrameRow, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if entry.Run == row.RunID && entry.Frame == row.FrameNo {
 		return entry, nil
@@ -126,8 +126,7 @@ func asIndexed(ctx context.Context, s *timeline.Store, index *sqliteindex.Index,
 	return timeline.AsFrame(s, timeline.Address{Run: row.RunID, Frame: row.FrameNo}, run.Tip, entry)
 }
 
-// check refuses a query that cannot be answered, and brings its path into the form that
-// trees have.
+// check returns a usage error if the query is invalid, and removes a trailing slash from its path.
 func (q *FrameQuery) check() error {
 	given := 0
 	for _, value := range []string{q.Change, q.Commit, q.Path} {
@@ -139,7 +138,7 @@ func (q *FrameQuery) check() error {
 	case given != 1:
 		return fault.New(fault.Usage, "frames are found by one of --change, --commit and --path")
 	case strings.Trim(strings.ToLower(q.Change), "klmnopqrstuvwxyz") != "":
-		return fault.New(fault.Usage, "%q is no jj change id", q.Change).
+		return fault.New(fault.Usage, "%q is not a jj change id", q.Change).
 			Hint("a change id, or the beginning of one, has letters from k to z: `jj log` shows them")
 	case q.Path == "":
 		return nil
@@ -150,15 +149,15 @@ func (q *FrameQuery) check() error {
 	}
 	for _, part := range parts {
 		if part == "" || part == "." || part == ".." {
-			return fault.New(fault.Usage, "%q is no path in the working copy", q.Path).
-				Hint("give it relative to the top of the working copy")
+			return fault.New(fault.Usage, "%q is not a path in the working copy", q.Path).
+				Hint("give the path relative to the top of the working copy")
 		}
 	}
 	q.Path = strings.Join(parts, "/")
 	return nil
 }
 
-// matchOf is a frame without its paths.
+// matchOf returns the match for a frame, without its paths.
 func matchOf(entry *snapshot.Entry) (FrameMatch, error) {
 	vcs, err := entry.VCSRevision()
 	match := FrameMatch{

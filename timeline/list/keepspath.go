@@ -8,8 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// KeepsPath reports whether the newest frame of a run that a query by path is about has files at
-// the path.
+// KeepsPath reports whether the newest frame of any run of a query by path has files at the path.
 func KeepsPath(ctx context.Context, s *timeline.Store, query FrameQuery) (bool, error) {
 	if err := query.check(); err != nil {
 		return false, err
@@ -41,7 +40,7 @@ func KeepsPath(ctx context.Context, s *timeline.Store, query FrameQuery) (bool, 
 		}
 		vcs, err := tip.VCSRevision()
 		if err != nil || vcs == nil {
-			continue // damage is verify's to tell
+			continue // verify reports damage
 		}
 		for _, tree := range code.TreesOf(vcs) {
 			files, err := code.FilesAt(ctx, s.Objects(), tree, query.Path)

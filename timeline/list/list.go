@@ -1,4 +1,5 @@
-// Package list answers questions about many runs and frames: which there are, and what each of them did.
+// Package list answers questions about many runs and frames: which runs and frames exist, and what each frame
+// changed.
 package list
 
 import (
@@ -37,8 +38,7 @@ type Branch struct {
 	CreatedAtMs     int64   `json:"createdAtMs"`
 }
 
-// Runs lists all runs, the newest first. Runs that cannot be read are left out, with
-// a warning for each.
+// Runs lists all runs, newest first. Runs that cannot be read are left out, with a warning for each.
 func Runs(ctx context.Context, s *timeline.Store) ([]RunInfo, error) {
 	index, err := s.Index(ctx)
 	if err != nil {
@@ -65,8 +65,7 @@ func runInfos(rows []sqliteindex.RunRow) []RunInfo {
 	return out
 }
 
-// Branches lists the forks of a run (an id or a unique prefix), oldest first, without
-// those that were undone.
+// Branches lists the forks of a run (an id or a unique prefix), oldest first, without the undone ones.
 func Branches(ctx context.Context, s *timeline.Store, run string) ([]Branch, error) {
 	index, row, err := indexedRun(ctx, s, run)
 	if err != nil {
@@ -94,8 +93,8 @@ func BranchOf(ctx context.Context, s *timeline.Store, run string) (*Branch, erro
 	return branchOf(row), nil
 }
 
-// indexedRun finds a run, by its id or a unique prefix, in the index brought up to
-// date. That the index lacks a run whose tip exists means that its tip cannot be read.
+// indexedRun finds a run, by its id or a unique prefix, in the updated index. If the run's tip exists and the index
+// lacks the run, the tip cannot be read.
 func indexedRun(ctx context.Context, s *timeline.Store, run string) (*sqliteindex.Index, sqliteindex.RunRow, error) {
 	id, err := s.ResolveRun(ctx, run)
 	if err != nil {
@@ -110,7 +109,7 @@ func indexedRun(ctx context.Context, s *timeline.Store, run string) (*sqliteinde
 		return nil, row, timeline.Explain(err)
 	}
 	if !ok {
-		// Why is what reading the run once more says.
+		// Reading the run again returns the reason.
 		return nil, row, cmp.Or(timeline.Explain(index.SyncRun(ctx, id)), error(timeline.RunNotFound(id)))
 	}
 	return index, row, nil

@@ -8,16 +8,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Origin is where a run was forked from.
+// Origin is the frame from which a run was forked.
 type Origin struct {
-	At timeline.Address // as it is here
-	// Elsewhere is true if this repository has a run of that id with another history than the
-	// parent's.
+	At timeline.Address // the parent frame's address in this repository
+	// Elsewhere is true if this repository has a run with the parent's id and another history.
 	Elsewhere bool
 }
 
-// OriginOf returns the parent of the run of a row, or nil if the run is not a fork. If the parent
-// is not in this repository, or cannot be read, the address is the one in the row.
+// OriginOf returns the origin of a run, or nil if the run is not a fork. If the parent is not in this repository or
+// cannot be read, the address is the one in the run's row.
 func OriginOf(ctx context.Context, s *timeline.Store, row snapshot.Run) *Origin {
 	parent := row.Parent
 	if parent == nil {
@@ -32,7 +31,7 @@ func OriginOf(ctx context.Context, s *timeline.Store, row snapshot.Run) *Origin 
 	if err == nil && frame.Entry.ID == parent.Commit || err != nil && fault.CodeOf(err) != fault.FrameNotFound {
 		return &Origin{At: stored}
 	}
-	// The frame may have become a fork's, which the index knows.
+	// A split may have moved the frame to a fork of the parent. The index knows the fork.
 	branch, err := BranchOf(ctx, s, row.ID)
 	switch {
 	case err != nil:

@@ -7,14 +7,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Overview is how the runs of a repository stand. See sqliteindex.Overview.
+// Overview counts the runs of a repository by status and lists the most relevant ones. See sqliteindex.Overview.
 type Overview struct {
 	Counts map[string]int
 	Runs   []RunInfo
 }
 
-// ReadOverview reads how the runs stand, with at most limit runs of each part of the list. It costs hardly more for many
-// runs than for few. Runs that cannot be read are left out, with a warning for each.
+// ReadOverview reads the overview, with at most limit runs in each part of the list. Its cost hardly grows with the
+// number of runs. Runs that cannot be read are left out, with a warning for each.
 func ReadOverview(ctx context.Context, s *timeline.Store, limit int) (*Overview, error) {
 	index, err := s.Index(ctx)
 	if err != nil {

@@ -14,35 +14,36 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// touching finds the frames of a run that changed a path, from the newest down.
-type touching struct {
+// pathSearch finds the frames of a run that changed a path, walking from the newest frame back.
+type pathSearch struct {
 	store   *timeline.Store
 	run     string
 	objects objstore.Reader
 	path    string
-	// newer are the working copies by their names, "" for the run's own, as the frames
-	// had them that were looked at so far, and the oldest frame which had them so.
-	newer map[string]capturedIn
-	id    objstore.ID            // of the vcs.json that was read last
-	vcs   *snapshot.VCS          // it
-	trees map[string]objstore.ID // what it says
-	at    *snapshot.Entry        // the frame that is looked at
+	// newer has, for each working copy by name ("" is the run's own), the files of the frames searched so far, and
+	// the oldest of these frames with exactly these files.
+	newer map[string]newerFiles
+	id    objstore.ID            // the vcs.json that was read last
+	vcs   *snapshot.VCS          // its content
+	trees map[string]objstore.ID // its captured trees by working copy
+	at    *snapshot.Entry        // the current frame
 	found map[int64]FrameMatch
-	paths *int // how many were found, in the runs before this one, too
+	paths *int // number of paths found, including earlier runs
 }
 
-type capturedIn struct {
+// newerFiles is a captured tree, and the oldest known frame that has it.
+type newerFiles struct {
 	tree  objstore.ID
 	frame *snapshot.Entry
 	vcs   *snapshot.VCS
 }
 
-// framesTouching walks a run's chain from its tip down, as far as the frame it was
-// forked from, and compares what each frame has captured with what was captured last
-// before. It adds to paths how many it finds, up to the bound of one tree.
+// framesTouching walks a run's chain from its tip back to the frame from which the run was forked, and compares the
+// captured files of each frame with those captured before. It adds the number of changed paths to paths, and fails
+// above the limit for one tree.
 func framesTouching(ctx context.Context, s *timeline.Store, tip *snapshot.Entry, path string, paths *int) ([]FrameMatch, error) {
-	t := &touching{
-		store: s, run: tip.Run, objects: s.Objects(), path: path, newer: make(map[string]capturedIn),
+	t := &pathSearch{
+		store: s, run: tip.Run, objects: s.Objects(), path: path, newer: make(map[string]newerFiles),
 		found: make(map[int64]FrameMatch), paths: paths,
 	}
 	for entry, err := range snapshot.Ancestry(s.Objects(), tip) {
@@ -62,8 +63,8 @@ func framesTouching(ctx context.Context, s *timeline.Store, tip *snapshot.Entry,
 	return slices.SortedFunc(maps.Values(t.found), func(a, b FrameMatch) int { return cmp.Compare(a.FrameNo, b.FrameNo) }), nil
 }
 
-// look compares the frames that were looked at before with an older one.
-func (t *touching) look(ctx context.Context, frame *snapshot.Entry) error {
+// look compares the files of the frames seen so far with those of an older frame.
+func (t *pathSearch) look(ctx context.Context, frame *snapshot.Entry) error {
 	id, err := frame.VCSID()
 	if err != nil {
 		return err
@@ -87,14 +88,14 @@ func (t *touching) look(ctx context.Context, frame *snapshot.Entry) error {
 				return err
 			}
 		}
-		t.newer[name] = capturedIn{tree, frame, code.WorktreeOf(t.vcs, name)}
+		t.newer[name] = newerFiles{tree, frame, code.WorktreeOf(t.vcs, name)}
 	}
 	return nil
 }
 
-// lookAtFirsts compares the first captures of tasks' own worktrees, those that the older frame
-// does not have, with what the worktrees began with.
-func (t *touching) lookAtFirsts(ctx context.Context) error {
+// lookAtFirsts compares the first capture of each task's own worktree with the files from which the worktree started.
+// A capture is the first if the older frame has no capture of the worktree.
+func (t *pathSearch) lookAtFirsts(ctx context.Context) error {
 	for name, first := range t.newer {
 		if _, older := t.trees[name]; older || name == "" {
 			continue
@@ -111,8 +112,8 @@ func (t *touching) lookAtFirsts(ctx context.Context) error {
 	return nil
 }
 
-// compare notes what a frame has changed of a tree, which the frame looked at has as before.
-func (t *touching) compare(ctx context.Context, name string, before objstore.ID, now capturedIn) error {
+// compare records the changes of a frame between the tree before and its own. The current frame has the tree before.
+func (t *pathSearch) compare(ctx context.Context, name string, before objstore.ID, now newerFiles) error {
 	changes, err := code.ChangedFiles(ctx, t.objects, before, now.tree, t.path)
 	if err != nil || len(changes) == 0 {
 		return err
@@ -138,9 +139,8 @@ func (t *touching) compare(ctx context.Context, name string, before objstore.ID,
 	return nil
 }
 
-// since notes from when on the files of a working copy may have become what they are at a
-// match, if the frame before it was not captured.
-func (t *touching) since(ctx context.Context, name string, match *FrameMatch) error {
+// since sets the match's Since if the files of the frames between the current one and the match were not captured.
+func (t *pathSearch) since(ctx context.Context, name string, match *FrameMatch) error {
 	if t.at.Run != t.run {
 		return nil
 	}

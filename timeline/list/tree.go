@@ -20,11 +20,11 @@ type FrameInfo struct {
 	Forks       []ForkInfo `json:"forks"`
 	Subject     string     `json:"subject"`
 	Commit      string     `json:"commit"`
-	VCS         *FrameVCS  `json:"vcs"`     // nil where the frame has no revision
-	BasedOn     *int64     `json:"basedOn"` // the frame of this run that it goes on from; nil for none
-	Dropped     bool       `json:"dropped"` // a later frame has stepped over it
+	VCS         *FrameVCS  `json:"vcs"`     // nil if the frame has no revision
+	BasedOn     *int64     `json:"basedOn"` // the frame of this run that it is based on; nil if there is none
+	Dropped     bool       `json:"dropped"` // a later frame stepped over it
 
-	tree objstore.ID // of the captured files; zero for none
+	tree objstore.ID // the captured files; zero if none
 }
 
 // FrameVCS is the revision of the working copy at a frame in a timeline.
@@ -34,8 +34,8 @@ type FrameVCS struct {
 	ChangeID   *string `json:"changeId"` // jj's
 }
 
-// ForkInfo is a fork at the frame where it starts. In a timeline that leaves this one
-// out because it was dropped, it is at the frame before it that is there.
+// ForkInfo is a fork in a timeline. It is listed at the frame where the fork starts or, if that frame was dropped and
+// is not shown, at the shown frame before.
 type ForkInfo struct {
 	RunID           string  `json:"runId"`
 	BranchLabel     *string `json:"branchLabel"`
@@ -44,30 +44,29 @@ type ForkInfo struct {
 	Undone          bool    `json:"undone"`
 }
 
-// RunTimeline is the frames of one run in the order of their numbers. Branch is
-// nil for a run that is no fork. No slice is nil.
+// RunTimeline is the frames of one run, sorted by number. Branch is nil if the run is not a fork. No slice is nil.
 type RunTimeline struct {
 	RunID  string      `json:"runId"`
 	Status string      `json:"status"`
 	Branch *Branch     `json:"branch"`
 	Frames []FrameInfo `json:"frames"`
 
-	index *sqliteindex.Index // that it was read from, as it was then
+	index *sqliteindex.Index // the index from which the timeline was read
 }
 
-// Tree is a run's timeline and, when it was asked for, those of its forks, oldest first.
+// Tree is a run's timeline and, if requested, those of its forks, oldest first.
 type Tree struct {
 	Timeline RunTimeline `json:"timeline"`
 	Children []Tree      `json:"children"`
 }
 
-// TreeOptions say what a timeline has in it.
+// TreeOptions select the contents of a timeline.
 type TreeOptions struct {
-	Tree bool // the timelines of the forks, and those of their forks
-	All  bool // frames that were dropped, and forks that were undone
+	Tree bool // include the timelines of forks, and of their forks
+	All  bool // include dropped frames and undone forks
 }
 
-// Timeline lists the frames of a run (an id or a unique prefix).
+// Timeline returns the timeline of a run (an id or a unique prefix).
 func Timeline(ctx context.Context, s *timeline.Store, run string, opts TreeOptions) (*Tree, error) {
 	index, row, err := indexedRun(ctx, s, run)
 	if err != nil {
@@ -85,7 +84,7 @@ func Timeline(ctx context.Context, s *timeline.Store, run string, opts TreeOptio
 type timelineReader struct {
 	index *sqliteindex.Index
 	opts  TreeOptions
-	// Keeps forged history, in which a run descends from itself, from being followed for ever.
+	// seen has the runs read so far. It ends the search in a forged history in which a run descends from itself.
 	seen map[string]bool
 }
 
@@ -128,7 +127,7 @@ func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree,
 	return out, nil
 }
 
-// frames are the frames that the timeline shows.
+// frames returns the frames that the timeline shows.
 func (r timelineReader) frames(rows []sqliteindex.FrameRow) []FrameInfo {
 	frames := make([]FrameInfo, 0, len(rows))
 	for i, f := range rows {
@@ -151,8 +150,8 @@ func (r timelineReader) frames(rows []sqliteindex.FrameRow) []FrameInfo {
 	return frames
 }
 
-// addForks puts every fork at the last frame that is not after where it starts, or at
-// the first: none gets lost with a frame that is not shown.
+// addForks adds every fork to the last shown frame at or before its start. If there is none, it adds the fork to the
+// first frame, so that every fork is listed.
 func addForks(frames []FrameInfo, children []sqliteindex.RunRow) {
 	if len(frames) == 0 {
 		return
@@ -168,7 +167,7 @@ func addForks(frames []FrameInfo, children []sqliteindex.RunRow) {
 	}
 }
 
-// frameVCS reads snapshot.Header.VCS.
+// frameVCS parses snapshot.Header.VCS.
 func frameVCS(summary string) *FrameVCS {
 	kind, ids, ok := strings.Cut(summary, ":")
 	if !ok {

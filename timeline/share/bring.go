@@ -57,7 +57,7 @@ func (f *fetch) tellStrangers(ctx context.Context) error {
 		name = strings.TrimSuffix(name, "\n")
 		component := strings.TrimPrefix(strings.TrimPrefix(name, refs.RemoteGoneFolder(f.from.Component)), folder)
 		if _, _, err := refs.UnescapeRun(component); err != nil {
-			f.store.Warn(fmt.Errorf("%s of %s is ignored: it names no run", refs.TipsFolder+component, f.from.Shown()))
+			f.store.Warn(fmt.Errorf("%s of %s is ignored: its name is invalid", refs.TipsFolder+component, f.from.Shown()))
 		}
 	}
 	return nil

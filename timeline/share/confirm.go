@@ -20,9 +20,9 @@ import (
 // shownFiles is the maximum number of untracked files that an error lists.
 const shownFiles = 10
 
-// confirmFiles checks that the untracked files of the push may go to the other side: by the
-// setting, by an earlier answer for that place, or by asking. If the setting forbids it, the runs
-// with such files are refused. If nobody has agreed, the error's code is unconfirmed.
+// confirmFiles checks that the untracked files of the push may go to the other side: by the setting, by an earlier
+// answer for that place, or by asking. If the setting forbids it, the runs with such files are refused. Without an
+// answer, the error is unconfirmed.
 func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoingRun, error) {
 	if p.store.Settings().PushFiles == timeline.PushYes || p.confirmed {
 		return open, nil
@@ -61,7 +61,7 @@ func (p *push) filesOf(ctx context.Context, open []*outgoingRun) (map[*outgoingR
 			continue
 		}
 		if isUnreadable(err) {
-			run.end(StateRefused, "the files that it captured cannot be looked at: "+err.Error())
+			run.end(StateRefused, "its captured files cannot be read: "+err.Error())
 			continue
 		}
 		if err != nil {
@@ -94,7 +94,7 @@ func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) 
 	for _, run := range open {
 		found := files[run]
 		if p.req.DryRun && len(found) > 0 {
-			run.Reason = "untracked files that it holds, such as " + found[0].Path + ", are to be confirmed"
+			run.Reason = "it holds untracked files, such as " + found[0].Path + ", which need confirmation"
 		}
 		all = append(all, found...)
 	}
@@ -123,8 +123,8 @@ func notConfirmed(to place.Place, files []UntrackedFile) error {
 		Detail("files", files)
 }
 
-// unconfirmed returns the error that nobody has agreed to push the files. It lists each path
-// once, even if several runs have it.
+// unconfirmed returns the error that the user has not agreed to push the files. It lists each path once, even if
+// several runs have it.
 func unconfirmed(to place.Place, files []UntrackedFile) *fault.Error {
 	paths := ByPath(files)
 	what := "untracked files"

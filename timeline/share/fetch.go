@@ -76,7 +76,7 @@ func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) 
 // fetch is Fetch from a resolved place.
 func (s *Sharer) fetch(ctx context.Context, from place.Place, req FetchRequest) (*Fetched, error) {
 	if req.As != "" && len(req.Runs) != 1 {
-		return nil, fault.New(fault.Usage, "one run can be taken under another id, not %d", len(req.Runs)).Hint("name the run")
+		return nil, fault.New(fault.Usage, "--as takes one run, not %d", len(req.Runs)).Hint("name the run")
 	}
 	f := &fetch{Sharer: s, from: from, req: req, verifier: verify.NewEntryVerifier(s.store)}
 	f.out = &Fetched{Remote: from.Shown(), Runs: []FetchedRun{}}
@@ -226,13 +226,13 @@ func (f *fetch) refusal() error {
 	switch {
 	case invalid != nil:
 		err = fault.New(fault.FetchRefused, "run %q of %s does not pass the checks: %s", invalid.RunID, f.from.Shown(), invalid.Reason).
-			Hint("nothing of it was fetched; it was written by a damaged, a foreign or a newer git-smithers")
+			Hint("the run here is unchanged; a damaged, foreign or newer git-smithers wrote the remote's")
 	case broken != nil:
 		err = fault.New(fault.BrokenRef, "run %q: %s", broken.RunID, broken.Reason).
 			Hint("`git smithers doctor` shows the right value, and repairs it")
 	case busy != nil:
 		err = fault.New(fault.RunOwned, "run %q was continued in %s, too, and a process here is running it", busy.RunID, f.from.Shown()).
-			Hint("nothing of it was fetched; fetch again when it has ended")
+			Hint("the run here is unchanged; fetch again when the process has ended")
 	case other != nil && f.named():
 		err = fault.New(fault.RunExists, "run %q of %s has another history than the one here", other.RunID, f.from.Shown()).
 			Hint("%s", f.takeAs(other.RunID))

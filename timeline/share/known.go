@@ -87,7 +87,7 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) 
 			return &Forgotten{at.Shown(), count}, nil
 		}
 	}
-	return nil, fault.New(fault.RemoteNotFound, "nothing is known of a remote %q", remote).
+	return nil, fault.New(fault.RemoteNotFound, "remote %q is not known here", remote).
 		Hint("`git smithers remote` lists the known ones").Detail("remote", remote)
 }
 

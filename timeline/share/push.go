@@ -69,7 +69,7 @@ const rounds = 5
 //
 // Error codes: remote_not_found, remote_failed; push_refused if a run was refused, unless
 // it was unnamed and pruned, with the result for each run in Pushed; missing_object or
-// corrupt_object if all refused runs are damaged here; unconfirmed if nobody has agreed to push
+// corrupt_object if all refused runs are damaged here; unconfirmed if the user has not agreed to push
 // untracked files.
 func (s *Sharer) Push(ctx context.Context, req PushRequest) (*Pushed, error) {
 	to, err := place.Find(s.store, req.Remote)
@@ -146,7 +146,7 @@ func (p *push) run(ctx context.Context) error {
 	}
 	for _, run := range p.runs {
 		if !run.done {
-			run.end(StateDiverged, "the remote's tip is being moved by others all the time")
+			run.end(StateDiverged, "other pushes keep moving the remote's tip")
 		}
 	}
 	return p.sendFrames(ctx)
@@ -266,7 +266,7 @@ func (p *push) refusal() error {
 			count, p.to.Shown(), first.RunID, first.why())
 	}
 	if damaged != nil {
-		err = err.Hint("run %q is damaged here: `git smithers doctor` says what can be done", damaged.RunID)
+		err = err.Hint("run %q is damaged here: `git smithers doctor` shows how to repair it", damaged.RunID)
 	}
 	if first.State == StateRefused && !p.takesRefs() {
 		return err.Hint("if the host accepts only branches and tags, keep runs in another repository: `git config smithers.remote NAME` selects it").
@@ -311,5 +311,5 @@ func (r *outgoingRun) hint(to place.Place) string {
 		}
 		return fmt.Sprintf("`git smithers push %s %s --revive` brings it back there", fault.Word(to.Shown()), fault.Word(r.RunID))
 	}
-	return "the runs before it are there; push again for the rest"
+	return "the runs before it were pushed; push again for the rest"
 }

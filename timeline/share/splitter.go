@@ -55,7 +55,7 @@ func (s splitter) splitOff(ctx context.Context, what split) (fork string, err er
 	if err != nil {
 		return "", timeline.Explain(err)
 	}
-	added.id, added.subject = id, fmt.Sprintf("split off %s, which has gone on elsewhere, too", what.run)
+	added.id, added.subject = id, fmt.Sprintf("split off %s, which was also continued elsewhere", what.run)
 	if err := s.moveAside(ctx, what, added, made); err != nil {
 		return "", timeline.Explain(err)
 	}
@@ -170,7 +170,7 @@ func (s splitter) forkID(ctx context.Context, what split) (id string, made objst
 			return id, tip, nil
 		}
 	}
-	return "", objstore.ID{}, fault.New(fault.RunExists, "run %q and every other id for what was added to run %q are taken", id, what.run)
+	return "", objstore.ID{}, fault.New(fault.RunExists, "run %q and every other id for the fork of run %q are taken", id, what.run)
 }
 
 // isFree reports whether no run has or had an id. If a run has it, isFree returns its tip.

@@ -13,30 +13,30 @@ import (
 // steppedOver is the code of attempts that a travel, reset or undo has marked cancelled.
 const steppedOver = "stepped_over"
 
-// stepping is what becomes of the attempts of a journal when the run goes on from
-// elsewhere. They all stay in it.
-type stepping struct {
+// attemptChanges gathers the changes to a journal's attempts when the run continues from another place. No attempt is
+// removed from the journal.
+type attemptChanges struct {
 	store *timeline.Store
 	tip   *snapshot.Entry
-	why   string // for those that have no error of their own
+	why   string // the error of cancelled attempts that have none of their own
 	at    int64
 
 	changes   []snapshot.Change // of the journal
 	cancelled []string          // keys of attempts, sorted
-	nodes     map[string]bool   // keys of nodes with an attempt that was not there then, and was not cancelled
-	logs      []string          // keys of attempts whose logs are in the journal now
+	nodes     map[string]bool   // keys of nodes with newer attempts that were not cancelled yet
+	logs      []string          // keys of attempts whose live logs the changes copy to the journal
 }
 
-// stepOver begins to step over attempts of the run.
-func (t *plan) stepOver(why string, at int64) *stepping {
-	return &stepping{
+// stepOver returns an empty set of changes to the attempts of the run. why says why attempts are cancelled.
+func (t *plan) stepOver(why string, at int64) *attemptChanges {
+	return &attemptChanges{
 		store: t.store, tip: t.head.Entry(), why: steppedOver + ": " + why, at: at,
 		cancelled: []string{}, nodes: make(map[string]bool),
 	}
 }
 
-// all cancels the attempts that which chooses.
-func (p *stepping) all(which func(snapshot.Attempt) bool) error {
+// all cancels every attempt for which the function which returns true.
+func (p *attemptChanges) all(which func(snapshot.Attempt) bool) error {
 	return p.each(func(row page.Row, a snapshot.Attempt) error {
 		if which(a) {
 			p.cancel(row, a)
@@ -45,9 +45,10 @@ func (p *stepping) all(which func(snapshot.Attempt) bool) error {
 	})
 }
 
-// since makes attempts what they were at an entry, and cancels those that it does not
-// know; with ended, also those that were in progress there, since nobody goes on with them.
-func (p *stepping) since(then *snapshot.Entry, ended bool) error {
+// since sets every attempt back to its row in an earlier entry, and cancels the attempts that the entry does not
+// have. If ended is true, it also cancels the attempts that were in progress in the entry, since no process continues
+// them.
+func (p *attemptChanges) since(then *snapshot.Entry, ended bool) error {
 	known, err := then.Attempts()
 	if err != nil {
 		return err
@@ -82,7 +83,8 @@ func (p *stepping) since(then *snapshot.Entry, ended bool) error {
 	})
 }
 
-func (p *stepping) each(use func(page.Row, snapshot.Attempt) error) error {
+// each calls use for every attempt at the tip, and sorts the keys of the cancelled ones.
+func (p *attemptChanges) each(use func(page.Row, snapshot.Attempt) error) error {
 	attempts, err := p.tip.Attempts()
 	if err != nil {
 		return err
@@ -103,9 +105,9 @@ func (p *stepping) each(use func(page.Row, snapshot.Attempt) error) error {
 	return nil
 }
 
-// cancel marks an attempt cancelled. Why it failed, where it did, is kept, and so is what
-// one that never ended has logged.
-func (p *stepping) cancel(row page.Row, a snapshot.Attempt) {
+// cancel marks an attempt cancelled. An attempt that failed keeps its error. If the attempt never ended, its live log
+// is copied to the journal.
+func (p *attemptChanges) cancel(row page.Row, a snapshot.Attempt) {
 	if a.State == snapshot.AttemptCancelled {
 		return
 	}
@@ -129,14 +131,15 @@ func (p *stepping) cancel(row page.Row, a snapshot.Attempt) {
 	p.cancelled = append(p.cancelled, row.Key)
 }
 
-func (p *stepping) set(row page.Row) {
+// set changes the row of an attempt.
+func (p *attemptChanges) set(row page.Row) {
 	p.changes = append(p.changes, snapshot.Change{
 		Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: row.Key, Value: row.Value,
 	})
 }
 
-// forgetLogs removes the files of the logs that are in the journal now.
-func (p *stepping) forgetLogs() {
+// forgetLogs removes the live log files that the journal has now.
+func (p *attemptChanges) forgetLogs() {
 	for _, key := range p.logs {
 		claim.LiveLogsOf(p.store, p.tip.Run).Remove(key)
 	}

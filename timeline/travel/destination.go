@@ -9,14 +9,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// destination is where a run goes back to.
+// destination is the place to which a run goes back.
 type destination struct {
-	then    *snapshot.Entry  // whose state it is; no frame comes between it and the one of address
-	address timeline.Address // the newest frame by then, of an ancestor where it is older than the fork
-	based   int64            // that frame in the run; snapshot.NoFrame for an ancestor's
+	then    *snapshot.Entry  // has the state; no frame lies between it and the frame of address
+	address timeline.Address // the newest frame at that time; an ancestor's if it is older than the fork
+	based   int64            // the number of that frame; snapshot.NoFrame if it is an ancestor's
 }
 
-// own is the number of the frame where it is one of the run's; nil for an ancestor's.
+// own returns the number of the frame, or nil if the frame is an ancestor's.
 func (p *destination) own() *int64 {
 	if p.based == snapshot.NoFrame {
 		return nil
@@ -24,7 +24,7 @@ func (p *destination) own() *int64 {
 	return &p.based
 }
 
-// name is what the run of an id calls the frame.
+// name names the frame in words for readers of the given run.
 func (p *destination) name(run string) string {
 	if p.address.Run == run {
 		return "frame " + strconv.FormatInt(p.address.Frame, 10)
@@ -32,9 +32,8 @@ func (p *destination) name(run string) string {
 	return p.address.String()
 }
 
-// beforeAttempt finds the place before the entry with which an attempt of the journal
-// began. What is in the journal once is in every later entry, so that this is the newest
-// one without it.
+// beforeAttempt returns the newest entry without the attempt, which is the state just before the attempt began: every
+// entry after an attempt's first keeps the attempt in its journal.
 func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*destination, error) {
 	var read objstore.ID
 	var then *snapshot.Entry
@@ -64,23 +63,23 @@ func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*destina
 			return destinationAt(head.Row().ID, then, entry), nil
 		}
 	}
-	return nil, fault.New(fault.FrameNotFound, "attempt %s of run %q is in its first frame: there is none before it", key, head.Row().ID).
+	return nil, fault.New(fault.FrameNotFound, "attempt %s of run %q began in its first frame: no frame is older", key, head.Row().ID).
 		Hint("`git smithers reset %s` begins anew", fault.Word(head.Row().ID))
 }
 
-// destinationAt is the place of an entry and the newest frame by then.
+// destinationAt returns the destination for the entry then. frame is the newest frame at that time.
 func destinationAt(run string, then, frame *snapshot.Entry) *destination {
 	switch {
 	case frame.Run == run:
 		return &destination{then, timeline.Address{Run: run, Frame: frame.Frame}, frame.Frame}
-	case then.Run == run: // the run's own entries begin without a frame: it shares this one with its parent
+	case then.Run == run: // a fork's first own entry is not a frame; its frame 0 is the parent's
 		return &destination{then, timeline.Address{Run: run, Frame: 0}, 0}
 	}
 	return &destination{then, timeline.Address{Run: frame.Run, Frame: frame.Frame}, snapshot.NoFrame}
 }
 
-// dropped are the numbers of the frames, the oldest first, that belong to the timeline of
-// a run's tip and not to that of a frame which is based on another frame instead.
+// dropped returns the numbers of the frames, oldest first, that the timeline of the tip has and that the timeline of
+// a new frame, based on the frame based, does not have. newest is the tip's newest frame.
 func dropped(s *timeline.Store, tip *snapshot.Entry, newest, based int64) ([]int64, error) {
 	out := []int64{}
 	live, kept := newest, based
@@ -110,7 +109,7 @@ func dropped(s *timeline.Store, tip *snapshot.Entry, newest, based int64) ([]int
 			}
 		}
 	}
-	if live == 0 && kept != 0 { // a fork's frame 0 may be its parent's, and none of its chain
+	if live == 0 && kept != 0 { // a fork's frame 0 may be its parent's, and so not in its chain
 		out = append([]int64{0}, out...)
 	}
 	return out, nil

@@ -9,19 +9,19 @@ import (
 // outcome is how an operation ended.
 type outcome struct{ err error }
 
-// started is the event with which a travel, reset or undo begins, where newest is the
-// run's newest frame before it.
+// started returns the event with which a travel, reset or undo begins. newest is the run's newest frame before it.
 func (t *plan) started(newest int64) []snapshot.Event {
 	return []snapshot.Event{t.event("TimeTravelStarted", newest, nil, t.store.Now().UnixMilli())}
 }
 
-// finished are the events of the frame: which nodes are pending, and that it is done.
+// finished returns the events of the new frame: NodePending for every node that became pending, the end of the
+// operation, and the new status.
 func (t *plan) finished(turn *turn, at int64) []snapshot.Event {
 	var events []snapshot.Event
 	for _, key := range t.out.Reset {
 		id, iteration, err := snapshot.SplitKey(key)
 		if err != nil {
-			continue // keys of nodes split
+			continue // cannot happen: every node key can be split
 		}
 		events = append(events, timeline.NewEvent("NodePending", at, struct {
 			Run       string `json:"runId"`
@@ -36,7 +36,7 @@ func (t *plan) finished(turn *turn, at int64) []snapshot.Event {
 	return events
 }
 
-// statusEvent is the event that a run has another status.
+// statusEvent returns the event of a changed run status.
 func statusEvent(run string, status snapshot.RunStatus, at int64) snapshot.Event {
 	return timeline.NewEvent("RunStatusChanged", at, struct {
 		Run    string             `json:"runId"`
@@ -44,7 +44,7 @@ func statusEvent(run string, status snapshot.RunStatus, at int64) snapshot.Event
 	}{run, status})
 }
 
-// event is an event of a travel, reset or undo.
+// event returns an event of the travel, reset or undo. how is its outcome, or nil if it has not ended.
 func (t *plan) event(kind string, from int64, how *outcome, at int64) snapshot.Event {
 	payload := struct {
 		Run       string `json:"runId"`
@@ -70,7 +70,7 @@ func (t *plan) event(kind string, from int64, how *outcome, at int64) snapshot.E
 	if how != nil {
 		payload.Success = new(how.err == nil)
 		if how.err != nil {
-			payload.Error = string(fault.CodeOf(how.err)) // its words may name this machine
+			payload.Error = string(fault.CodeOf(how.err)) // the message may name this machine
 		}
 	}
 	return timeline.NewEvent(kind, at, payload)

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// restores plans to restore the files that the run had at an entry: in all its working
-// copies or, where only names one, in that.
+// restores plans to restore the files that the run had at an entry. It restores every working copy of the run or, if
+// only is not nil, the one with that name ("" is the copy that the tasks share).
 func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string) error {
 	vcs, err := then.VCSRevision()
 	if err != nil {
@@ -36,8 +36,8 @@ func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string)
 			continue
 		}
 		if err == nil && t.restoresShare(files) {
-			err = fault.New(fault.NoWorkingCopy, "this is the worktree of task %q: the files that the tasks of run %q share are elsewhere", w.Name, t.out.Run).
-				Hint("call it in the working copy that the run was started in")
+			err = fault.New(fault.NoWorkingCopy, "this is the worktree of task %q, not the working copy that the tasks of run %q share", w.Name, t.out.Run).
+				Hint("run the command in the working copy in which the run was started")
 		}
 		if err != nil {
 			return err
@@ -47,7 +47,8 @@ func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string)
 	return nil
 }
 
-// keepMissing puts into a draft what tasks' own worktrees had then that are not here: resume makes them anew with that.
+// keepMissing adds to a draft the captured files of tasks' own worktrees that no longer exist here. resume recreates
+// these worktrees from the draft.
 func (t *plan) keepMissing(draft *snapshot.Draft) error {
 	if len(t.missing) == 0 {
 		return nil
@@ -63,7 +64,7 @@ func (t *plan) keepMissing(draft *snapshot.Draft) error {
 	return err
 }
 
-// restoresShare reports whether the files that tasks share would be restored in a task's own worktree.
+// restoresShare reports whether the files that the tasks share would be restored into this task's own worktree.
 func (t *plan) restoresShare(own *code.WorkingCopy) bool {
 	return len(t.files.All) > 0 && t.files.All[0].Name == "" && t.files.All[0].Copy.Root() == own.Root()
 }
@@ -89,7 +90,7 @@ func (t *plan) restoresIn(files *code.WorkingCopy, name string, vcs *snapshot.VC
 	return out
 }
 
-// hintNoFiles tells how to go back without the files that cannot be restored.
+// hintNoFiles adds the hint --no-vcs to an error that says that the files cannot be restored.
 func (t *plan) hintNoFiles(err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if ok && (known.Code == fault.NoWorkingCopy || known.Code == fault.RestoreRefused || known.Code == fault.Unconfirmed) {

@@ -10,7 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// unownedAt is openToChange for a run that no live process owns.
+// unownedAt opens the run or frame of an address to change the run. If a live process owns the run, the error is
+// run_owned.
 func unownedAt(ctx context.Context, s *timeline.Store, address string) (*timeline.Head, *timeline.Loaded, error) {
 	head, frame, err := s.OpenToChange(ctx, address)
 	if err != nil {
@@ -19,11 +20,11 @@ func unownedAt(ctx context.Context, s *timeline.Store, address string) (*timelin
 	return head, frame, s.RefuseOwned(head.Row())
 }
 
-// travelToFrame goes back to a frame. A travel without a node in the journal is another engine's own, so the op is a
-// reset, which git-smithers of any version can undo.
+// travelToFrame takes a run back to a frame. The op is recorded as a reset to the frame, because every version of
+// git-smithers can undo that. An op of the kind travel without a node belongs to another engine.
 func travelToFrame(ctx context.Context, s *timeline.Store, head *timeline.Head, frame *timeline.Loaded, req Request) (*Result, error) {
 	if frame == nil {
-		return nil, fault.New(fault.InvalidAddress, "travel needs a frame or a node, and %q is a run", req.Run).
+		return nil, fault.New(fault.InvalidAddress, "travel needs a frame or a node, but %q is a run", req.Run).
 			Hint("name a frame, as in %s:6, or the task that is to run again: --node ID", fault.Word(req.Run))
 	}
 	t := newPlan(s, head, snapshot.Op{Kind: snapshot.OpReset, To: &frame.Address.Frame})

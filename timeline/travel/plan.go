@@ -13,33 +13,33 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// newPlan is one travel, reset or undo: it gives a run another state and, where it
-// restores files, another working copy, in one frame.
+// plan is one travel, reset or undo. In one frame it gives a run another state and, if it restores files, another
+// working copy.
 type plan struct {
 	store   *timeline.Store
 	head    *timeline.Head
 	op      snapshot.Op
-	undoes  *snapshot.Op                   // the op that is taken back; nil for none
+	undoes  *snapshot.Op                   // the op that an undo takes back; else nil
 	subject string                         // of the frame
-	missing []snapshot.Worktree            // tasks' own worktrees of then that are not here
-	files   *code.RestoreJobs              // of nothing where the working copy is left alone
-	confirm code.ConfirmRemoval            // asks about untracked files; nil: nobody is asked
+	missing []snapshot.Worktree            // tasks' own worktrees that existed then and do not exist here
+	files   *code.RestoreJobs              // empty if the working copy is left alone
+	confirm code.ConfirmRemoval            // asks about untracked files; nil to ask nothing
 	stays   []string                       // absolute paths in the working copies that are left alone
-	agree   func(*snapshot.Workflow) error // see Redefinition; nil: nobody is asked
-	// turn returns how the run changes, computed on the tip of that moment. It writes nothing.
+	agree   func(*snapshot.Workflow) error // see Redefinition; nil to ask nothing
+	// turn returns how the run changes, computed on the current tip. It writes nothing.
 	turn func(at int64) (*turn, error)
 	out  *Result
 }
 
 // turn is how a run changes.
 type turn struct {
-	then     *snapshot.Entry    // whose state and rendered tree the run gets; nil: the tip's
-	state    []snapshot.Change  // of that state
-	based    *int64             // the frame that it goes on from; nil: the tip's
-	steps    *stepping          // how attempts change; nil: not at all
-	status   snapshot.RunStatus // "": as it is
-	rendered json.RawMessage    // in place of the one of then; nil: that
-	workflow *snapshot.Workflow // nil: as it is
+	then     *snapshot.Entry    // the entry whose state and rendered tree the run gets; nil for the tip's
+	state    []snapshot.Change  // applied to that state
+	based    *int64             // the frame that the new frame is based on; nil for the tip's
+	steps    *attemptChanges    // changes to attempts; nil for none
+	status   snapshot.RunStatus // "" to keep the status
+	rendered json.RawMessage    // the rendered tree; nil for that of then
+	workflow *snapshot.Workflow // nil to keep the workflow
 	row      func(*snapshot.Run)
 }
 
@@ -53,8 +53,8 @@ func newPlan(s *timeline.Store, head *timeline.Head, op snapshot.Op) *plan {
 	}
 }
 
-// do refuses what can be refused, and only then writes: it claims the run, saves and
-// restores the files, and appends the frame, which gives the run back.
+// do carries the plan out. It first makes every check that can refuse the operation. Then it claims the run, saves
+// and restores the files, and appends the frame, which also ends the claim.
 func (t *plan) do(ctx context.Context) (*Result, error) {
 	defer t.files.Close()
 	if err := t.files.Confirmed(ctx, t.confirm, func() error { return t.prepare(ctx) }); err != nil {
@@ -90,14 +90,14 @@ func (t *plan) do(ctx context.Context) (*Result, error) {
 	t.op.Files = announced
 	if err := t.record(context.WithoutCancel(ctx), announced); err != nil {
 		if announced {
-			err = fault.New(fault.CodeOf(err), "the files are restored, but no frame says so: %w", err)
+			err = fault.New(fault.CodeOf(err), "the files are restored, but the frame could not be recorded: %w", err)
 		}
 		return nil, err
 	}
 	return t.out, nil
 }
 
-// prepare refuses what can be refused. It writes nothing.
+// prepare makes every check that can refuse the operation. It writes nothing.
 func (t *plan) prepare(ctx context.Context) error {
 	if err := t.files.Prepare(ctx); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (t *plan) prepare(ctx context.Context) error {
 	return timeline.Explain(err)
 }
 
-// askFor asks for consent to the definition with which the run goes on; nil is the tip's.
+// askFor asks for consent to the definition with which the run continues. A nil workflow means the tip's.
 func (t *plan) askFor(workflow *snapshot.Workflow) error {
 	if t.agree == nil {
 		return nil
@@ -120,8 +120,8 @@ func (t *plan) askFor(workflow *snapshot.Workflow) error {
 	return t.agree(workflow)
 }
 
-// claim makes the run this process's. Who moves the tip meanwhile without touching what
-// the operation is about is no obstacle.
+// claim claims the run for this process. If the tip has moved, claim tries again, unless the frame, the epoch or the
+// ops have changed: then the error is conflict.
 func (t *plan) claim(ctx context.Context) (*claim.Claim, error) {
 	before, done := t.head.Row(), t.head.Entry()
 	for try := 1; ; try++ {
@@ -142,19 +142,19 @@ func (t *plan) claim(ctx context.Context) (*claim.Claim, error) {
 	}
 }
 
-// endCommands ends what is left of the commands of a process that was killed: they would
-// go on to write into the files that are about to be restored.
+// endCommands ends the remaining commands of a killed process, because they could still write into the files that are
+// about to be restored.
 func (t *plan) endCommands(ctx context.Context) {
 	n, err := claim.CommandsOf(t.store, t.head.Row().ID).EndLeft(ctx, claim.CommandGrace)
 	if n > 0 {
-		t.store.Warn(fmt.Errorf("commands of another process of run %q were still at work: %d processes were ended", t.head.Row().ID, n))
+		t.store.Warn(fmt.Errorf("commands that another process started for run %q were still running: ended %d processes", t.head.Row().ID, n))
 	}
 	if err != nil {
-		t.store.Warn(fmt.Errorf("something of another process of run %q may still be at work: %w", t.head.Row().ID, err))
+		t.store.Warn(fmt.Errorf("a command that another process started for run %q may still be running: %w", t.head.Row().ID, err))
 	}
 }
 
-// sameOps reports whether nothing was done to a run as a whole between two entries.
+// sameOps reports whether two entries of a run have the same ops.
 func sameOps(a, b *snapshot.Entry) (bool, error) {
 	before, err := a.Ops()
 	if err != nil {
@@ -167,18 +167,18 @@ func sameOps(a, b *snapshot.Entry) (bool, error) {
 	return before.ID() == now.ID(), nil
 }
 
-// fence refuses to write for a run that somebody else has taken over.
+// fence returns the error conflict if another process has taken the run over.
 func (t *plan) fence(held *claim.Claim) error {
 	if t.head.Row().Owner == held.Token {
 		return nil
 	}
 	return fault.New(fault.Conflict, "run %q was taken over by another process", t.head.Row().ID).
-		Hint("nothing more is written by this one")
+		Hint("this process has stopped writing to the run")
 }
 
-// record appends the frame.
+// record appends the frame. announced means that an entry with the start event exists already.
 func (t *plan) record(ctx context.Context, announced bool) error {
-	var steps *stepping
+	var steps *attemptChanges
 	err := t.files.Update(ctx, func() (*snapshot.Draft, error) {
 		draft, err := t.draft()
 		if err != nil {
@@ -216,13 +216,13 @@ func (t *plan) record(ctx context.Context, announced bool) error {
 	return nil
 }
 
-// travelDraft is the draft of a travel's frame, but for its files and op.
+// travelDraft is the draft of the new frame without its files and its op.
 type travelDraft struct {
 	*snapshot.Draft
-	steps *stepping
+	steps *attemptChanges
 }
 
-// draft is the frame on the tip as it is now, and notes in out what it does.
+// draft returns the draft of the new frame on the current tip, and sets the fields of out that follow from it.
 func (t *plan) draft() (*travelDraft, error) {
 	at := t.store.Now().UnixMilli()
 	turn, err := t.turn(at)
@@ -275,8 +275,8 @@ func (t *plan) draft() (*travelDraft, error) {
 	return &travelDraft{draft, turn.steps}, nil
 }
 
-// redefine gives a turn the workflow with which the run goes on: that of the request or
-// else, where it is another than the tip's, the one of then.
+// redefine sets the workflow with which the run continues: the one of the request or, without it, the workflow of
+// then if it differs from the tip's.
 func (t *plan) redefine(turn *turn, re Redefinition) error {
 	if re.Workflow != nil {
 		turn.workflow = re.Workflow
@@ -301,7 +301,7 @@ func (t *plan) redefine(turn *turn, re Redefinition) error {
 	return nil
 }
 
-// failed records that the files could not be restored, and that nothing else has changed.
+// failed records that the files could not be restored and that the run is unchanged. It returns cause.
 func (t *plan) failed(ctx context.Context, cause error, announced bool) error {
 	if !announced {
 		return cause

@@ -8,20 +8,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ResetRequest asks to begin anew or, with a frame, to go back to its state.
+// ResetRequest asks to begin anew or, if Run names a frame, to go back to the state of that frame.
 type ResetRequest struct {
 	Run string // its id, or the address of one of its frames
 	Redefinition
 }
 
-// Reset appends a frame in which every node is pending in its first iteration, loops are at
-// their first, there is no output, and the mailbox is empty. The input stays. Attempts
-// stay in the journal, marked cancelled; the frames after the run's first are dropped.
-// Files are left alone. The run is pending.
+// Reset appends a frame in which every node is pending in its first iteration, every loop is at its first iteration,
+// the run has no output, and the mailbox is empty. The input stays. Attempts stay in the journal, marked cancelled,
+// and the frames after the run's first are dropped. Files are left alone. The run is pending.
 //
 // If Run names a frame, the state is that of the frame, as after a travel to it.
 //
-// run_owned: then nothing is changed.
+// If a live process owns the run, the error is run_owned and nothing is changed.
 func Reset(ctx context.Context, s *timeline.Store, req ResetRequest) (*Result, error) {
 	head, frame, err := unownedAt(ctx, s, req.Run)
 	if err != nil {
@@ -37,7 +36,7 @@ func Reset(ctx context.Context, s *timeline.Store, req ResetRequest) (*Result, e
 	return t.do(ctx)
 }
 
-// anew is the turn of a reset.
+// anew returns the turn of a reset.
 func (t *plan) anew(ctx context.Context, re Redefinition, at int64) (*turn, error) {
 	steps := t.stepOver("the run began anew", at)
 	if err := steps.all(func(snapshot.Attempt) bool { return true }); err != nil {
@@ -59,7 +58,7 @@ func (t *plan) anew(ctx context.Context, re Redefinition, at int64) (*turn, erro
 	if err := t.redefine(turn, re); err != nil {
 		return nil, err
 	}
-	// What the newest tree shows is how far the run had come.
+	// The newest rendered tree shows the run's progress, so the reset shows the first frame's tree.
 	first, err := t.store.LoadFrame(ctx, t.out.To, t.head.Entry().ID)
 	if err != nil {
 		return nil, err

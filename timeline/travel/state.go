@@ -10,25 +10,26 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// backReset gathers what a travel changes of the state that it goes back to.
+// backReset gathers the changes that a travel makes to the state to which it goes back.
 type backReset struct {
 	store   *timeline.Store
 	state   *snapshot.State   // without the changes
 	changes []snapshot.Change // so far
 }
 
-// add takes the changes of a step.
+// add appends changes and returns err.
 func (b *backReset) add(changes []snapshot.Change, err error) error {
 	b.changes = append(b.changes, changes...)
 	return err
 }
 
-// now is the state with the changes so far, which are written nowhere.
+// now returns the state with the changes so far. It stores nothing.
 func (b *backReset) now() (*snapshot.State, error) {
 	return b.state.EditWithin(b.store.Settings().Limits, b.store.Objects().Begin(), b.changes)
 }
 
-// unfinished makes pending what is in progress, and those of nodes that neither are nor wait.
+// unfinished makes every node pending that is in progress. Of the given nodes, it makes those pending that are
+// neither pending nor waiting.
 func (b *backReset) unfinished(nodes map[string]bool) ([]snapshot.Change, error) {
 	state, err := b.now()
 	if err != nil {
@@ -51,8 +52,8 @@ func (b *backReset) unfinished(nodes map[string]bool) ([]snapshot.Change, error)
 	return reset.Nodes(state, keys, true)
 }
 
-// downstream makes pending what needs a node, directly or not, and the node. What is
-// pending already, and the node while it waits, stays just so: it has tries behind it.
+// downstream makes a node pending, and every node that needs it, directly or not. Nodes that are pending already stay
+// unchanged, because they may have had tries. The node itself also stays unchanged while it waits.
 func (b *backReset) downstream(key string) ([]snapshot.Change, error) {
 	state, err := b.now()
 	if err != nil {
@@ -60,7 +61,7 @@ func (b *backReset) downstream(key string) ([]snapshot.Change, error) {
 	}
 	changes, err := reset.Nodes(state, []string{key}, false)
 	if errors.Is(err, reset.ErrUnknownNode) {
-		return nil, nil // it was not there yet
+		return nil, nil // the state does not have the node yet
 	}
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (b *backReset) downstream(key string) ([]snapshot.Change, error) {
 	return changes, stays
 }
 
-// alone makes a node pending, and nothing else.
+// alone makes a node pending and changes no other node.
 func (b *backReset) alone(key string) ([]snapshot.Change, error) {
 	state, err := b.now()
 	if err != nil {
@@ -97,8 +98,7 @@ func (b *backReset) alone(key string) ([]snapshot.Change, error) {
 	return reset.Nodes(state, []string{key}, true)
 }
 
-// becamePending are the keys, sorted, of nodes that are pending in one state and were not
-// in the one before.
+// becamePending returns the sorted keys of the nodes that are pending in after and were not in before.
 func becamePending(before, after *snapshot.State) ([]string, error) {
 	keys := []string{}
 	for delta, err := range page.Diff(before.Nodes(), after.Nodes()) {

@@ -15,22 +15,22 @@ import (
 type Redefinition struct {
 	Workflow     *snapshot.Workflow
 	WorkflowPath string
-	// File is the workflow file, as an absolute path; "" for none. In every working copy, it
+	// File is the absolute path of the workflow file, or "". In every working copy, the file
 	// and the symbolic links that lead to it stay as they are.
 	File string
-	// Agree is asked, before anything is written, whether the run may continue with its definition;
-	// nil: nothing is asked.
+	// Agree is called before anything is written and returns an error if the run must not continue with its definition;
+	// nil to ask nothing.
 	Agree func(*snapshot.Workflow) error
-	// Prepare returns the changes that fit a state to the workflow; nil: none.
+	// Prepare returns the changes that fit a state to the workflow; nil for no changes.
 	Prepare func(*snapshot.State) ([]snapshot.Change, error)
 }
 
-// Request asks to go back to before an attempt or, without a node, to a frame.
+// Request asks to go back to the state before an attempt or, without a node, to a frame.
 type Request struct {
 	Run       string // its id, or the address of one of its frames
-	Node      string // "": to the frame that Run names
+	Node      string // "" to go back to the frame that Run names
 	Iteration int
-	Attempt   int  // 0: the newest of the iteration, by the frame if Run names one
+	Attempt   int  // 0 for the newest of the iteration, as of the frame if Run names one
 	NoDeps    bool // reset the node alone, in the state as it is, and leave files alone
 	NoFiles   bool // leave the working copy as it is
 	Confirm   code.ConfirmRemoval
@@ -41,39 +41,39 @@ type Request struct {
 type Result struct {
 	Run       string
 	Op        snapshot.Op
-	Undone    *snapshot.Op     // of an undo: the op that it took back
-	Frame     int64            // the new frame; of the undo of a fork the newest one, since that makes none
-	From      int64            // the newest frame before, what was saved of the working copy included
-	To        timeline.Address // the frame whose state it went back to; of an ancestor where the attempt is older than the fork
-	Reset     []string         // keys of nodes that are pending and were not
-	Cancelled []string         // keys of attempts that are marked cancelled and were not
-	Dropped   []int64          // numbers of the frames that are dropped and were not
-	Files     *code.Restored   // of the working copy; nil if it was left alone
+	Undone    *snapshot.Op     // the op that an undo took back; else nil
+	Frame     int64            // the new frame; the undo of a fork makes none, so it is the newest
+	From      int64            // the newest frame before, including a frame of saved files
+	To        timeline.Address // the frame to whose state the run went back; an ancestor's if the attempt is older than the fork
+	Reset     []string         // keys of nodes that became pending
+	Cancelled []string         // keys of attempts that became cancelled
+	Dropped   []int64          // numbers of the frames that became dropped
+	Files     *code.Restored   // the restored working copy; nil if it was left alone
 	Worktrees []*code.Restored // of tasks' own worktrees
-	Missing   []string         // tasks whose own worktree of then is not here any more
-	NoFiles   string           // why, in words, where files were asked for and the frame has none
-	// PassedOver are the newer ops that an undo without a run left alone, as they were not done here, the newest first.
+	Missing   []string         // tasks whose own worktree no longer exists here
+	NoFiles   string           // why no files were restored, if the frame has none
+	// PassedOver are the newer ops, newest first, that an undo without a run left alone because they were not done here.
 	PassedOver []PassedOver
 	Status     snapshot.RunStatus
 }
 
-// Travel appends a frame in which the state, mailbox included, is as it was just before
-// an attempt started: that of the last frame before, with what had arrived since; and so
-// is the working copy. Nodes with an attempt at or after it, and what needs the node,
-// directly or not, are pending. Attempts from it on are marked cancelled and stay in the
-// journal; the frames between are dropped. The run is pending.
+// Travel appends a frame whose state, mailbox included, is the state just before an attempt started: the last frame
+// before the attempt, and all that arrived between the two. The working copy goes back likewise. Nodes with an
+// attempt at or after that moment become pending, and so do all nodes that need the node, directly or not. Attempts
+// from the named one on are marked cancelled and stay in the journal. The frames between are dropped. The run is
+// pending.
 //
-// What was in progress then is pending; what waited then waits again, for what it waited
-// for then. The rendered tree and, unless the request names another, the workflow are those
-// of the frame. What is in the working copy and in no frame of the run is saved in one
-// first. With NoFiles the frame says of the working copy what the tip does.
+// A node that was in progress then becomes pending. A node that waited then waits again for the same thing. The
+// rendered tree and, unless the request names another, the workflow are those of the frame. Files in the working copy
+// that no frame of the run has are saved in a frame first. With NoFiles, the frame keeps the tip's record of the
+// working copy.
 //
 // With NoDeps the state is the tip's with that node pending, and no frame is dropped.
 //
 // Without a node, the state and the files are those of the frame that Run names, and the op is a reset to that frame.
 //
-// attempt_not_found, frame_not_found where there is no frame before it, run_owned, conflict
-// where somebody else was first, and whatever Restore refuses: then nothing is changed.
+// The errors are attempt_not_found, frame_not_found if no frame precedes the attempt, run_owned, conflict if another
+// process has changed the run, and every error of Restore. With these errors nothing is changed.
 func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
 	head, frame, err := unownedAt(ctx, s, req.Run)
 	if err != nil {
@@ -119,7 +119,7 @@ func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	return t.do(ctx)
 }
 
-// unowned opens the tip of a run that no live process owns.
+// unowned opens the tip of a run. If a live process owns the run, the error is run_owned.
 func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head, error) {
 	id, err := s.ResolveRunToChange(ctx, run)
 	if err != nil {
@@ -132,8 +132,8 @@ func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head
 	return head, s.RefuseOwned(head.Row())
 }
 
-// back returns the turn of a travel back to a place, which people know as where. The node with the key, and the nodes
-// that need it, become pending; "" means no node.
+// back returns the turn of a travel to a destination, which where names for readers. The node with the key, and the
+// nodes that need it, become pending; "" means no node.
 func (t *plan) back(to *destination, where, key string, re Redefinition, at int64) (*turn, error) {
 	state, err := to.then.State()
 	if err != nil {
@@ -160,7 +160,7 @@ func (t *plan) back(to *destination, where, key string, re Redefinition, at int6
 	return turn, t.redefine(turn, re)
 }
 
-// again is the turn of a travel that makes a node pending in the state as it is.
+// again returns the turn of a travel that makes a node pending and keeps the rest of the state.
 func (t *plan) again(attempt snapshot.Attempt, re Redefinition, at int64) (*turn, error) {
 	key := snapshot.Key(attempt.NodeID, attempt.Iteration)
 	steps := t.stepOver(key+" was made pending again", at)
@@ -182,7 +182,7 @@ func (t *plan) again(attempt snapshot.Attempt, re Redefinition, at int64) (*turn
 	return turn, t.redefine(turn, re)
 }
 
-// prepare are the changes that fit a state to the workflow.
+// prepare returns the changes that fit a state to the workflow.
 func (re Redefinition) prepare(state *snapshot.State) ([]snapshot.Change, error) {
 	if re.Prepare == nil {
 		return nil, nil

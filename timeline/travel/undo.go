@@ -13,30 +13,29 @@ import (
 
 // UndoRequest asks to take an op back.
 type UndoRequest struct {
-	Run     string // its id; "": the run with the newest op that was done in this clone and is not undone
+	Run     string // the run's id; "" for the run with the newest op that was done in this clone and is not undone
 	NoFiles bool   // leave the working copy as it is
 	Confirm code.ConfirmRemoval
 }
 
-// Undo takes back the run's newest travel, reset, revert, restore or fork that has not been
-// taken back, by appending.
+// Undo takes back the run's newest travel, reset, revert, restore or fork that has not been taken back. It appends
+// and removes nothing.
 //
-// A travel or reset is taken back by a frame with the state and files of the tip before
-// it; attempts that it cancelled are as they were. What happened to the run since is
-// stepped over: those frames are dropped. The run has the status that it had, but that one
-// which was running is pending: nobody runs it, and resume goes on with it.
+// Undo takes a travel or reset back with a frame that has the state and files of the tip before it. The attempts that
+// it cancelled get their earlier state back. The frames since then are dropped. The run gets its earlier status back,
+// but a run that was running becomes pending: no process runs it, and resume continues it.
 //
-// A revert or restore is taken back by a frame with the files of before it, and the state
-// stays. A fork is taken back only while it has not run: its run is then cancelled, and no
-// longer listed among its parent's.
+// Undo takes a revert or restore back with a frame that has the files of before it. The state stays. A fork is taken
+// back only if it has not run: its run is then cancelled and no longer listed among its parent's forks.
 //
-// What another engine did in its own run is not taken back here: the run would not be as that
-// engine has it. Without a run, Undo takes back what was done last in this clone, and passes over what was done
-// elsewhere: runs that were fetched say themselves when something was done to them. What was done last may be a prune, a
-// fork that has run, or one that a fetch made: then nothing is taken back.
+// Undo leaves the ops of another engine alone, because that engine would not know of the change. Without a run, Undo
+// takes back the newest op that was done in this clone. It passes over ops that were done elsewhere: fetched runs
+// carry these ops. If the last thing done here is a prune, a fork that has run or a fork that a fetch made, nothing
+// is taken back.
 //
-// nothing_to_undo where there is none; undo_refused for a fork that has run or that a fetch made, for what an engine
-// did, and without a run for a prune; run_owned, and whatever Restore refuses: then nothing is changed.
+// The errors are nothing_to_undo if no op can be taken back; undo_refused for a fork that has run or that a fetch
+// made, for another engine's op and, without a run, for a prune; run_owned; and every error of Restore. With these
+// errors nothing is changed.
 func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, error) {
 	if req.Run != "" {
 		return undoNewest(ctx, s, req)
@@ -94,12 +93,12 @@ func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Resul
 	return t.do(ctx)
 }
 
-// filesAlone reports whether an op left the state as it was.
+// filesAlone reports whether an op changed only files, not the state.
 func filesAlone(op snapshot.Op) bool {
 	return op.Kind == snapshot.OpRevert || op.Kind == snapshot.OpRestore
 }
 
-// describeOp is an op in a few words.
+// describeOp describes an op in a few words.
 func describeOp(op snapshot.Op) string {
 	out := op.Kind
 	if op.ByEngine() {
@@ -118,7 +117,8 @@ func describeOp(op snapshot.Op) string {
 	return out
 }
 
-// before is the turn of an undo that goes back to the entry before an op.
+// before returns the turn of an undo that goes back to the entry then, which is the entry before the op. row is the
+// row of that entry.
 func (t *plan) before(then *snapshot.Entry, row snapshot.Run, at int64) (*turn, error) {
 	steps := t.stepOver("the run went back to before "+describeOp(*t.undoes), at)
 	if err := steps.since(then, false); err != nil {
@@ -142,7 +142,7 @@ func (t *plan) before(then *snapshot.Entry, row snapshot.Run, at int64) (*turn, 
 	return turn, nil
 }
 
-// opToUndo is the newest op of a run that is not undone, and no undo itself.
+// opToUndo returns the newest op of a run that undo can take back.
 func opToUndo(head *timeline.Head) (snapshot.Op, error) {
 	ops, err := timeline.OpsAt(head.Entry())
 	if err != nil {
@@ -151,31 +151,31 @@ func opToUndo(head *timeline.Head) (snapshot.Op, error) {
 	if op, ok := newestOp(ops); ok {
 		return op, refuseEngines(head.Row(), op)
 	}
-	nothing := fault.New(fault.NothingToUndo, "nothing was done to run %q that could be taken back", head.Row().ID)
+	nothing := fault.New(fault.NothingToUndo, "run %q has no operation to undo", head.Row().ID)
 	for _, op := range slices.Backward(ops) {
 		if op.Kind == snapshot.OpUndo && op.ByEngine() {
-			nothing = nothing.Hint("its engine went on from frame %d, without op %d: that stays", *op.To, op.Undoes)
+			nothing = nothing.Hint("its engine undid op %[2]d itself by continuing from frame %[1]d; this cannot be undone here", *op.To, op.Undoes)
 			break
 		}
 	}
 	return snapshot.Op{}, nothing.
-		Hint("`git smithers ops %s` lists what was done to it", fault.Word(head.Row().ID)).Detail("runId", head.Row().ID)
+		Hint("`git smithers ops %s` lists the run's operations", fault.Word(head.Row().ID)).Detail("runId", head.Row().ID)
 }
 
-// refuseEngines is undo_refused for what an engine did in its own run.
+// refuseEngines returns undo_refused if the op was done by the run's own engine.
 func refuseEngines(row snapshot.Run, op snapshot.Op) error {
 	if !op.ByEngine() {
 		return nil
 	}
-	refused := fault.New(fault.UndoRefused, "op %d of run %q is its engine's own: it went back to frame %d", op.Number, row.ID, *op.To).
+	refused := fault.New(fault.UndoRefused, "op %d of run %q was done by its engine, which went back to frame %d", op.Number, row.ID, *op.To).
 		Detail("runId", row.ID)
 	if op.Frame != nil && *op.Frame > 0 {
-		refused = refused.Hint("`git smithers fork %s` goes on from the frame before it", fault.Word(timeline.Address{Run: row.ID, Frame: *op.Frame - 1}.String()))
+		refused = refused.Hint("`git smithers fork %s` continues in a fork from the frame before it", fault.Word(timeline.Address{Run: row.ID, Frame: *op.Frame - 1}.String()))
 	}
 	return refused
 }
 
-// newestOp is the newest of a run's ops that can be taken back.
+// newestOp returns the newest op that can be taken back. The boolean is false if the run has none.
 func newestOp(ops []snapshot.Op) (snapshot.Op, bool) {
 	for _, op := range slices.Backward(ops) {
 		if op.Kind != snapshot.OpUndo && op.UndoneBy == 0 {

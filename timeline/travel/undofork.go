@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// undoFork takes a fork back that has not run. It needs no claim: the one entry is
-// appended on exactly the tip that was looked at.
+// undoFork takes back a fork that has not run. It needs no claim, because it appends its one entry on exactly the tip
+// that it checked.
 func undoFork(ctx context.Context, s *timeline.Store, head *timeline.Head, op snapshot.Op) (*Result, error) {
 	t := newPlan(s, head, snapshot.Op{Kind: snapshot.OpUndo, Undoes: op.Number})
 	err := head.Update(ctx, func() (*snapshot.Draft, error) {
@@ -51,8 +51,8 @@ func undoFork(ctx context.Context, s *timeline.Store, head *timeline.Head, op sn
 	return t.out, nil
 }
 
-// refuseStarted is undo_refused for a fork that has run, that a fetch made of entries that were there, or that is
-// being taken back.
+// refuseStarted returns undo_refused if the fork has run, if a fetch made it from existing entries, or if it has a
+// newer op.
 func refuseStarted(s *timeline.Store, head *timeline.Head, op snapshot.Op) error {
 	if err := s.RefuseOwned(head.Row()); err != nil {
 		return err
@@ -60,9 +60,9 @@ func refuseStarted(s *timeline.Store, head *timeline.Head, op snapshot.Op) error
 	if why, err := whyPassed(head.Entry(), op); err != nil {
 		return err
 	} else if why == PassedFetched {
-		return fault.New(fault.UndoRefused, "run %q has entries that a fetch moved into it from run %q: it is not taken back",
+		return fault.New(fault.UndoRefused, "run %q is a fork that a fetch made with entries of run %q: undo does not take it back",
 			head.Row().ID, head.Row().Parent.RunID).
-			Hint("`git smithers prune %s` removes it, until `prune --undo`", fault.Word(head.Row().ID)).Detail("runId", head.Row().ID)
+			Hint("`git smithers prune %s` removes it; `prune --undo` brings it back", fault.Word(head.Row().ID)).Detail("runId", head.Row().ID)
 	}
 	ops, err := timeline.OpsAt(head.Entry())
 	if err != nil {
@@ -71,6 +71,6 @@ func refuseStarted(s *timeline.Store, head *timeline.Head, op snapshot.Op) error
 	if newest, ok := newestOp(ops); head.Row().StartedAtMs == nil && ok && newest.Number == op.Number {
 		return nil
 	}
-	return fault.New(fault.UndoRefused, "run %q is a fork that has run: it is not taken back any more", head.Row().ID).
-		Hint("what it has done stays in its history; `git smithers runs` lists it").Detail("runId", head.Row().ID)
+	return fault.New(fault.UndoRefused, "run %q is a fork that has run: undo cannot take it back", head.Row().ID).
+		Hint("its work stays in its history; `git smithers runs` lists it").Detail("runId", head.Row().ID)
 }

@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	passedNamed = 3  // how many things that an undo passed over its error names
+	passedNamed = 3  // how many groups of passed-over operations an error names
 	runsInLine  = 20 // how many runs a hint's command line names
 )
 
-// refuseOlder is undo_refused for an undo without a run, with what was done here since the op that it would take back,
-// the newest first; nil for no such op. The hints take back what can be taken back.
+// refuseOlder returns undo_refused for an undo without a run. here has the operations, newest first, that were done
+// in this clone since older, which is the op that undo could take back, or nil. The hints say how to take the newer
+// ones back.
 func refuseOlder(here []PassedOver, older *undoable) error {
 	groups := groupPrunes(here)
-	err := fault.New(fault.UndoRefused, "undo does not take back what was done here last: %s", describePassed(groups[0]))
+	err := fault.New(fault.UndoRefused, "undo cannot take back the last operation here: %s", describePassed(groups[0]))
 	for i, group := range groups[:min(len(groups), passedNamed)] {
 		hint := takesBack(group)
 		if i > 0 {
@@ -27,21 +28,21 @@ func refuseOlder(here []PassedOver, older *undoable) error {
 		}
 	}
 	if more := len(groups) - passedNamed; more > 0 {
-		err = err.Hint("before that, %d more that undo leaves alone", more)
+		err = err.Hint("before that, %d more operations that undo leaves alone", more)
 	}
 	if older != nil {
-		err = err.Hint("`git smithers undo %s` takes back what was done before: op %d of run %q, %s",
+		err = err.Hint("`git smithers undo %s` takes back the operation before that: op %d of run %q, %s",
 			fault.Word(older.Run), older.Op.Number, older.Run, describeOp(older.Op)).
 			Detail("runId", older.Run).Detail("op", older.Op.Number)
 	}
 	return err.Detail("passedOver", passedDetails(here))
 }
 
-// nothingToUndo is nothing_to_undo for a repository in which nothing can be taken back.
+// nothingToUndo returns nothing_to_undo for a repository that has no op to take back.
 func nothingToUndo(passed []PassedOver) error {
-	err := fault.New(fault.NothingToUndo, "nothing was done here to any run that could be taken back")
+	err := fault.New(fault.NothingToUndo, "no run has an operation of this clone to undo")
 	if len(passed) == 0 {
-		return err.Hint("travel, reset, revert, restore and fork can be")
+		return err.Hint("travel, reset, revert, restore and fork can be undone")
 	}
 	groups := groupPrunes(passed)
 	hint := describePassed(groups[0])
@@ -50,7 +51,7 @@ func nothingToUndo(passed []PassedOver) error {
 	}
 	err = err.Hint("%s", hint)
 	if more := len(groups) - 1; more > 0 {
-		err = err.Hint("passed over, too: %d more", more)
+		err = err.Hint("passed over: %d more", more)
 	}
 	return err.Detail("passedOver", passedDetails(passed))
 }
@@ -58,7 +59,7 @@ func nothingToUndo(passed []PassedOver) error {
 // isPruned reports whether prune --undo brings the run back.
 func (p PassedOver) isPruned() bool { return p.Why == PassedPruned }
 
-// groupPrunes puts prunes that follow each other into one group, and everything else into groups of one.
+// groupPrunes puts consecutive prunes into one group, and every other operation into a group of its own.
 func groupPrunes(passed []PassedOver) [][]PassedOver {
 	var groups [][]PassedOver
 	for i, one := range passed {
@@ -72,7 +73,7 @@ func groupPrunes(passed []PassedOver) [][]PassedOver {
 	return groups
 }
 
-// describePassed says what was done, and why an undo without a run leaves it alone.
+// describePassed describes a group of operations and why an undo without a run leaves them alone.
 func describePassed(group []PassedOver) string {
 	one := group[0]
 	switch one.Why {
@@ -81,7 +82,7 @@ func describePassed(group []PassedOver) string {
 	case PassedFetched:
 		return fmt.Sprintf("run %q is a fork that a fetch made", one.Run)
 	case PassedByEngine:
-		return fmt.Sprintf("op %d of run %q is its engine's own", one.Op.Number, one.Run)
+		return fmt.Sprintf("op %d of run %q was done by its engine", one.Op.Number, one.Run)
 	case PassedElsewhere:
 		return fmt.Sprintf("op %d of run %q was not done here", one.Op.Number, one.Run)
 	}
@@ -95,7 +96,7 @@ func describePassed(group []PassedOver) string {
 	return fmt.Sprintf("%d runs were %s", len(group), what)
 }
 
-// takesBack says what to type to take something back that an undo without a run leaves alone; "" for what nothing does.
+// takesBack returns a hint with the command that takes a group of operations back, or "" if no command does.
 func takesBack(group []PassedOver) string {
 	switch one := group[0]; {
 	case one.Why == PassedElsewhere:
@@ -117,7 +118,7 @@ func takesBack(group []PassedOver) string {
 	return "`" + command + "` brings it back"
 }
 
-// passedDetails are what an undo passed over, for machines.
+// passedDetails returns the operations that an undo passed over, for the error's JSON.
 func passedDetails(passed []PassedOver) []map[string]any {
 	out := make([]map[string]any, len(passed))
 	for i, one := range passed {

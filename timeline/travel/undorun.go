@@ -14,31 +14,33 @@ import (
 // PassedOver is an op or a prune that an undo without a run does not take back.
 type PassedOver struct {
 	Run string
-	Op  snapshot.Op // the newest of the run that is not undone; the zero Op for a prune
+	Op  snapshot.Op // the run's newest op that is not undone; for a prune only its AtMs is set
 	Why string      // one of the constants below
 }
 
 // The reasons of PassedOver.
 const (
 	PassedHasRun    = "has_run"   // a fork that has run
-	PassedFetched   = "fetched"   // a fork that a fetch made, of entries that were there
-	PassedByEngine  = "engine"    // another engine's own
-	PassedElsewhere = "elsewhere" // not done in this clone: an undo that names the run takes it back
-	PassedPruned    = "pruned"    // a prune: prune --undo takes it back
-	PassedCollected = "collected" // a prune that nothing takes back
+	PassedFetched   = "fetched"   // a fork that a fetch made from existing entries
+	PassedByEngine  = "engine"    // done by the run's own engine
+	PassedElsewhere = "elsewhere" // not done in this clone; an undo that names the run takes it back
+	PassedPruned    = "pruned"    // a prune; prune --undo takes it back
+	PassedCollected = "collected" // a prune whose objects were collected; no command takes it back
 )
 
-// undoable is what an undo without a run may take back, or a reason why it does not.
+// undoable is an op that an undo without a run may take back, or an operation that it leaves alone for the reason in
+// Why.
 type undoable struct {
 	PassedOver     // Why is "" for an op that can be taken back
-	line       int // the newest line of DoneHere that is about the run; 0 for none
+	line       int // the run's newest line in timeline.DoneHere; 0 if it has none
 }
 
-// runToUndo returns the run with the op that was done here last, if that can be taken back. passed has the newer ops
-// that were not done here, the newest first. Runs that cannot be read are left out, with a warning.
+// runToUndo returns the run whose newest op was done last in this clone, if undo can take that op back. passed has
+// the newer ops, newest first, that were done elsewhere. Runs that cannot be read are left out, with a warning.
 //
-// If something else was done here since that op, the op is not what an undo is expected to take back: undo_refused.
-// If no op can be taken back, the error is nothing_to_undo, or undo_refused where a run can be brought back.
+// If another operation was done here since that op, the error is undo_refused, because the user would expect that
+// operation to be taken back. If no op can be taken back, the error is nothing_to_undo, or undo_refused if a pruned
+// run can be brought back.
 func runToUndo(ctx context.Context, s *timeline.Store) (run string, passed []PassedOver, err error) {
 	lines, err := s.Here().Lines()
 	if err != nil {
@@ -78,7 +80,7 @@ func runToUndo(ctx context.Context, s *timeline.Store) (run string, passed []Pas
 	return found.Run, slices.DeleteFunc(elsewhere, func(one PassedOver) bool { return !newer(one) }), nil
 }
 
-// undoableOps returns the newest op of every run that has one.
+// undoableOps returns the newest op that is not undone of every run with such an op.
 func undoableOps(ctx context.Context, s *timeline.Store, lines map[string]int) ([]undoable, error) {
 	tips, err := s.Refs().Tips(ctx)
 	if _, err = timeline.BrokenRefs(err); err != nil {
@@ -128,7 +130,7 @@ func undoableAt(s *timeline.Store, tip refs.TipRef, lines map[string]int) (undoa
 	return out, err
 }
 
-// whyPassed returns why the newest op of a run cannot be taken back, wherever it was done; "" if it can.
+// whyPassed returns the reason why the newest op of a run cannot be taken back in any clone, or "" if it can.
 func whyPassed(entry *snapshot.Entry, op snapshot.Op) (string, error) {
 	if op.ByEngine() {
 		return PassedByEngine, nil
@@ -148,7 +150,7 @@ func whyPassed(entry *snapshot.Entry, op snapshot.Op) (string, error) {
 	return "", nil
 }
 
-// prunedHere returns the runs that were pruned in this clone and are gone.
+// prunedHere returns the runs that were pruned in this clone and have not been brought back.
 func prunedHere(ctx context.Context, s *timeline.Store, lines map[string]int) ([]undoable, error) {
 	stones, err := s.Refs().Gone(ctx)
 	if _, err = timeline.BrokenRefs(err); err != nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// brokenChain is where a chain cannot be followed any further.
+// brokenChain is the place beyond which a chain cannot be read.
 type brokenChain struct {
 	at  objstore.ID // the entry that cannot be read
 	err error
 }
 
-// brokenTip checks a run whose tip is no ref: what its frame refs reach.
+// brokenTip checks a run whose tip ref is broken, as far as its frame refs reach.
 func (v *verifier) brokenTip(ctx context.Context, id string, err error) error {
 	v.report.Runs++
 	return v.withoutTip(ctx, id, objstore.ID{}, err)
 }
 
-// withoutTip checks a run whose tip cannot be read: what its frame refs reach.
+// withoutTip checks a run whose tip cannot be read, as far as its frame refs reach.
 func (v *verifier) withoutTip(ctx context.Context, id string, tip objstore.ID, err error) error {
 	frames := make(map[int64]objstore.ID)
 	if err := v.remains(ctx, id, nil, frames, &brokenChain{tip, err}); err != nil {
@@ -32,11 +32,10 @@ func (v *verifier) withoutTip(ctx context.Context, id string, tip objstore.ID, e
 	return timeline.Explain(ctx.Err())
 }
 
-// remains checks, of a run whose chain is broken, what its frame refs reach beyond
-// that, and adds the commits of these frames. Each entry that cannot be read is noted
-// once, with the number of its frame where a ref knows it.
+// remains checks the part of a broken chain that only frame refs reach, and adds the commits of these frames to
+// frames. It reports each unreadable entry once, with its frame number if a ref names the entry.
 func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, frames map[int64]objstore.ID, broken *brokenChain) error {
-	list, _ := v.store.Refs().Frames(ctx, id) // what is wrong with refs is noted where they are compared
+	list, _ := v.store.Refs().Frames(ctx, id) // frameRefs reports errors of refs
 	noted := make(map[objstore.ID]bool)
 	note := func(broken *brokenChain) {
 		if noted[broken.at] {
@@ -63,7 +62,7 @@ func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, 
 			entry = seen
 		}
 		if entry.Run != id || entry.Frame != ref.Frame {
-			continue // noted where refs are compared
+			continue // frameRefs reports it
 		}
 		if broken := v.stretch(ctx, id, entry, frames, newOpsVerifier()); broken != nil {
 			note(broken)
@@ -72,7 +71,8 @@ func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, 
 	return timeline.Explain(ctx.Err())
 }
 
-// asFrameOf is the entry of a frame ref as the run of a tip, where that could be read, has it.
+// asFrameOf returns the entry of a frame ref as seen by the run of tip. A nil tip, one that cannot be read, leaves
+// the entry as it is.
 func asFrameOf(r objstore.Reader, tip, entry *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if tip == nil {
 		return entry, nil
@@ -80,8 +80,7 @@ func asFrameOf(r objstore.Reader, tip, entry *snapshot.Entry, frame int64) (*sna
 	return snapshot.AsFrame(r, tip, entry, frame)
 }
 
-// frameOf is the number of the frame that a commit is by the refs, snapshot.NoFrame
-// where none names it.
+// frameOf returns the number of the frame ref that names a commit, or snapshot.NoFrame.
 func frameOf(list []refs.FrameRef, id objstore.ID) int64 {
 	i := slices.IndexFunc(list, func(ref refs.FrameRef) bool { return ref.ID == id })
 	if i < 0 {

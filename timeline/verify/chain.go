@@ -9,8 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// link is an entry of a chain that is sound by itself, and its row as it is stored: a
-// view is checked as the entry that it is a view of.
+// link is a valid entry of a chain, with its row as stored. A view is checked as the entry behind it.
 type link struct {
 	entry *snapshot.Entry
 	row   snapshot.Run
@@ -18,8 +17,8 @@ type link struct {
 
 func (l *link) stored() *snapshot.Entry { return l.entry.Stored() }
 
-// follows checks what an entry makes of the one before it in its run, or in the one that
-// it extends.
+// follows checks the changes between an entry and the one before it. The older entry may belong to a run that the
+// newer one's run extends.
 func (v *verifier) follows(older, newer *link, ops *opsVerifier) error {
 	newer = &link{newer.stored(), newer.row}
 	if older.stored().Run != newer.entry.Run {
@@ -69,7 +68,7 @@ func firstEvents(first *link) error {
 	return err
 }
 
-// countsOn checks the numbers of an entry against those of the row before it.
+// countsOn checks an entry's frame number, epoch, parent and event numbers against the row before it.
 func countsOn(older snapshot.Run, newer *link) error {
 	row := newer.row
 	if row.Frame != older.Frame && row.Frame != older.Frame+1 {
@@ -86,13 +85,12 @@ func countsOn(older snapshot.Run, newer *link) error {
 		return err
 	}
 	if seq := row.NextSeq - int64(len(events)); seq != older.NextSeq {
-		return fmt.Errorf("%w: event %d is due, and the next one is %d", objstore.ErrCorrupt, older.NextSeq, seq)
+		return fmt.Errorf("%w: the next event is %[3]d, expected %[2]d", objstore.ErrCorrupt, older.NextSeq, seq)
 	}
 	return nil
 }
 
-// keepsState checks that an entry which is no frame changes nothing of the state but
-// the mailbox.
+// keepsState checks that an entry without a frame changes nothing in the state except the mailbox.
 func keepsState(older, newer *snapshot.Entry) error {
 	if newer.Frame != snapshot.NoFrame {
 		return nil
@@ -106,13 +104,13 @@ func keepsState(older, newer *snapshot.Entry) error {
 		return err
 	}
 	if !snapshot.SameCore(before, after) {
-		return fmt.Errorf("%w: an entry that is no frame changes the state", objstore.ErrCorrupt)
+		return fmt.Errorf("%w: an entry without a frame changes the state", objstore.ErrCorrupt)
 	}
 	return nil
 }
 
-// keepsJournal checks what an entry adds to the journal and changes in it, and that
-// nothing is lost. Where a collection is the same, nothing of it is read.
+// keepsJournal checks every row that an entry adds to the journal or changes in it, and that no row is lost. It reads
+// only changed collections.
 func keepsJournal(older, newer *snapshot.Entry) error {
 	before, beforeErr := older.Journal()
 	after, afterErr := newer.Journal()
@@ -136,7 +134,7 @@ func keepsJournal(older, newer *snapshot.Entry) error {
 	return nil
 }
 
-// beginsJournal checks every row that a run's first own entry has in its journal.
+// beginsJournal checks every journal row of a run's first own entry.
 func beginsJournal(first *snapshot.Entry) error {
 	journal, err := first.Journal()
 	if err != nil {

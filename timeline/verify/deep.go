@@ -13,9 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Deep does what [Runs] does, and also reads every file that holds objects, including second
-// copies, and compares each row of the index with the refs. progress, if it is not nil, is
-// called with the number of files that are done.
+// Deep does the same as [Runs]. It also reads every file with objects, including duplicates, and compares each row of
+// the index with the refs. If progress is not nil, Deep calls it with the number of files read so far.
 func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int), runs ...string) (*Report, error) {
 	var ids []string
 	for _, run := range runs {
@@ -58,7 +57,7 @@ func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int)
 	return report, nil
 }
 
-// describeDamage says what is wrong with a file, and how many objects it costs.
+// describeDamage describes the damage of a file and names the objects that cannot be read from it.
 func describeDamage(d objstore.Damage) string {
 	const named = 3
 	text := d.Reason
@@ -67,15 +66,14 @@ func describeDamage(d objstore.Damage) string {
 			return fmt.Sprintf("%s and %d more", text, len(d.Objects)-named)
 		}
 		if i == 0 {
-			text += ": cannot be read from it:"
+			text += ": unreadable objects:"
 		}
 		text += " " + id.String()
 	}
 	return text
 }
 
-// verifyShared checks the refs that are no run's own: tombstones, what pruned runs hold,
-// and what remotes have. What they point at must be there.
+// verifyShared checks that the objects behind tombstones and behind the held tips of pruned runs exist.
 func verifyShared(ctx context.Context, s *timeline.Store, report *Report) error {
 	for _, list := range []struct {
 		what string
@@ -101,7 +99,7 @@ func verifyShared(ctx context.Context, s *timeline.Store, report *Report) error 
 	return nil
 }
 
-// componentRun is the run id that a ref component stands for, or the component.
+// componentRun returns the run id that a ref component encodes, or the component itself if it encodes none.
 func componentRun(component string) string {
 	if id, ok, err := refs.UnescapeRun(component); err == nil && ok {
 		return id
@@ -109,8 +107,8 @@ func componentRun(component string) string {
 	return component
 }
 
-// Index compares the rows of the index with the refs: the rows of the runs with these ids, or
-// all rows without any id. It neither updates nor rebuilds the index.
+// Index compares rows of the index with the refs: the rows of the given runs, or all rows if no run is given. It
+// neither updates nor rebuilds the index.
 func Index(ctx context.Context, s *timeline.Store, runIDs ...string) ([]sqliteindex.Flaw, error) {
 	flaws, err := sqliteindex.Check(ctx, s.IndexOptions(), slices.Clip(runIDs)...)
 	return flaws, timeline.Explain(err)

@@ -9,13 +9,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// extends checks the first own entry of a fork after the extension that it goes on from,
-// of which older is the newest entry. What comes before is checked as the other run's.
+// extends checks the first own entry of a fork that was made by an extension. older is the newest entry of the
+// extension. The entries before are checked as entries of the other run.
 func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
 	p := newer.row.Parent
 	switch {
 	case p == nil || p.Extension != older.entry.ID || newer.entry.Frame != snapshot.NoFrame:
-		return fmt.Errorf("%w: it goes on from %v, and run.json does not say so", objstore.ErrCorrupt, older.entry.ID)
+		return fmt.Errorf("%w: it continues %v, but run.json does not name this entry", objstore.ErrCorrupt, older.entry.ID)
 	case newer.row.Frame != older.row.Frame-p.Frame:
 		return fmt.Errorf("%w: frame %d less %d is followed by frame %d", objstore.ErrCorrupt, older.row.Frame, p.Frame, newer.row.Frame)
 	}
@@ -34,8 +34,7 @@ func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
 	return ops.turn(older.stored())
 }
 
-// renumbers checks that a fork has taken over attempts and logs, and changed nothing but
-// the numbers of frames.
+// renumbers checks that a fork took over the journal and changed only frame numbers in it.
 func (v *verifier) renumbers(older *snapshot.Entry, newer *link) error {
 	before, err := older.Journal()
 	if err != nil {
@@ -61,7 +60,7 @@ func (v *verifier) renumbers(older *snapshot.Entry, newer *link) error {
 	return nil
 }
 
-// renumbered checks one row that is not what it was.
+// renumbered checks one row that differs from the row before the fork.
 func (v *verifier) renumbered(collection string, delta page.Delta, parent *snapshot.Parent) error {
 	if collection == snapshot.CollectionAttempts && delta.From != nil && delta.To != nil {
 		attempt, err := snapshot.DecodeAttempt(page.Row{Key: delta.Key, Value: delta.From})
@@ -72,11 +71,11 @@ func (v *verifier) renumbered(collection string, delta page.Delta, parent *snaps
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %q is not what it was before the fork", objstore.ErrCorrupt, delta.Key)
+	return fmt.Errorf("%w: %q differs from the row before the fork", objstore.ErrCorrupt, delta.Key)
 }
 
-// beginsExtension checks the first entry of a fork's extension against the frame that the
-// fork goes on from, which is no entry of it.
+// beginsExtension checks the first entry of a fork's extension against the frame that the fork continues. That frame
+// is not part of the extension.
 func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
 	entry, err := snapshot.ReadEntry(v.store.Objects(), first.entry.Parent)
 	if err != nil {
@@ -98,7 +97,7 @@ func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
 	case parent != nil && parent.Extension == entry.ID:
 		number -= parent.Frame
 	default:
-		number, from = 0, nil // frame 0 of the run that is extended is that of its own parent
+		number, from = 0, nil // frame 0 of the extended run is its own parent's
 	}
 	if begins := first.row.Frame - seen.Frame; entry.Frame == snapshot.NoFrame || number != begins {
 		return fmt.Errorf("%w: the run was forked from frame %d, which is not %v", objstore.ErrCorrupt, begins, entry.ID)
@@ -110,14 +109,14 @@ func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
 	return v.follows(from, first, ops)
 }
 
-// sameOrigin checks that a run does not come from elsewhere all at once.
+// sameOrigin checks that the parent of a run does not change.
 func sameOrigin(older, newer *snapshot.Parent) error {
 	if older == nil && newer == nil {
 		return nil
 	}
 	if older == nil || newer == nil || older.RunID != newer.RunID || older.Frame != newer.Frame ||
 		older.Commit != newer.Commit || older.Extension != newer.Extension {
-		return fmt.Errorf("%w: the run's parent is another one than before", objstore.ErrCorrupt)
+		return fmt.Errorf("%w: the run's parent has changed", objstore.ErrCorrupt)
 	}
 	return nil
 }

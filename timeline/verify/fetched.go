@@ -10,23 +10,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Entries checks the entries of a run from tip down to until, an entry that is known to be
-// good and is not checked; the zero id means all. It checks what [Runs] checks, except for
-// refs, and for the bytes of captured files: git has checked those against their ids when it
-// fetched them. It also checks the frame that the run was forked from. met, if it is not nil,
-// is called at each entry. With an error there are no problems to return.
+// Entries checks the entries of a run from tip back to until. The entry until is known to be valid and is not
+// checked; the zero id means all entries. Entries makes the checks of [Runs], except those of refs and of the bytes
+// of captured files, because git checks these when it fetches them. It also checks the frame from which the run was
+// forked. If met is not nil, it is called for each entry. If there is an error, there are no problems.
 func Entries(ctx context.Context, s *timeline.Store, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
 	return NewEntryVerifier(s).Verify(ctx, run, tip, until, met)
 }
 
-// EntryVerifier checks entries of several runs as [Entries] does, and reads the captured
-// trees that they share once. For one goroutine at a time.
+// EntryVerifier checks entries of several runs as [Entries] does, and reads shared captured trees once. It must be
+// used by one goroutine at a time.
 type EntryVerifier struct {
 	store *timeline.Store
 	files *fileVerifier
 }
 
-// NewEntryVerifier makes a verifier that has read nothing yet.
+// NewEntryVerifier returns a verifier that has read nothing yet.
 func NewEntryVerifier(s *timeline.Store) *EntryVerifier {
 	files := newFileVerifier(s.Objects())
 	files.onlyTrees = true
@@ -53,8 +52,7 @@ func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, until objst
 	return v.report.Problems, timeline.Explain(ctx.Err())
 }
 
-// fetched checks the entries from a tip down to one that is known to be good. Where one of
-// them cannot be read, those before it are not looked at.
+// fetched checks the entries from a tip back to until. It stops at the first entry with a problem.
 func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objstore.ID, met func()) {
 	run, ops := tip.Run, newOpsVerifier()
 	var newer *link
@@ -84,7 +82,7 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objst
 		}
 	}
 	if !until.IsZero() {
-		v.note(run, tip, fmt.Errorf("%w: it does not go on from %v", objstore.ErrCorrupt, until))
+		v.note(run, tip, fmt.Errorf("%w: it does not continue %v", objstore.ErrCorrupt, until))
 		return
 	}
 	err := v.begins(newer, ops)
@@ -94,7 +92,7 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objst
 	v.fetchedTip(ctx, tip, ops, err)
 }
 
-// link checks an entry by itself, unless it is the one that is known to be good.
+// link checks an entry by itself. It only reads the known one, which is valid.
 func (v *verifier) link(ctx context.Context, entry *snapshot.Entry, known objstore.ID) (*link, error) {
 	if entry.ID == known {
 		row, err := entry.Stored().RunRow()
@@ -104,7 +102,8 @@ func (v *verifier) link(ctx context.Context, entry *snapshot.Entry, known objsto
 	return &link{entry, row}, err
 }
 
-// fetchedTip checks what counts at the tip alone, unless there is an error already.
+// fetchedTip makes the checks that apply only to the tip, and notes their problem. If err is not nil, it notes err
+// instead.
 func (v *verifier) fetchedTip(ctx context.Context, tip *snapshot.Entry, ops *opsVerifier, err error) {
 	if err == nil {
 		err = errors.Join(v.files.attempts(ctx, tip), ops.check(tip))
@@ -114,8 +113,7 @@ func (v *verifier) fetchedTip(ctx context.Context, tip *snapshot.Entry, ops *ops
 	}
 }
 
-// goOnKnown goes on from an entry that is known to be good to those that the newer ops
-// were made on.
+// goOnKnown walks on from an entry that is known to be valid, as far as the oldest entry on which a new op was made.
 func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, ops *opsVerifier) error {
 	list, err := timeline.OpsAt(tip)
 	if err != nil {
@@ -143,8 +141,7 @@ func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, op
 	return nil
 }
 
-// forkedFrom checks the frame that a run was forked from, which is frame 0 of one that
-// changed nothing: it is what the run's first own entry goes on from.
+// forkedFrom checks the frame from which a run was forked, and that the run's first own entry continues this frame.
 func (v *verifier) forkedFrom(ctx context.Context, first *link) error {
 	seen, err := first.entry.RunRow()
 	if err != nil || seen.Parent == nil {
@@ -152,7 +149,7 @@ func (v *verifier) forkedFrom(ctx context.Context, first *link) error {
 	}
 	parent := seen.Parent
 	if first.entry.Parent != parent.Commit {
-		return fmt.Errorf("%w: the run was forked from %v, and goes on from %v", objstore.ErrCorrupt, parent.Commit, first.entry.Parent)
+		return fmt.Errorf("%w: the run was forked from %v, but continues %v", objstore.ErrCorrupt, parent.Commit, first.entry.Parent)
 	}
 	from, err := snapshot.ReadEntry(v.store.Objects(), parent.Commit)
 	if err == nil {

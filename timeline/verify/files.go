@@ -10,20 +10,20 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// fileVerifier checks captured files. Frames and runs share most of them, so each object is
-// read once, and a tree is measured by the sizes of those below it.
+// fileVerifier checks captured files. It reads each object once, because frames and runs share most of them, and
+// computes the size of a tree from the sizes of its subtrees.
 type fileVerifier struct {
 	objects objstore.Reader
-	checked map[objstore.ID]*fileDamage       // nil: sound
-	sizes   map[objstore.ID]objstore.TreeSize // of the trees among them that are sound
+	checked map[objstore.ID]*fileDamage       // nil if the object is sound
+	sizes   map[objstore.ID]objstore.TreeSize // sizes of the sound trees
 	// onlyTrees leaves blobs unread.
 	onlyTrees bool
-	// absent gathers what a partial clone lacks, as if its remote promised it; nil in any other repository. lost is what
-	// the remote does not promise.
+	// absent is nil unless the repository is a partial clone. It collects the missing objects that a remote may
+	// promise. lost has the missing objects that no remote promises.
 	absent, lost map[objstore.ID]bool
 }
 
-// mayLack reports whether an object may be missing, as far as is known.
+// mayLack reports whether an object may be missing, as far as is known, and records it as absent.
 func (v *fileVerifier) mayLack(id objstore.ID) bool {
 	if v.absent == nil || v.lost[id] {
 		return false
@@ -32,20 +32,21 @@ func (v *fileVerifier) mayLack(id objstore.ID) bool {
 	return true
 }
 
-// fileDamage is one thing that is wrong below a captured tree.
+// fileDamage is one damaged place in a captured tree.
 type fileDamage struct {
-	name  string      // of the tree's entry that is damaged; "" if the tree itself is
-	below *fileDamage // inside that entry; nil if the entry itself is damaged
+	name  string      // the damaged entry of the tree; "" if the tree itself is damaged
+	below *fileDamage // the damage inside that entry; nil if the entry itself is damaged
 	err   error
 }
 
-// shownNames and shownBytes are how many names, and how much of each, an error has of a path: it may have thousands.
+// shownNames limits the names of a path in an error, and shownBytes the length of each: a path may have thousands of
+// names.
 const (
 	shownNames = 64
 	shownBytes = 256
 )
 
-// path returns the path to the damage. It shortens long names, and long paths.
+// path returns the path to the damage, shortened if the path or a name is long.
 func (d *fileDamage) path() string {
 	var names []string
 	for ; d != nil && d.name != ""; d = d.below {
@@ -68,7 +69,7 @@ func newFileVerifier(objects objstore.Reader) *fileVerifier {
 	}
 }
 
-// captured checks all that the trees of a working copy reach; a nil one has none.
+// captured checks all objects that the trees of a working copy reach. vcs may be nil.
 func (v *fileVerifier) captured(ctx context.Context, vcs *snapshot.VCS) error {
 	if vcs == nil {
 		return nil
@@ -84,8 +85,7 @@ func (v *fileVerifier) captured(ctx context.Context, vcs *snapshot.VCS) error {
 	return nil
 }
 
-// carried checks that all objects of what other engines keep in an entry are there. What they say
-// is not ours to judge.
+// carried checks that an entry has all objects of other engines' data. It does not check their content.
 func (v *fileVerifier) carried(ctx context.Context, entry *snapshot.Entry) error {
 	parts, err := entry.Carried()
 	if err != nil {
@@ -107,7 +107,7 @@ func (v *fileVerifier) carried(ctx context.Context, entry *snapshot.Entry) error
 func (v *fileVerifier) attempts(ctx context.Context, entry *snapshot.Entry) error {
 	attempts, err := entry.Attempts()
 	if err != nil {
-		return nil // what is wrong with the journal is a problem of the entry already
+		return nil // already reported as a problem of the entry
 	}
 	for row, err := range attempts.Rows() {
 		if err != nil {
@@ -124,7 +124,7 @@ func (v *fileVerifier) attempts(ctx context.Context, entry *snapshot.Entry) erro
 	return nil
 }
 
-// root checks a whole tree, which what names; the zero id is none.
+// root checks a whole tree. what names the tree in the error. The zero id has no tree.
 func (v *fileVerifier) root(ctx context.Context, what string, id objstore.ID) error {
 	if id.IsZero() {
 		return nil
@@ -136,7 +136,7 @@ func (v *fileVerifier) root(ctx context.Context, what string, id objstore.ID) er
 	return v.check(what, damage)
 }
 
-// tooLarge is the damage of a tree beyond the bounds; nil within them.
+// tooLarge returns an error if a tree exceeds the limits, or nil.
 func tooLarge(size objstore.TreeSize, id objstore.ID) *fileDamage {
 	if err := size.Check(id); err != nil {
 		return &fileDamage{err: err}
@@ -144,7 +144,7 @@ func tooLarge(size objstore.TreeSize, id objstore.ID) *fileDamage {
 	return nil
 }
 
-// check is damage as the error about what.
+// check returns damage as an error about what, or nil.
 func (v *fileVerifier) check(what string, damage *fileDamage) error {
 	switch {
 	case damage == nil:
@@ -155,7 +155,7 @@ func (v *fileVerifier) check(what string, damage *fileDamage) error {
 	return fmt.Errorf("%s: %q: %w", what, damage.path(), damage.err)
 }
 
-// entry checks what an entry of a tree is. Submodules are other repositories' business.
+// entry checks the object of a tree's entry. It skips submodules, which belong to other repositories.
 func (v *fileVerifier) entry(ctx context.Context, e objstore.TreeEntry, above objstore.TreeSize) *fileDamage {
 	switch e.Mode {
 	case objstore.ModeCommit:
@@ -167,7 +167,7 @@ func (v *fileVerifier) entry(ctx context.Context, e objstore.TreeEntry, above ob
 	return v.object(ctx, e.ID, objstore.Blob, above)
 }
 
-// object checks a tree and what it reaches, or a blob. above is what the trees have that lead to it.
+// object checks a blob, or a tree and all that it reaches. above is the size of the trees on the path to the object.
 func (v *fileVerifier) object(ctx context.Context, id objstore.ID, kind objstore.Kind, above objstore.TreeSize) *fileDamage {
 	if damage, ok := v.checked[id]; ok {
 		return damage
@@ -184,14 +184,15 @@ func (v *fileVerifier) object(ctx context.Context, id objstore.ID, kind objstore
 	case kind == objstore.Tree:
 		damage = v.tree(ctx, id, data, above)
 	}
-	// What is too much here may not be so where fewer folders lead to it.
+	// A tree that is too deep on this path may be within the limits on a shorter one.
 	if ctx.Err() == nil && (damage == nil || !errors.Is(damage.err, objstore.ErrTreeSize)) {
 		v.checked[id] = damage
 	}
 	return damage
 }
 
-// tree checks what a tree reaches. The trees above stay in memory meanwhile, so they and this one are measured first.
+// tree checks all that a tree reaches. It first checks the size of this tree and those above, because they stay in
+// memory meanwhile.
 func (v *fileVerifier) tree(ctx context.Context, id objstore.ID, data []byte, above objstore.TreeSize) *fileDamage {
 	entries, err := objstore.DecodeForeignTree(id, data)
 	if err == nil {

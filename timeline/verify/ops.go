@@ -9,24 +9,24 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// opsVerifier checks a run's ops while its chain is walked, newest entry first.
+// opsVerifier checks a run's ops while its chain is read, newest entry first.
 type opsVerifier struct {
-	place map[objstore.ID]int // of the entries that were met: 0 for the tip
-	made  map[int]int         // by op: the place of the entry that made it
-	tip   *snapshot.Entry     // the newest entry that was checked of the run whose ops they are; nil for none yet
+	place map[objstore.ID]int // the distance of each entry from the tip
+	made  map[int]int         // the place of the entry that made each op, by op number
+	tip   *snapshot.Entry     // the newest checked entry of the run that has the ops; nil at first
 
-	extension bool // that run is one that the chain's extends
+	extension bool // that run is one that the chain's run extends
 }
 
 func newOpsVerifier() *opsVerifier {
 	return &opsVerifier{place: make(map[objstore.ID]int), made: make(map[int]int)}
 }
 
-// met counts an entry of the chain.
+// met records an entry of the chain.
 func (o *opsVerifier) met(id objstore.ID) { o.place[id] = len(o.place) }
 
-// step checks what an entry makes of the ops of the one before it, of which none is
-// lost: it adds some, and marks others as undone by these.
+// step checks the changes to the ops between two entries. An entry may add ops and mark older ops as undone by the
+// new ones. It must not lose any.
 func (o *opsVerifier) step(older *snapshot.Entry, newer *link) error {
 	if o.tip == nil {
 		o.tip = newer.entry
@@ -59,19 +59,18 @@ func (o *opsVerifier) step(older *snapshot.Entry, newer *link) error {
 	return nil
 }
 
-// add notes an op that an entry makes.
+// add records an op that an entry makes.
 func (o *opsVerifier) add(op snapshot.Op, by *link) error {
 	o.made[op.Number] = o.place[by.entry.ID]
 	for _, frame := range []*int64{op.Frame, op.To} {
 		if frame != nil && *frame > by.row.Frame {
-			return fmt.Errorf("%w: op %d names frame %d, which is not there yet", objstore.ErrCorrupt, op.Number, *frame)
+			return fmt.Errorf("%w: op %d names frame %d, which does not exist yet", objstore.ErrCorrupt, op.Number, *frame)
 		}
 	}
 	return nil
 }
 
-// undone checks a change of an op: it is marked as undone, once, by one of the ops
-// that are new.
+// undone checks that a changed op was only marked as undone, for the first time, by a new op.
 func undone(row page.Row, after snapshot.Op, known int) error {
 	before, err := snapshot.DecodeOp(row)
 	if err != nil {
@@ -80,12 +79,12 @@ func undone(row page.Row, after snapshot.Op, known int) error {
 	was := before.UndoneBy
 	before.UndoneBy = after.UndoneBy
 	if was != 0 || after.UndoneBy <= known || string(snapshot.EncodeOp(before).Value) != string(snapshot.EncodeOp(after).Value) {
-		return fmt.Errorf("%w: op %d is another one later", objstore.ErrCorrupt, after.Number)
+		return fmt.Errorf("%w: op %d changes in a later entry", objstore.ErrCorrupt, after.Number)
 	}
 	return nil
 }
 
-// first checks the ops of a run's first own entry: none, or its fork alone.
+// first checks the ops of a run's first own entry: it has none, or the fork op alone.
 func (o *opsVerifier) first(first *link) error {
 	if o.tip == nil {
 		o.tip = first.entry
@@ -112,32 +111,30 @@ func (o *opsVerifier) first(first *link) error {
 	return nil
 }
 
-// turn checks the ops of a run whose first own entry was met, and goes on with those of
-// the run that it extends.
+// turn checks the ops of a run after its first own entry, and continues with the ops of the run that it extends.
 func (o *opsVerifier) turn(tip *snapshot.Entry) error {
 	err := o.check(o.tip)
 	o.tip, o.made, o.extension = tip, make(map[int]int), true
 	return err
 }
 
-// check checks all ops that a run has at its tip; in an extension, those that the run has
-// which it is of.
+// check checks all ops at the tip. If the walk has entered an extension, it checks the ops of the extended run.
 func (o *opsVerifier) check(tip *snapshot.Entry) error {
 	if o.extension {
 		tip = o.tip
 	}
 	ops, err := timeline.OpsAt(tip)
 	if err != nil {
-		return nil //nolint:nilerr // what is wrong with a row is a problem of the entry that has it first
+		return nil //nolint:nilerr // already reported for the entry that has the invalid row first
 	}
 	for i, op := range ops {
 		if op.Number != i+1 {
-			return fmt.Errorf("%w: %d ops, and none of them is op %d", objstore.ErrCorrupt, len(ops), i+1)
+			return fmt.Errorf("%w: %d ops, but op %d is missing", objstore.ErrCorrupt, len(ops), i+1)
 		}
 	}
 	for _, op := range ops {
 		if !agrees(op, ops) {
-			return fmt.Errorf("%w: op %d undoes %d and is undone by %d, which do not say so", objstore.ErrCorrupt, op.Number, op.Undoes, op.UndoneBy)
+			return fmt.Errorf("%w: op %d undoes %d and is undone by %d, but these ops disagree", objstore.ErrCorrupt, op.Number, op.Undoes, op.UndoneBy)
 		}
 		if err := o.madeAfter(op); err != nil {
 			return err
@@ -146,7 +143,7 @@ func (o *opsVerifier) check(tip *snapshot.Entry) error {
 	return nil
 }
 
-// agrees reports whether an op and those that it names say the same. ops has op n at n-1.
+// agrees reports whether an op matches the ops that it undoes or is undone by. ops[n-1] is op n.
 func agrees(op snapshot.Op, ops []snapshot.Op) bool {
 	if op.Undoes != 0 && (ops[op.Undoes-1].UndoneBy != op.Number || ops[op.Undoes-1].Kind == snapshot.OpUndo) {
 		return false
@@ -154,15 +151,15 @@ func agrees(op snapshot.Op, ops []snapshot.Op) bool {
 	return op.UndoneBy == 0 || op.UndoneBy <= len(ops) && ops[op.UndoneBy-1].Undoes == op.Number
 }
 
-// madeAfter checks that an op was made on an entry before the one that has it first; a
-// fork was made on none of the run.
+// madeAfter checks that an op was made on an entry before the first entry that has it. A fork's own op was made on no
+// entry of the run.
 func (o *opsVerifier) madeAfter(op snapshot.Op) error {
 	made, known := o.made[op.Number]
 	if op.Before.IsZero() || !known {
 		return nil
 	}
 	if place, ok := o.place[op.Before]; !ok || place <= made {
-		return fmt.Errorf("%w: op %d was made on %v, which is not before it", objstore.ErrCorrupt, op.Number, op.Before)
+		return fmt.Errorf("%w: op %d was made on %v, which is not an earlier entry", objstore.ErrCorrupt, op.Number, op.Before)
 	}
 	return nil
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// unpromisedRounds bounds how often git is asked. It names one object at a time and reads what its promisor packs name each
-// time.
+// unpromisedRounds limits how often git is run. Each run finds one object, and reads again the list of objects that
+// the promisor packs name.
 const unpromisedRounds = 100
 
 var unexpectedlyMissing = regexp.MustCompile(`unexpected missing \w+ object '([0-9a-f]+)'`)
 
-// Unpromised returns those of some missing objects that no remote promises to a partial clone, in their order. In any
-// other repository these are all. Nothing is fetched. An object that is there counts as promised.
+// Unpromised returns the missing objects that no remote promises to a partial clone, in the order of missing. If the
+// repository is not a partial clone, it returns all. It fetches nothing. An object that exists counts as promised.
 func Unpromised(ctx context.Context, store *timeline.Store, missing []objstore.ID) (_ []objstore.ID, err error) {
 	if len(missing) == 0 || !store.Repo().Config.IsPartial() {
 		return missing, nil
@@ -43,11 +43,11 @@ func Unpromised(ctx context.Context, store *timeline.Store, missing []objstore.I
 		}
 		lost = append(lost, one)
 	}
-	return missing, nil // most of them, then
+	return missing, nil // too many to find one by one: all count as lost
 }
 
-// firstUnpromised returns one of the missing objects that no remote promises and that is not in lost, or zero. git checks
-// the objects as it walks a tree that names them, which is in a folder of its own.
+// firstUnpromised returns a missing object that no remote promises and that is not in lost, or the zero id. It writes
+// a tree that names the objects to the folder scratch, and git checks the objects as it walks the tree.
 func firstUnpromised(ctx context.Context, store *timeline.Store, scratch string, missing, lost []objstore.ID) (objstore.ID, error) {
 	var entries []objstore.TreeEntry
 	known := asSet(lost)
@@ -85,7 +85,7 @@ func asSet(ids []objstore.ID) map[objstore.ID]bool {
 	return set
 }
 
-// inOrder returns those of all that are in some, in the order of all.
+// inOrder returns the elements of all that are in some, in the order of all.
 func inOrder(all, some []objstore.ID) []objstore.ID {
 	wanted := asSet(some)
 	var out []objstore.ID

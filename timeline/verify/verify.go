@@ -1,4 +1,4 @@
-// Package verify checks everything that stored runs reach, and changes nothing.
+// Package verify checks everything that stored runs reach. It changes nothing but a newest frame's missing ref.
 package verify
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Problem is one thing that is wrong with stored history.
+// Problem is one error in the stored history.
 type Problem struct {
 	Run    string     `json:"runId"`
-	Frame  *int64     `json:"frame"` // nil if the problem is in no frame
+	Frame  *int64     `json:"frame"` // nil if the problem belongs to no frame
 	Commit string     `json:"commit,omitempty"`
 	File   string     `json:"file,omitempty"` // relative to the common directory; "" if the problem is in a run
 	Code   fault.Code `json:"code"`
@@ -32,20 +32,19 @@ type Report struct {
 	Runs    int `json:"runs"`
 	Entries int `json:"entries"`
 	Frames  int `json:"frames"`
-	// Unnamed is how many frames lack a ref that a killed process left out. They are found without it.
+	// Unnamed counts frames without a ref, for example after a crash. They are found through the chain.
 	Unnamed int `json:"framesWithoutRef,omitempty"`
-	// Promised is how many captured objects a partial clone lacks and a remote promises. git fetches them when they are needed.
+	// Promised counts captured objects that a partial clone lacks and a remote promises. git fetches them when needed.
 	Promised int       `json:"promisedObjects,omitempty"`
 	Problems []Problem `json:"problems"`
 }
 
-// Runs reads the named runs (ids or unique prefixes), or all of them, and checks
-// every entry that their tips reach: each object against its id, each encoding
-// against the one that is valid, content hashes, the sums of pages, frame deltas,
-// the numbering of frames, events, signals and ops, the changes that an entry may make,
-// the captured files, and the frame refs. Objects that a remote promises to a partial clone
-// are neither problems nor fetched. Runs writes nothing, except the ref of a newest frame
-// that a crash left out. Problems are in the report; with an error there is no report.
+// Runs checks every entry that the tips of the named runs (ids or unique prefixes), or of all runs, reach. It checks
+// each object against its id, each encoding against the only valid one, content hashes, the sums of pages, frame
+// deltas, the numbers of frames, events, signals and ops, the changes that each entry makes, the captured files, and
+// the frame refs. Objects that a remote promises to a partial clone are not problems, and are not fetched. Runs
+// writes nothing, except the ref of a newest frame that a crash left out. The report has the problems; if there is an
+// error, there is no report.
 func Runs(ctx context.Context, s *timeline.Store, runs ...string) (*Report, error) {
 	v := newVerifier(s)
 	report, err := v.runs(ctx, runs)
@@ -109,8 +108,8 @@ func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
 	return v.report, nil
 }
 
-// hashedRun finds the id of a run whose ref name is a hash of it; the component
-// itself where the run cannot be read.
+// hashedRun returns the id of a run whose ref component is a hash of the id. If the run cannot be read, it returns
+// the component.
 func hashedRun(s *timeline.Store, tip refs.TipRef) string {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip.ID)
 	if err != nil {
@@ -123,12 +122,11 @@ func hashedRun(s *timeline.Store, tip refs.TipRef) string {
 	return row.ID
 }
 
-// verifier gathers a report. Entries share most of their state, so what they share is
-// checked once.
+// verifier fills a report. It checks once the state that entries share.
 type verifier struct {
 	store  *timeline.Store
 	report *Report
-	states map[objstore.ID]bool // that are sound
+	states map[objstore.ID]bool // the sound ones
 	sound  snapshot.Sound
 	files  *fileVerifier
 }
@@ -144,7 +142,7 @@ func newVerifier(s *timeline.Store) *verifier {
 	}
 }
 
-// note adds a problem; entry is nil where none is meant.
+// note adds a problem. entry is nil if the problem belongs to no entry.
 func (v *verifier) note(run string, entry *snapshot.Entry, err error) {
 	if entry == nil {
 		v.noteAt(run, objstore.ID{}, snapshot.NoFrame, err)
@@ -165,7 +163,7 @@ func (v *verifier) noteAt(run string, commit objstore.ID, frame int64, err error
 	v.report.Problems = append(v.report.Problems, p)
 }
 
-// brokenTips checks the runs whose tips a listing found broken. Any other error is returned.
+// brokenTips checks the runs whose tips are broken according to a listing's error. It returns any other error.
 func (v *verifier) brokenTips(ctx context.Context, err error) error {
 	broken, err := timeline.BrokenRefs(err)
 	for _, b := range broken {
@@ -216,8 +214,7 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	return ctx.Err()
 }
 
-// chain checks every entry of a run and what it makes of the one before it, and
-// returns the commits of the frames.
+// chain checks every entry of a run against the entry before it, and returns the commits of the frames.
 func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
 	frames := make(map[int64]objstore.ID)
 	ops := newOpsVerifier()
@@ -230,8 +227,8 @@ func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (m
 	return frames, nil
 }
 
-// stretch checks the entries of a chain from one of them on, and adds the commits of
-// frames. It returns where the chain is broken, nil where it is whole.
+// stretch checks the entries of a chain from one entry back, and adds the commits of the frames to frames. It returns
+// the place where the chain is broken, or nil.
 func (v *verifier) stretch(ctx context.Context, id string, from *snapshot.Entry, frames map[int64]objstore.ID, ops *opsVerifier) *brokenChain {
 	var newer *link
 	at := from
@@ -306,7 +303,7 @@ func (v *verifier) entry(ctx context.Context, entry *snapshot.Entry) (snapshot.R
 	return row, v.files.captured(ctx, vcs)
 }
 
-// events checks that an entry's events end where its row says.
+// events checks that an entry's events are numbered up to the row's next number.
 func (v *verifier) events(entry *snapshot.Entry, row snapshot.Run) error {
 	events, err := entry.Events()
 	if err != nil {
@@ -314,7 +311,7 @@ func (v *verifier) events(entry *snapshot.Entry, row snapshot.Run) error {
 	}
 	for i, e := range events {
 		if want := row.NextSeq - int64(len(events)) + int64(i); e.Seq != want {
-			return fmt.Errorf("%w: event %d has the seq %d", objstore.ErrCorrupt, want, e.Seq)
+			return fmt.Errorf("%w: event %d has the number %d", objstore.ErrCorrupt, want, e.Seq)
 		}
 	}
 	return nil
@@ -343,7 +340,7 @@ func (v *verifier) state(entry *snapshot.Entry) error {
 	return nil
 }
 
-// journal checks the collections of an entry's journal, but for what their rows say.
+// journal checks the pages of an entry's journal, but not the content of their rows.
 func (v *verifier) journal(entry *snapshot.Entry) error {
 	journal, err := entry.Journal()
 	if err != nil {
@@ -357,11 +354,11 @@ func (v *verifier) journal(entry *snapshot.Entry) error {
 	return nil
 }
 
-// anyRow finds nothing wrong with a row.
+// anyRow accepts every row.
 func anyRow(page.Row) error { return nil }
 
-// frameRefs compares a run's frame refs with the frames of its chain. A frame
-// without a ref is found through the chain, so it is counted, and only refs that lie are problems.
+// frameRefs compares a run's frame refs with the frames of its chain. Missing refs are only counted, because the
+// chain has their frames. A ref to another commit is a problem.
 func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[int64]objstore.ID) {
 	list, err := v.store.Refs().Frames(ctx, row.ID)
 	broken, err := timeline.BrokenRefs(err)

@@ -60,7 +60,7 @@ func explainWrite(path string, err error) error {
 		return fault.New(fault.CodeOf(timeline.Explain(err)), "%s: %w", path, err).
 			Hint("nothing was written; --to takes a file on another disk")
 	case errors.Is(err, source.ErrInterrupted):
-		return out.Hint("nothing was written; open the database with its engine once, which undoes that")
+		return out.Hint("nothing was written; open the database with its engine once: this undoes the interrupted transaction")
 	case errors.Is(err, source.ErrDamaged):
 		return out.Hint("nothing was written; `sqlite3 FILE .recover` saves what can be saved of a damaged database")
 	}

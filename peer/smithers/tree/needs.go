@@ -9,11 +9,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// allNeeds bounds what the nodes of a state need, all together.
+// allNeeds limits the total number of needs of a state's nodes.
 const allNeeds = 1 << 20
 
-// PlaceNodes gives the nodes what they need and the loop they are in, those that have a place; the
-// needs of others stay nil. More needs than can be are snapshot.ErrLimit.
+// PlaceNodes sets the needs and the loop of every node that has a place in the tree. The needs of other nodes stay
+// nil. If there are too many needs, the error is snapshot.ErrLimit.
 func PlaceNodes(nodes []snapshot.Node, at map[string]Place) error {
 	if len(at) == 0 {
 		return nil
@@ -44,8 +44,8 @@ func PlaceNodes(nodes []snapshot.Node, at map[string]Place) error {
 	return nil
 }
 
-// KeepPlaces leaves nodes that are not in the rendered tree any more where they were before: so a
-// branch that is not taken now stays what it was, and is no change.
+// KeepPlaces gives nodes that are no longer in the rendered tree their earlier needs and loop. So a branch that is
+// not taken any more does not count as a change.
 func KeepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
 	for i := range nodes {
 		n := &nodes[i]
@@ -69,10 +69,10 @@ func KeepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
 	return nil
 }
 
-// scopeMark begins, in the id of a node of a loop in a loop, the iterations of the outer
-// loops: "write@@outer=1".
+// scopeMark separates the id of a node in a nested loop from the iterations of the outer loops: "write@@outer=1".
 const scopeMark = "@@"
 
+// splitScope splits a node's id into its id in the tree and the scope, which is "" outside nested loops.
 func splitScope(id string) (logical, scope string) {
 	if i := strings.Index(id, scopeMark); i > 0 {
 		return id[:i], id[i:]
@@ -80,7 +80,7 @@ func splitScope(id string) (logical, scope string) {
 	return id, ""
 }
 
-// scopeWithin is the scope of loops that begin where a node is.
+// scopeWithin returns the scope of loops that are nested at a node.
 func scopeWithin(scope, ralph string, iteration int) string {
 	switch {
 	case ralph == "":
@@ -93,11 +93,11 @@ func scopeWithin(scope, ralph string, iteration int) string {
 	return scope + ralph + "=" + strconv.Itoa(iteration)
 }
 
-// nodeIDs are the ids that nodes have.
+// nodeIDs indexes the ids of nodes.
 type nodeIDs struct {
 	exist map[string]bool
-	of    map[string][]string // by the id that each has in the tree
-	found int                 // how many have been looked at to find those that were asked for
+	of    map[string][]string // the nodes' ids, by their id in the tree
+	found int                 // number of ids visited by find
 }
 
 func (ids *nodeIDs) add(id string) {
@@ -108,9 +108,9 @@ func (ids *nodeIDs) add(id string) {
 	}
 }
 
-// find gives the ids of the nodes that a node means by an id of the tree: the one in as many
-// of its own outer iterations as there is one for; or else those of loops within its own
-// iteration; or else all. Where there are no such nodes yet, it is the id itself.
+// find returns the ids of the nodes that a node means by an id of the tree. It prefers the node that shares the most
+// outer iterations with the asking node, then the nodes of loops within the asking node's own iteration, then all
+// nodes with that id. If there are none yet, it returns the id itself.
 func (ids *nodeIDs) find(need, scope, inside string) []string {
 	ids.found++
 	for {

@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// span is when the first iteration of a node ran: from its first attempt to the end of its last.
+// span is the time of a node's first iteration, from its first attempt to the end of its last.
 type span struct {
 	id             string
 	iteration      int
@@ -16,19 +16,19 @@ type span struct {
 	open           bool // an attempt has not ended
 }
 
-// mostNeeds bounds what one node needs by time; the nodes that ended last are the nearest.
+// mostNeeds limits the needs of one node by time. The nodes that ended last are kept.
 const mostNeeds = 1000
 
-// NeedsByTime is the rule for runs without rendered trees: a node needs those whose attempts had all
-// ended when its first began, and that nothing between them needs already. Of a node in a loop it is the
-// first iteration that counts.
+// NeedsByTime derives needs for runs without rendered trees. A node needs every node whose attempts had all ended
+// when its own first attempt began, except those that another needed node already needs. Only the first iteration of
+// a node counts.
 func NeedsByTime(attempts []snapshot.Attempt) map[string][]string {
 	spans := spansOf(attempts)
 	ended := slices.Clone(spans)
 	ended = slices.DeleteFunc(ended, func(s span) bool { return s.open })
 	slices.SortFunc(ended, func(a, b span) int { return cmp.Or(cmp.Compare(a.endMs, b.endMs), compareSpans(a, b)) })
 	needs := make(map[string][]string, len(spans))
-	var last *span // of those that had ended when the node began, the one that began last
+	var last *span // the last to begin among those that had ended when the node began
 	next := 0
 	for i := range spans {
 		n := &spans[i]

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Place is where a task stands in a rendered tree.
+// Place is the position of a task in a rendered tree.
 type Place struct {
-	Needs   []string // ids of the tasks that have to end before it begins, those nearest to it
-	RalphID string   // the innermost loop it is in; "" for none
+	Needs   []string // ids of the nearest tasks that must end before this one begins
+	RalphID string   // the innermost loop around the task; "" if none
 }
 
-// Places reads the places of all tasks of a rendered tree (canonical, "" for none) by their
-// ids: a task of a sequence needs what ends the child before it, those of a parallel nothing of
-// each other; so does what follows them need all that these end with. What tasks only name to each
-// other as data (deps, needs, dependsOn) is not in the trees that Smithers keeps.
+// Places returns the places of all tasks of a rendered tree, by their ids. tree is canonical, or "". A task of a
+// sequence needs the last tasks of the child before it. The tasks of a parallel do not need each other, and the task
+// after the parallel needs the last tasks of all its children. Dependencies that tasks declare only as data (deps,
+// needs, dependsOn) are missing from the trees that Smithers keeps.
 func Places(tree string) map[string]Place {
 	root := Parse(tree)
 	if root == nil {
@@ -26,14 +26,14 @@ func Places(tree string) map[string]Place {
 	return p.at
 }
 
-// placer walks a tree as Smithers' scheduler does.
+// placer walks a tree in the same way as Smithers' scheduler.
 type placer struct{ at map[string]Place }
 
-// spot is where the walk is.
+// spot is the position of the walk.
 type spot struct {
-	after []string // the tasks that have to end first
+	after []string // the tasks that must end first
 	ralph string
-	path  []int // of the element among those of its parents, for ids that are not given
+	path  []int // the indexes from the root to the element, which name loops without an id
 }
 
 func (s spot) child(i int) spot {
@@ -41,8 +41,8 @@ func (s spot) child(i int) spot {
 	return s
 }
 
-// walk places the tasks of an element, and returns those that it ends with: what follows has to
-// wait for them. None means that it waits for what the element itself waits for.
+// walk places the tasks of an element, and returns the tasks that end last, for which the following elements wait. If
+// it returns none, the following elements wait for the same tasks as the element.
 func (p *placer) walk(e *Element, at spot) (ends []string) {
 	switch e.Tag {
 	case "smithers:task", "smithers:sandbox", "smithers:wait-for-event", "smithers:timer":
@@ -61,11 +61,11 @@ func (p *placer) walk(e *Element, at spot) (ends []string) {
 	case "smithers:try-catch-finally":
 		return p.tryCatch(e, at)
 	}
-	// parallel, merge-queue, branch, worktree, and whatever else holds tasks.
+	// parallel, merge-queue, branch, worktree, and all other elements with tasks
 	return p.parallel(e.Children, at)
 }
 
-// ralphID returns a loop's id. A loop without an id is named by its place.
+// ralphID returns a loop's id. The id of a loop without one is made of its path.
 func ralphID(e *Element, path []int) string {
 	if id := e.Props["id"]; strings.TrimSpace(id) != "" {
 		return id
@@ -90,13 +90,13 @@ func (p *placer) task(e *Element, at spot) []string {
 		needs = append(slices.Clip(needs), fork)
 	}
 	p.at[id] = Place{Needs: sortedSet(needs), RalphID: at.ralph}
-	if e.Props["waitAsync"] == "true" { // what follows does not wait while it waits
+	if e.Props["waitAsync"] == "true" { // the following elements do not wait for the task
 		return nil
 	}
 	return []string{id}
 }
 
-// sequence places children that run one after the other.
+// sequence places children that run one after another.
 func (p *placer) sequence(children []*Element, at spot) (ends []string) {
 	for i, child := range elementsOnly(children) {
 		if last := p.walk(child, at.child(i)); last != nil {
@@ -106,7 +106,7 @@ func (p *placer) sequence(children []*Element, at spot) (ends []string) {
 	return ends
 }
 
-// parallel places children that run beside each other.
+// parallel places children that run at the same time.
 func (p *placer) parallel(children []*Element, at spot) (ends []string) {
 	for i, child := range elementsOnly(children) {
 		ends = append(ends, p.walk(child, at.child(i))...)
@@ -114,7 +114,7 @@ func (p *placer) parallel(children []*Element, at spot) (ends []string) {
 	return sortedSet(ends)
 }
 
-// sortedSet sorts a copy, unless ids is sorted.
+// sortedSet returns ids sorted and without duplicates. If ids is sorted, it returns ids.
 func sortedSet(ids []string) []string {
 	if slices.IsSorted(ids) {
 		return ids
@@ -122,8 +122,8 @@ func sortedSet(ids []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(ids)))
 }
 
-// saga places actions that run one after the other, and what takes each of them back: after
-// the action, and after what takes back the action that followed.
+// saga places actions that run one after another, and their compensations. A compensation runs after its action, and
+// after the compensation of the following action.
 func (p *placer) saga(e *Element, at spot) (ends []string) {
 	var actions [][]string
 	after := at
@@ -167,7 +167,7 @@ func (p *placer) compensations(e *Element, actions [][]string, at spot) (ends []
 	return ends
 }
 
-// tryCatch places what is tried, what catches it after that, and what comes finally after both.
+// tryCatch places the tried elements, then the catch elements after them, then the finally elements after both.
 func (p *placer) tryCatch(e *Element, at spot) (ends []string) {
 	var tried, caught, final []string
 	for i, child := range elementsOnly(e.Children) {
@@ -198,7 +198,7 @@ func orElse(ids, otherwise []string) []string {
 	return otherwise
 }
 
-// elementsOnly leaves texts out, which do not count where children are counted.
+// elementsOnly removes texts, which do not count as children.
 func elementsOnly(nodes []*Element) []*Element {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *Element) bool { return n == nil || n.Tag == "" })
 }

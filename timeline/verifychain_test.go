@@ -270,7 +270,7 @@ func TestVerifyChecksOps(t *testing.T) {
 		}, ""},
 		{"a number that is left out", func(before, _ objstore.ID) [][]snapshot.Op {
 			return [][]snapshot.Op{{travel(1, before)}, {travel(3, before)}}
-		}, "none of them is op 2"},
+		}, "but op 2 is missing"},
 		{"an undo that its op does not know of", func(before, _ objstore.ID) [][]snapshot.Op {
 			return [][]snapshot.Op{{travel(1, before)}, {undo(2, 1, before)}}
 		}, "op 2 undoes 1"},

@@ -68,7 +68,7 @@ func TestNewEntriesThatDoNotGoOnFromWhatIsKnown(t *testing.T) {
 	found, err := verify.Entries(t.Context(), s, "one", head.Entry().ID, elsewhere, nil)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	assert.Contains(t, found[0].What, "does not go on from")
+	assert.Contains(t, found[0].What, "does not continue")
 	found, err = verify.Entries(t.Context(), s, "other", head.Entry().ID, objstore.ID{}, nil)
 	require.NoError(t, err)
 	require.Len(t, found, 1)

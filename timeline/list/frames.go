@@ -15,8 +15,8 @@ import (
 // FrameQuery selects frames. Exactly one of Change, Commit and Path is set.
 type FrameQuery struct {
 	Change string // a jj change id or a prefix of it
-	Commit string // a commit id, at least 4 characters of it, or any revision that git accepts; in a jj workspace also a revset
-	Path   string // a file, or a folder with all its files, relative to the top of the working copy, with slashes; "." is the top
+	Commit string // a commit id, at least 4 characters of it, or any revision of git; in a jj workspace also a revset
+	Path   string // a file or a folder, relative to the top of the working copy, with slashes; "." is the top
 	Run    string // an id or a unique prefix; "" for all runs
 }
 

@@ -140,7 +140,7 @@ func TestARunThatCannotBeReadKeepsNoOtherFromBeingPushed(t *testing.T) {
 	}, states(pushed))
 	for _, run := range pushed.Runs {
 		if run.State == share.StateRefused {
-			assert.Contains(t, run.Reason, "cannot be looked at: ", run.RunID)
+			assert.Contains(t, run.Reason, "captured files cannot be read: ", run.RunID)
 		}
 	}
 }

@@ -44,7 +44,7 @@ type Result struct {
 	Undone    *snapshot.Op     // the op that an undo took back; else nil
 	Frame     int64            // the new frame; the undo of a fork makes none, so it is the newest
 	From      int64            // the newest frame before, including a frame of saved files
-	To        timeline.Address // the frame to whose state the run went back; an ancestor's if the attempt is older than the fork
+	To        timeline.Address // the frame to whose state the run went back, maybe an ancestor's
 	Reset     []string         // keys of nodes that became pending
 	Cancelled []string         // keys of attempts that became cancelled
 	Dropped   []int64          // numbers of the frames that became dropped

@@ -13,11 +13,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Layout is how the outputs of all snapshots of a run are laid out: the file ext/smithers/outputs. Its zero value is for
+// Layout is the layout of the outputs in all snapshots of a run: the file ext/smithers/outputs. The zero value is for
 // runs that Smithers never had.
 type Layout struct {
-	// Keys are the members of outputs_json in their order, or nil if they are not known. A member
-	// that repeats the rows of another one, under the table's other name, has its name in Of.
+	// Keys are the members of outputs_json in order, or nil if they are unknown. A member that repeats the rows of
+	// another one, under the table's other name, names it in Of.
 	Keys []LayoutKey `json:"keys,omitzero"`
 	// BareInput reports whether input_json has no runId.
 	BareInput bool `json:"bareInput,omitempty"`
@@ -27,16 +27,16 @@ type Layout struct {
 type LayoutKey struct {
 	Name string `json:"name"`
 	Of   string `json:"of,omitempty"` // the member whose rows it repeats
-	// Value is any value but an array of rows, byte for byte. It is "" for the signal horizon if
-	// that is the greatest seq of the signals in the state (-1 for no signals).
+	// Value is any value except an array of rows, byte for byte. It is "" for a signal horizon that is the greatest
+	// number of the state's signals, or -1 without signals.
 	Value string `json:"value,omitempty"`
 }
 
 // isTable reports whether the member has rows of its own.
 func (k LayoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name != horizonName }
 
-// LayoutOf returns the layout of a snapshot's outputs. The newest snapshot of a run has the best layout for all of them: an
-// empty table and its other name differ from two empty tables in their names alone.
+// LayoutOf returns the layout of a snapshot's outputs. The newest snapshot of a run has the best layout for all
+// snapshots: while a table is empty, its other name looks like a second empty table.
 func LayoutOf(c source.Contents) (Layout, error) {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -59,7 +59,7 @@ func isInteger(text string) bool {
 	return err == nil
 }
 
-// readOutputs reads outputs_json. A member that comes twice counts where it comes last, as in JavaScript.
+// readOutputs reads outputs_json. If a member occurs twice, the last one counts, as in JavaScript.
 func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	if text[0] != '{' {
 		return notState("not an object")
@@ -91,7 +91,7 @@ func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	return nil
 }
 
-// sameAs returns the name of the table before this one that has the same rows, or "".
+// sameAs returns the name of an earlier table with the same rows, or "".
 func (r *Reading) sameAs(name string, value []byte) string {
 	for _, k := range r.keys {
 		rows, ok := r.tables[k.Name]
@@ -106,7 +106,7 @@ func (r *Reading) sameAs(name string, value []byte) string {
 	return ""
 }
 
-// sameRows reports whether an array consists of these very rows.
+// sameRows reports whether an array consists of exactly these rows.
 func sameRows(rows []rowText, array []byte) bool {
 	i := 0
 	for row := range jsonobject.Elements(array) {
@@ -118,7 +118,7 @@ func sameRows(rows []rowText, array []byte) bool {
 	return i == len(rows)
 }
 
-// snakeCase is the name that Smithers gives to a table for the key of a schema.
+// snakeCase returns Smithers' name of the table for the key of a schema.
 func snakeCase(key string) string {
 	var b strings.Builder
 	for i, c := range key {
@@ -133,6 +133,7 @@ func snakeCase(key string) string {
 	return b.String()
 }
 
+// readTable reads the rows of an output table.
 func (r *Reading) readTable(name string, array []byte, limits snapshot.Limits) error {
 	if name == "" {
 		return notState("a table without a name")
@@ -153,8 +154,8 @@ func (r *Reading) readTable(name string, array []byte, limits snapshot.Limits) e
 	return err
 }
 
-// readOutput takes run, node and iteration out of a row. What is left stays as it is
-// spelled; where these are not the first three members, the others come together.
+// readOutput removes run, node and iteration from a row. The rest keeps its spelling. If these three members are not
+// the first, the remaining members are joined.
 func readOutput(row []byte) (o snapshot.Output, run string, err error) {
 	var rest [][]byte
 	for m := range jsonobject.Members(row) {
@@ -188,7 +189,7 @@ func readOutput(row []byte) (o snapshot.Output, run string, err error) {
 	return o, run, nil
 }
 
-// appendOutputHead appends how Smithers begins a row of outputs.
+// appendOutputHead appends the beginning of an output row as Smithers writes it.
 func appendOutputHead(b []byte, run string, o snapshot.Output) []byte {
 	b = page.AppendString(append(b, `{"runId":`...), run)
 	b = page.AppendString(append(b, `,"nodeId":`...), o.NodeID)

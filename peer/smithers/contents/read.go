@@ -1,5 +1,5 @@
-// Package contents reads the four texts of a snapshot of Smithers as a state of ours, and writes a state as these texts. A
-// Shape has what else the texts say, so that they come back byte for byte.
+// Package contents converts the four texts of a Smithers snapshot to a state of ours and back. A Shape has the
+// details of the texts that the state lacks, so that they are restored byte for byte.
 package contents
 
 import (
@@ -18,17 +18,16 @@ import (
 )
 
 const (
-	// hidden begins the names of members of outputs_json that are not tables.
+	// hidden is the prefix of members of outputs_json that are not tables.
 	hidden = "__smithers"
-	// horizonName is the member with the greatest seq of the run's signals, -1 for none.
+	// horizonName is the member with the greatest number of the run's signals, or -1.
 	horizonName = "__smithersSignalProvenanceHorizon"
 )
 
-// Read takes the state out of the texts of a snapshot: nodes, outputs (each row once,
-// under the table's first name, without runId, nodeId and iteration; __smithersProvenanceSeq
-// stays), loops, and the input without runId. Node states that we do not have become pending.
-// rendered is the rendered tree, canonical, "" for none: needs and loops of the nodes come from it.
-// Texts that are not a state are source.ErrDamaged, and texts beyond the limits are snapshot.ErrLimit.
+// Read returns the state in the texts of a snapshot: nodes, loops, the input without runId, and outputs. Each output
+// row is read once, under the table's first name, without runId, nodeId and iteration; __smithersProvenanceSeq stays.
+// Unknown node states become pending. rendered is the canonical rendered tree, or "", and gives the nodes their needs
+// and loops. Texts that are not a state are source.ErrDamaged, and texts beyond the limits are snapshot.ErrLimit.
 func Read(c source.Contents, rendered string, limits snapshot.Limits) (snapshot.Whole, error) {
 	r, err := Parse(c, rendered, limits)
 	if err != nil {
@@ -37,7 +36,7 @@ func Read(c source.Contents, rendered string, limits snapshot.Limits) (snapshot.
 	return r.Whole, nil
 }
 
-// Parse is Read with all that the texts say.
+// Parse is Read, but returns all details of the texts.
 func Parse(c source.Contents, rendered string, limits snapshot.Limits) (*Reading, error) {
 	r, err := parseContents(c, limits)
 	if err != nil {
@@ -46,24 +45,24 @@ func Parse(c source.Contents, rendered string, limits snapshot.Limits) (*Reading
 	return r, tree.PlaceNodes(r.Whole.Nodes, tree.Places(rendered))
 }
 
-// Reading is all that the texts of a snapshot say.
+// Reading is the parsed texts of a snapshot.
 type Reading struct {
-	run    string // the run id in the rows of outputs, or else in the input; "" for none
+	run    string // the run id in the output rows, or else in the input; "" if none
 	nodes  []rowText
 	loops  []rowText
 	tables map[string][]rowText
 	keys   []LayoutKey
-	bare   bool // the input has no runId to take out
+	bare   bool // the input has no runId to remove
 	Whole  snapshot.Whole
 }
 
-// rowText is one row of a snapshot's texts: head and text, one after the other.
+// rowText is one row of a snapshot's texts: head followed by text.
 type rowText struct {
 	key        string
 	head, text []byte
 }
 
-// is reports whether the row is spelled just so.
+// is reports whether the row is spelled exactly like text.
 func (r rowText) is(text []byte) bool {
 	rest, ok := bytes.CutPrefix(text, r.head)
 	return ok && bytes.Equal(rest, r.text)
@@ -102,7 +101,7 @@ func parseContents(c source.Contents, limits snapshot.Limits) (*Reading, error) 
 	return r, nil
 }
 
-// eachRow calls use for every row of an array; use gives the row's key, which no other row has.
+// eachRow calls use for every row of an array. use returns the row's key, which must be unique.
 func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key string, err error)) ([]rowText, error) {
 	if array[0] != '[' {
 		return nil, notState("not an array")
@@ -111,7 +110,7 @@ func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key str
 	seen := make(map[string]bool)
 	for row := range jsonobject.Elements(array) {
 		if row[0] != '{' {
-			return nil, notState("row %d is no object", len(rows))
+			return nil, notState("row %d is not an object", len(rows))
 		}
 		key, err := use(row)
 		switch {
@@ -177,13 +176,13 @@ func readNodeMember(n *snapshot.Node, m jsonobject.Member) (err error) {
 	return err
 }
 
-// ourState is a state as we know it.
+// ourState maps a node state of Smithers to ours.
 func ourState(s snapshot.NodeState) snapshot.NodeState {
 	switch s {
 	case snapshot.NodePending, snapshot.NodeInProgress, snapshot.NodeFinished, snapshot.NodeFailed, snapshot.NodeSkipped,
 		snapshot.NodeCancelled, snapshot.NodeWaitingApproval, snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
 		return s
-	case snapshot.NodeWaitingHuman: // which no state of Smithers' is
+	case snapshot.NodeWaitingHuman: // not a state of Smithers
 	}
 	return snapshot.NodePending
 }
@@ -248,7 +247,7 @@ func (r *Reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 	return err
 }
 
-// readInput takes the runId out of the input where it comes first and is spelled as Smithers does.
+// readInput reads the input. It removes runId if that is the first member, in Smithers' spelling.
 func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	r.Whole.Input = text
 	r.bare = true

@@ -7,17 +7,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Shape is how the texts of one snapshot differ from the predicted ones: part of its row in ext/smithers/frames. The zero
-// Shape is for texts that are exactly as predicted. Texts of the snapshot are strings in it, so that they stay as they are
-// spelled.
+// Shape is the difference between the texts of one snapshot and the predicted ones: a part of the frame's row in
+// ext/smithers/frames. The zero Shape means that the texts are exactly as predicted. Parts of texts are stored as
+// strings, to keep their spelling.
 type Shape struct {
-	RunID   string               `json:"runId,omitempty"` // in the rows of outputs and input, where it is not the run's own
+	RunID   string               `json:"runId,omitempty"` // in output rows and input, if it is not the run's own id
 	Nodes   listShape            `json:"nodes,omitzero"`
 	Outputs map[string]listShape `json:"outputs,omitempty"` // by table
 	Loops   listShape            `json:"ralph,omitzero"`
-	Keys    []LayoutKey          `json:"keys,omitzero"` // in place of the layout's
+	Keys    []LayoutKey          `json:"keys,omitzero"` // replace the layout's keys
 	Bare    *bool                `json:"bareInput,omitempty"`
-	// Texts are whole texts, of "nodes", "outputs", "ralph" and "input", if all this does not give them.
+	// Texts are complete texts, by the names "nodes", "outputs", "ralph" and "input", if the other fields cannot
+	// restore them.
 	Texts map[string]string `json:"texts,omitempty"`
 }
 
@@ -27,6 +28,7 @@ func (s *Shape) IsZero() bool {
 		s.Bare == nil && len(s.Texts) == 0
 }
 
+// bareInput reports whether the input has no runId.
 func (s *Shape) bareInput(l Layout) bool {
 	if s.Bare != nil {
 		return *s.Bare
@@ -34,15 +36,15 @@ func (s *Shape) bareInput(l Layout) bool {
 	return l.BareInput
 }
 
-// listShape is how a list of rows differs from the predicted list.
+// listShape is the difference between a list of rows and the predicted list.
 type listShape struct {
-	Rows  map[string]string `json:"rows,omitempty"`  // those with another text
-	Moved map[string]int    `json:"moved,omitempty"` // the places of the fewest rows without which the others are in order
+	Rows  map[string]string `json:"rows,omitempty"`  // the rows with another text
+	Moved map[string]int    `json:"moved,omitempty"` // the positions of the moved rows, as few as possible; all others stay in order
 }
 
 func (s *listShape) isZero() bool { return len(s.Rows) == 0 && len(s.Moved) == 0 }
 
-// apply makes the list of the predicted one.
+// apply turns the predicted list into the actual one. If the shape does not fit, the error is ErrShape.
 func (s *listShape) apply(predicted []rowText) ([]rowText, error) {
 	if s.isZero() {
 		return predicted, nil
@@ -81,8 +83,8 @@ func (s *listShape) apply(predicted []rowText) ([]rowText, error) {
 	return rows, nil
 }
 
-// listShapeOf is what leads from the predicted rows to the actual ones; ok is false where
-// they are not the same rows.
+// listShapeOf returns the shape that turns the predicted rows into the actual ones. ok is false if the lists have
+// different keys.
 func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 	if len(predicted) != len(actual) {
 		return listShape{}, false
@@ -117,8 +119,8 @@ func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 	return s, true
 }
 
-// rising marks a longest subsequence that rises: of several the one whose last number is least, and
-// so on from there.
+// rising marks a longest increasing subsequence. Among several, it chooses the one with the smallest last number, and
+// so on backwards.
 func rising(order []int) []bool {
 	marked := make([]bool, len(order))
 	if slices.IsSorted(order) {
@@ -127,8 +129,8 @@ func rising(order []int) []bool {
 		}
 		return marked
 	}
-	before := make([]int, len(order)) // the place of the number before in the longest one that ends here
-	var ends []int                    // the places of the least numbers that end one of each length
+	before := make([]int, len(order)) // the index before i in the longest subsequence that ends at i
+	var ends []int                    // for each length, the index of the smallest number that ends a subsequence
 	for i, n := range order {
 		length, _ := slices.BinarySearchFunc(ends, n, func(end, n int) int { return order[end] - n })
 		before[i] = -1
@@ -147,7 +149,7 @@ func rising(order []int) []bool {
 	return marked
 }
 
-// size is about how much it takes to store.
+// size returns the approximate stored size.
 func (s *listShape) size() int {
 	size := 0
 	for _, text := range s.Rows {
@@ -159,8 +161,8 @@ func (s *listShape) size() int {
 	return size
 }
 
-// ShapeOf returns the shape with which Write gives c back, byte for byte, for every c that Read takes. w is the state that
-// Read made of it, with the signals of the state.
+// ShapeOf returns the shape with which Write restores c byte for byte, for every c that Read accepts. w is the state
+// from Read, with the state's signals.
 func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -169,7 +171,7 @@ func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSe
 	return r.Shape(run, c, w, signals, l)
 }
 
-// Shape is ShapeOf for texts that were read.
+// Shape is ShapeOf for parsed texts.
 func (r *Reading) Shape(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	var s Shape
 	if r.run != "" && r.run != run {
@@ -188,7 +190,7 @@ func (r *Reading) Shape(run string, c source.Contents, w snapshot.Whole, signals
 	return s
 }
 
-// keep takes a text as a whole.
+// keep stores a complete text.
 func (s *Shape) keep(name, text string) {
 	if s.Texts == nil {
 		s.Texts = make(map[string]string)
@@ -196,7 +198,8 @@ func (s *Shape) keep(name, text string) {
 	s.Texts[name] = text
 }
 
-// list is the shape of a text that is a list, unless the text itself is kept.
+// list returns the shape of a text that is a list, or stores the complete text if that is smaller or the shape cannot
+// restore it.
 func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	of, ok := listShapeOf(predicted, actual)
 	if ok && of.size() <= len(text) {
@@ -208,7 +211,8 @@ func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	return listShape{}
 }
 
-// shapeOutputs finds the shape of outputs_json: with the members that the layout has, or else with its own.
+// shapeOutputs sets the shape of outputs_json. It tries the members of the layout, then the text's own members, and
+// else stores the complete text.
 func (s *Shape) shapeOutputs(run, text string, r *Reading, w snapshot.Whole, signals []SignalSeq, l Layout) {
 	fits := func() bool {
 		pieces, _, err := s.outputPieces(run, w.Outputs, signals, l)

@@ -4,7 +4,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// WholeOf reads a state as a whole, mailbox included. No collection of it is nil.
+// WholeOf reads a complete state, mailbox included. No collection of the result is nil.
 func WholeOf(state *snapshot.State) (snapshot.Whole, error) {
 	w := snapshot.Whole{
 		Nodes: []snapshot.Node{}, Outputs: []snapshot.Output{}, Loops: []snapshot.Loop{}, Approvals: []snapshot.Approval{},

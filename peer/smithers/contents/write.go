@@ -16,14 +16,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// SignalSeq is a signal of the state with the seq that Smithers gave it.
+// SignalSeq is a signal of the state with Smithers' number.
 type SignalSeq struct {
 	Seq  int64 // ours
 	Peer int64
 }
 
-// Write is the inverse of Read. A state that Smithers never had is written as Smithers would write it: nodes sorted by id
-// and iteration, rows of outputs in the order of provenance. The shape of another state is ErrShape.
+// Write is the inverse of Read. A state that Smithers never had is written in Smithers' order: nodes by id and
+// iteration, output rows by provenance. If the shape belongs to another state, the error is ErrShape.
 func Write(run string, w snapshot.Whole, signals []SignalSeq, l Layout, s Shape) (source.Contents, error) {
 	if s.RunID != "" {
 		run = s.RunID
@@ -37,7 +37,7 @@ func Write(run string, w snapshot.Whole, signals []SignalSeq, l Layout, s Shape)
 	return c, cmp.Or(err[:]...)
 }
 
-// text is one of the four, which is written unless the shape has it.
+// text returns one of the four texts: the stored one, or else the result of write.
 func (s *Shape) text(name string, write func() ([]byte, error)) (string, error) {
 	if text, ok := s.Texts[name]; ok {
 		return text, nil
@@ -47,9 +47,9 @@ func (s *Shape) text(name string, write func() ([]byte, error)) (string, error) 
 }
 
 // ErrShape means that a shape belongs to another state.
-var ErrShape = errors.New("ext/smithers: what it says about a snapshot does not fit the snapshot")
+var ErrShape = errors.New("ext/smithers: the shape of a snapshot does not fit the snapshot")
 
-// array is an array of rows.
+// array returns the rows as a JSON array.
 func (s *listShape) array(rows []rowText) ([]byte, error) {
 	rows, err := s.apply(rows)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *listShape) array(rows []rowText) ([]byte, error) {
 	return joinedPieces(arrayPieces(rows), sizeOf(rows)), nil
 }
 
-// arrayPieces are the texts that an array of rows consists of.
+// arrayPieces yields the pieces of an array of rows.
 func arrayPieces(rows []rowText) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		before := []byte("[")
@@ -75,7 +75,7 @@ func arrayPieces(rows []rowText) iter.Seq[[]byte] {
 	}
 }
 
-// joinedPieces is a text of about a size, of its pieces.
+// joinedPieces joins pieces. size is their approximate length.
 func joinedPieces(pieces iter.Seq[[]byte], size int) []byte {
 	b := make([]byte, 0, size)
 	for piece := range pieces {
@@ -84,7 +84,7 @@ func joinedPieces(pieces iter.Seq[[]byte], size int) []byte {
 	return b
 }
 
-// consistsOf reports whether a text consists of pieces, which need not be put together for that.
+// consistsOf reports whether a text consists of pieces. It does not join them.
 func consistsOf(text string, pieces iter.Seq[[]byte]) bool {
 	for piece := range pieces {
 		if len(piece) > len(text) || text[:len(piece)] != string(piece) {
@@ -103,7 +103,7 @@ func sizeOf(rows []rowText) int {
 	return size
 }
 
-// nodeRows are nodes as Smithers writes them.
+// nodeRows returns nodes as Smithers writes them.
 func nodeRows(nodes []snapshot.Node) []rowText {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b snapshot.Node) int {
 		return cmp.Or(strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
@@ -126,7 +126,7 @@ func nodeRows(nodes []snapshot.Node) []rowText {
 	return rows
 }
 
-// peerState is a state as Smithers calls it: a human task waits for an approval there.
+// peerState maps our node state to Smithers': a human task waits for an approval there.
 func peerState(s snapshot.NodeState) string {
 	if s == snapshot.NodeWaitingHuman {
 		s = snapshot.NodeWaitingApproval
@@ -146,8 +146,8 @@ func loopRows(loops []snapshot.Loop) []rowText {
 	return rows
 }
 
-// outputRows are the rows of each table, in the order of provenance; those without come last, by their
-// keys. They share the values. A value of ours that is no object is the column "value".
+// outputRows returns the rows of each table in the order of provenance. Rows without provenance come last, sorted by
+// key. The rows share memory with the outputs. A value that is not an object becomes the column "value".
 func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	tables := make(map[string][]rowText)
 	for _, o := range slices.SortedFunc(slices.Values(outputs), compareOutputs) {
@@ -162,8 +162,7 @@ func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	return tables
 }
 
-// joined makes an object of the first members of one and of those of another: the end is what to
-// append to the head.
+// joined prepares an object made of head and the members of object. The caller appends end to the returned head.
 func joined(head, object []byte) (_, end []byte) {
 	end = object[1:]
 	if end[jsontext.SkipSpace(end, 0)] != '}' {
@@ -176,8 +175,8 @@ func compareOutputs(a, b snapshot.Output) int {
 	return cmp.Or(cmp.Compare(seqOf(a.Value), seqOf(b.Value)), strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
 }
 
-// seqOf is the row's place in the order of provenance, which Smithers writes last; one without it comes
-// after those that have it.
+// seqOf returns the row's number in the order of provenance. Smithers writes it as the last member. A row without it
+// sorts last.
 func seqOf(row []byte) int64 {
 	const (
 		none    = 1 << 62
@@ -196,7 +195,7 @@ func seqOf(row []byte) int64 {
 	return seq
 }
 
-// readSeq reads a number as Smithers counts.
+// readSeq reads an integer in its shortest spelling.
 func readSeq(text []byte) (int64, error) {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err == nil && strconv.FormatInt(n, 10) != string(text) {
@@ -205,7 +204,7 @@ func readSeq(text []byte) (int64, error) {
 	return n, err
 }
 
-// outputs is outputs_json.
+// outputs returns outputs_json.
 func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) ([]byte, error) {
 	pieces, size, err := s.outputPieces(run, outputs, signals, l)
 	if err != nil {
@@ -214,7 +213,7 @@ func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalS
 	return joinedPieces(pieces, size), nil
 }
 
-// outputPieces are the texts that outputs_json consists of, and about how long they are together.
+// outputPieces returns the pieces of outputs_json, and their approximate total length.
 func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) (pieces iter.Seq[[]byte], size int, err error) {
 	tables := outputRows(run, outputs)
 	for table, rows := range tables {
@@ -254,7 +253,7 @@ func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []Si
 	return pieces, size + len("{-9223372036854775808}"), nil
 }
 
-// horizon is the greatest seq that Smithers gave to a signal.
+// horizon returns Smithers' greatest number of a signal, or -1.
 func horizon(signals []SignalSeq) string {
 	most := int64(-1)
 	for _, signal := range signals {
@@ -263,8 +262,8 @@ func horizon(signals []SignalSeq) string {
 	return strconv.FormatInt(most, 10)
 }
 
-// keysFor are the members of outputs_json: those that the shape or the layout has, and before the
-// horizon, or last, the tables with rows that these have not.
+// keysFor returns the members of outputs_json: those of the shape or the layout, and the other tables with rows,
+// which it inserts before the horizon or at the end.
 func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	keys := l.Keys
 	if s.Keys != nil {
@@ -287,7 +286,8 @@ func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	return slices.Insert(slices.Clone(keys), at, more...)
 }
 
-// inputText is input_json. Where there is no input, it is an empty object, as where Smithers has no row of it.
+// inputText returns input_json. Without an input it is an empty object, which Smithers writes if it has no row of
+// input.
 func inputText(run string, input []byte, bare bool) []byte {
 	switch {
 	case input == nil:

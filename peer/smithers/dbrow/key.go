@@ -14,11 +14,11 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// maxOverrideKey is the longest key of an override; a longer one becomes ["sha256:…"] of it.
+// maxOverrideKey is the maximum length of an override's key. A longer key is replaced by ["sha256:…"], its hash.
 const maxOverrideKey = 512
 
-// KeyColumns returns the columns of the primary key of a table without run_id. hasKey is false for a table without a
-// primary key, whose rows are known by their places instead.
+// KeyColumns returns the columns of a table's primary key without run_id. hasKey is false if the table has no primary
+// key; its rows are then identified by their positions.
 func KeyColumns(table source.Table) (columns []string, hasKey bool) {
 	keys := slices.DeleteFunc(slices.Clone(table.Columns), func(c source.Column) bool { return c.Key == 0 })
 	slices.SortStableFunc(keys, func(a, b source.Column) int { return cmp.Compare(a.Key, b.Key) })
@@ -36,11 +36,11 @@ func IsRunColumn(name string) bool { return strings.EqualFold(name, "run_id") }
 // keyedRow is a row with its key.
 type keyedRow struct {
 	key   string
-	place int // of rows with the same primary key, which only NULL allows, and of those without any
+	place int // position among rows with the same primary key, which only NULL allows, or without a key
 	row   source.Row
 }
 
-// keyRows gives rows their keys, by which no two of them are the same.
+// keyRows gives each row a unique key.
 func keyRows(table source.Table, rows []source.Row) []keyedRow {
 	columns, hasKey := KeyColumns(table)
 	seen := make(map[string]int, len(rows))
@@ -72,11 +72,10 @@ func keyRows(table source.Table, rows []source.Row) []keyedRow {
 	return keyed
 }
 
-// hashedKey begins the only value of a key that is hashed.
+// hashedKey is the prefix of the single value of a hashed key.
 const hashedKey = "sha256:"
 
-// readKey is the row's primary key and place as its key has them; the columns are absent where
-// the key is hashed.
+// readKey returns the primary key and position in a row's key. If the key is hashed, the columns are absent.
 func readKey(table source.Table, key string) (source.Row, int, error) {
 	columns, hasKey := KeyColumns(table)
 	var values []json.RawMessage
@@ -138,7 +137,7 @@ func compareValues(a, b source.Value) int {
 	return strings.Compare(a.Bytes, b.Bytes)
 }
 
-// classOf is where values of a kind come in the order: NULL, numbers, text, blobs.
+// classOf returns the position of a value's kind in SQLite's order: NULL, numbers, texts, blobs.
 func classOf(v source.Value) int {
 	if v.Kind == source.Real {
 		return int(source.Int)

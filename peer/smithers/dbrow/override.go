@@ -1,5 +1,5 @@
-// Package dbrow has the rows of Smithers' databases: their values, their keys, their paths, the difference between predicted
-// and actual rows, and digests of rows. Of the tables it knows which columns hold paths or belong to processes, and nothing else.
+// Package dbrow handles rows of Smithers' databases: values, keys, paths, differences between predicted and actual
+// rows, and digests. About tables, it only knows the columns with paths and the columns of processes.
 package dbrow
 
 import (
@@ -15,22 +15,21 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Override is one row of ext/smithers/tables/<table>: its key is the primary key without run_id, as
-// a JSON array; its value is null for a predicted row that is not there, or an object with the
-// columns whose values are not as predicted: numbers and null as they are, text as a string,
-// {"real":"…"}, {"blob":"<base64>"}, {"bytes":"<base64>"} for text that is not UTF-8,
-// and {"root":["…","…"]} for text that holds the root's path between these parts. A row that is
-// not predicted has the columns that are not NULL, less those of the key.
+// Override is one row of ext/smithers/tables/<table>. Its key is the primary key without run_id, as a JSON array. Its
+// value is null if the predicted row does not exist, or else an object with the columns that differ from the
+// prediction: numbers and null as they are, text as a string, {"real":"…"}, {"blob":"<base64>"}, {"bytes":"<base64>"}
+// for text that is not UTF-8, and {"root":["…","…"]} for text with the root's path between the parts. For a row
+// without a prediction, the object has all columns that are not NULL, except those of the key.
 //
-// The key of a row of a table without a primary key is its place among the run's, in an array; those of
-// rows with the same key, which NULL allows, have {"place":n} at their end from the second on.
+// If a table has no primary key, the key is an array with the row's position among the run's rows. Rows with equal
+// keys, which NULL allows, get {"place":n} at the end of the key from the second row on.
 type Override struct {
 	Key   string
 	Value string
 }
 
-// Differences returns the overrides that lead from the predicted to the actual rows of one run, sorted by key: the whole
-// row if none is predicted. Columns of processes are never in them.
+// Differences returns the overrides that turn the predicted rows of one run into the actual ones, sorted by key. A
+// row without a prediction is stored completely. Columns of processes are left out.
 func Differences(table source.Table, predicted, actual []source.Row, at Root) ([]Override, error) {
 	if err := CheckColumns(table); err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func Differences(table source.Table, predicted, actual []source.Row, at Root) ([
 	return all, nil
 }
 
-// CheckColumns returns source.ErrDamaged if JSON cannot hold the name of a column.
+// CheckColumns returns source.ErrDamaged if a column's name is not UTF-8 and so cannot be stored in JSON.
 func CheckColumns(table source.Table) error {
 	for _, c := range table.Columns {
 		if !utf8.ValidString(c.Name) {
@@ -68,7 +67,7 @@ func CheckColumns(table source.Table) error {
 	return nil
 }
 
-// differences are the columns of a row that are not as predicted, as an object.
+// differences returns an object with the columns of a row that differ from the prediction.
 func differences(table source.Table, actual keyedRow, predicted source.Row, known bool, at Root) (string, error) {
 	var spelled source.Row
 	if !known {
@@ -102,9 +101,9 @@ func appendColumn(b []byte, table, column string, v source.Value, at Root) []byt
 	return appendValue(b, v)
 }
 
-// Restore is the inverse of Differences: it returns the actual rows in the order of their primary key, with their paths in
-// the root at. Without overrides they are the predicted rows. It returns objstore.ErrCorrupt for an override that
-// Differences would not write.
+// Restore is the inverse of Differences: it returns the actual rows in the order of their primary key, with their
+// paths in the root at. Without overrides, these are the predicted rows. An override that Differences would not write
+// is objstore.ErrCorrupt.
 func Restore(table source.Table, predicted []source.Row, over []Override, run string, at Root) ([]source.Row, error) {
 	columns, hasKey := KeyColumns(table)
 	rows := make(map[string]keyedRow, len(predicted)+len(over))
@@ -147,7 +146,7 @@ func Restore(table source.Table, predicted []source.Row, over []Override, run st
 	return restored, nil
 }
 
-// wholeRow is a row with all columns of its table, and its run.
+// wholeRow returns a row with all columns of its table, and its run id.
 func wholeRow(table source.Table, row source.Row, run string) source.Row {
 	whole := make(source.Row, len(table.Columns))
 	for _, c := range table.Columns {
@@ -180,8 +179,8 @@ func apply(table string, row source.Row, o Override, at Root) error {
 	return nil
 }
 
-// DifferenceOfOne returns the override that leads from one predicted row to the actual row, or nil if they are equal. A nil
-// actual row does not exist.
+// DifferenceOfOne returns the override that turns one predicted row into the actual one, or nil if they are equal.
+// actual is nil if the row does not exist.
 func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) ([]byte, error) {
 	rows := []source.Row{actual}
 	if actual == nil {

@@ -10,14 +10,13 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Root is the folder that the absolute paths of a run are in. Such a path is stored without the root; see Override.
+// Root is the folder that contains the absolute paths of a run. A path is stored without the root; see Override.
 type Root string
 
 // RootMark stands for the path of the root in predicted rows. Restore replaces it with the path.
 const RootMark = "\x00root"
 
-// pathColumn reports whether a column has paths of the machine, and whether it is JSON with
-// such paths in it.
+// pathColumn reports whether a column has paths of the machine, and whether it is JSON with such paths.
 func pathColumn(table, column string) (paths, isJSON bool) {
 	switch {
 	case table == "_smithers_runs" && column == "config_json":
@@ -32,7 +31,7 @@ func pathColumn(table, column string) (paths, isJSON bool) {
 	return false, false
 }
 
-// Clean returns the root without slashes at its end, or "" if texts cannot be split at it.
+// Clean returns the root without trailing slashes, or "" if texts cannot be split at it.
 func (r Root) Clean() string {
 	s := strings.TrimRight(string(r), `/\`)
 	if len(s) < 2 || !utf8.ValidString(s) {
@@ -41,7 +40,7 @@ func (r Root) Clean() string {
 	return s
 }
 
-// spelled is the root as it stands in a text.
+// spelled returns the root as written in a text.
 func (r Root) spelled(isJSON bool) string {
 	s := r.Clean()
 	if !isJSON || s == "" {
@@ -51,8 +50,8 @@ func (r Root) spelled(isJSON bool) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// Split cuts a text at the paths of the root. One part means that the text has no such path. Only whole names count:
-// /a/bc is not a path of the root /a/b.
+// Split cuts a text at the paths of the root. If the text has no such path, the result has one part. Only whole names
+// match: /a/bc is not a path in the root /a/b.
 func (r Root) Split(text string, isJSON bool) []string {
 	s := r.spelled(isJSON)
 	if s == "" {
@@ -73,8 +72,7 @@ func (r Root) Split(text string, isJSON bool) []string {
 	}
 }
 
-// wholePath reports whether what is between start and end is a path from its beginning, up to the
-// end of a name.
+// wholePath reports whether the text between start and end is the beginning of a path and ends at the end of a name.
 func wholePath(text string, start, end int, isJSON bool) bool {
 	if isJSON {
 		return start > 0 && text[start-1] == '"' && end < len(text) && strings.IndexByte(`"/\`, text[end]) >= 0
@@ -82,7 +80,7 @@ func wholePath(text string, start, end int, isJSON bool) bool {
 	return start == 0 && (end == len(text) || text[end] == '/' || text[end] == '\\')
 }
 
-// Join is the inverse of Split. It also takes "/", at which Split never splits.
+// Join is the inverse of Split. It also accepts the root "/", at which Split never cuts.
 func (r Root) Join(parts []string, isJSON bool) string {
 	top := r != "" && strings.Trim(string(r), "/") == ""
 	var b strings.Builder
@@ -115,7 +113,7 @@ func MarkedPath(relative string) source.Value {
 	return Text(RootMark + "/" + relative)
 }
 
-// placed is a predicted value with the root's path in it.
+// placed replaces the mark of the root in a predicted value by the root's path.
 func (r Root) placed(table, column string, v source.Value) source.Value {
 	paths, isJSON := pathColumn(table, column)
 	if paths && v.Kind == source.Text && strings.Contains(v.Bytes, RootMark) {
@@ -143,7 +141,8 @@ func (r Root) appendRooted(b []byte, v source.Value, isJSON bool) (_ []byte, ok 
 	return append(b, "]}"...), true
 }
 
-// Movable returns the rows of a table with RootMark in place of the path of the root. found reports whether a row has such a path.
+// Movable returns the rows of a table with RootMark in place of the root's path, and reports whether any row has such
+// a path.
 func (r Root) Movable(table source.Table, rows []source.Row) (_ []source.Row, found bool) {
 	marked := slices.Clone(rows)
 	for _, c := range table.Columns {
@@ -173,8 +172,8 @@ func HasPaths(table source.Table) bool {
 	})
 }
 
-// IsProcessColumn reports whether a column is about the process that runs the run. Such columns are not imported. The data
-// that a task saves with its heartbeat is imported: the next attempt gets it.
+// IsProcessColumn reports whether a column is about the process that runs the run. Such columns are not imported. The
+// data that a task saves with its heartbeat is imported, because the task's next attempt receives it.
 func IsProcessColumn(table, column string) bool {
 	switch column {
 	case "runtime_owner_id", "heartbeat_at_ms", "hijack_requested_at_ms", "hijack_target",

@@ -13,15 +13,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// IsJSON reports whether a text is JSON that a run of ours can have.
+// IsJSON reports whether a text is JSON that our runs can have.
 func IsJSON(text []byte) bool { return snapshot.Limits{}.CheckValue(text) == nil }
 
-// Same reports whether two values are stored alike. 0 and -0 differ, and so do 1 and 1.0.
+// Same reports whether two values are stored identically. 0 and -0 differ, and so do 1 and 1.0.
 func Same(a, b source.Value) bool {
 	return a.Kind == b.Kind && a.Int == b.Int && math.Float64bits(a.Real) == math.Float64bits(b.Real) && a.Bytes == b.Bytes
 }
 
-// appendValue appends a value as an override has it; see there.
+// appendValue appends a value in the form of Override.
 func appendValue(b []byte, v source.Value) []byte {
 	switch v.Kind {
 	case source.Int:
@@ -46,7 +46,7 @@ func appendTagged(b []byte, tag, text string) []byte {
 	return append(b, '}')
 }
 
-// taggedValue is an object that stands for a value.
+// taggedValue is an object that encodes a value.
 type taggedValue struct {
 	Real  *string           `json:"real"`
 	Blob  []byte            `json:"blob"`
@@ -55,13 +55,13 @@ type taggedValue struct {
 	Edit  []json.RawMessage `json:"edit"`
 }
 
-// valueReader reads values as they stand in overrides.
+// valueReader reads encoded values of overrides.
 type valueReader struct {
 	at   Root
-	json bool // the column is one of JSON with paths in it
+	json bool // the column is JSON with paths
 }
 
-// read is the inverse of appendValue and appendRooted, and reads the edits that earlier versions wrote.
+// read is the inverse of appendValue and appendRooted. It also reads the edits of old versions.
 func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	if len(raw) == 0 {
 		return source.Value{}, errNotValue
@@ -103,8 +103,8 @@ func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (so
 	return source.Value{}, errNotValue
 }
 
-// readEdit reads {"edit":[head,tail,text]}, which earlier versions wrote: the predicted text with another text between its
-// first head and last tail bytes.
+// readEdit reads {"edit":[head,tail,text]}, which old versions wrote: the first head bytes of the predicted text,
+// then text, then the last tail bytes of the predicted text.
 func readEdit(edit []json.RawMessage, predicted source.Value) (source.Value, error) {
 	var head, tail int
 	var text string
@@ -113,7 +113,7 @@ func readEdit(edit []json.RawMessage, predicted source.Value) (source.Value, err
 	}
 	from := predicted.Bytes
 	if predicted.Kind != source.Text || head < 0 || tail < 0 || head > len(from) || tail > len(from)-head {
-		return source.Value{}, errors.New("an edit of something else")
+		return source.Value{}, errors.New("an edit that does not fit the predicted text")
 	}
 	return Text(from[:head] + text + from[len(from)-tail:]), nil
 }

@@ -11,8 +11,8 @@ import (
 // RowsDigest returns the digest of the rows that the database has of the run.
 func (p *Run) RowsDigest() string { return p.allRows().Digest() }
 
-// MovableDigest returns the digest of the same rows with a mark in place of the root's path, so that an export to any folder
-// can be checked against it, or "" if no row has the root's path.
+// MovableDigest returns the digest of the same rows with a mark in place of the root's path, so that an export to any
+// folder can be compared with it. It returns "" if no row has the root's path.
 func (p *Run) MovableDigest() string {
 	all, moved := p.allRows(), false
 	for _, table := range all.Tables {
@@ -26,7 +26,7 @@ func (p *Run) MovableDigest() string {
 	return all.Digest()
 }
 
-// allRows returns the rows that the database has of the run, and those that do not belong to single runs.
+// allRows returns the database's rows of the run, and the rows that do not belong to single runs.
 func (p *Run) allRows() kept.Rows {
 	all := kept.Rows{Schema: p.Schema(p.uses), Heads: p.Heads, Tables: p.Tx.Tables(), Rows: maps.Clone(p.Rows)}
 	for _, one := range p.Left {

@@ -12,14 +12,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Events are the events that a database has of a run, in their order.
+// Events are the events of a run in a database, in order.
 type Events struct {
 	run, workflow string // the run's id, and the name of its workflow
 	All           []Event
-	captured      map[int64]int // by Smithers' number: the last event by which the frame was captured
+	captured      map[int64]int // the index of the last event that captured each frame, by Smithers' number
 }
 
-// listEvents returns the events of a run from rows of _smithers_events. known are the events before them.
+// listEvents returns the events of rows of _smithers_events, after the known ones.
 func listEvents(run, workflow string, known []Event, rows []source.Row) Events {
 	l := Events{run: run, workflow: workflow, All: known}
 	for _, row := range rows {
@@ -38,7 +38,7 @@ func (l *Events) index() {
 	}
 }
 
-// Between returns the events from one index up to another, as far as there are so many.
+// Between returns the events with indexes from from to below upTo, as far as they exist.
 func (l *Events) Between(from, upTo int) []Event {
 	from = min(from, len(l.All))
 	return l.All[from:max(from, min(upTo, len(l.All)))]
@@ -49,11 +49,11 @@ type Event struct {
 	Row     source.Row
 	atMs    int64
 	kind    string
-	frameNo int64  // of a SnapshotCaptured; tables.NoNumber for any other
-	node    string // the key of the node of an ApprovalRequested or a SnapshotCaptured; "" for any other
+	frameNo int64  // the frame of a SnapshotCaptured; tables.NoNumber for other types
+	node    string // the node's key of an ApprovalRequested or SnapshotCaptured; "" for other types
 }
 
-// is reports whether the event has the type and time of an event of ours.
+// is reports whether the event has the type and time of a stored event.
 func (e Event) is(stored snapshot.Event) bool {
 	return e.kind == stored.Type && e.atMs == stored.AtMs
 }
@@ -82,8 +82,8 @@ func peerEventOf(row source.Row) Event {
 	return e
 }
 
-// UpTo counts the events up to the one by which Smithers captured a frame, or else up to the time of the frame. from is how
-// many events are stored already.
+// UpTo returns the number of events up to the one that captured a frame or, if there is none, up to the frame's time.
+// from is the number of stored events.
 func (l *Events) UpTo(from int, frameNo, atMs int64) int {
 	if last, ok := l.captured[frameNo]; ok && last >= from {
 		return last + 1
@@ -94,8 +94,8 @@ func (l *Events) UpTo(from int, frameNo, atMs int64) int {
 	return from
 }
 
-// Jump returns when Smithers last went back in the run since the first events, which are stored, and how many events it had
-// then. ok is false if it did not go back.
+// Jump returns the time of Smithers' last rewind of the run after the first stored events, and the number of events
+// up to it. ok is false if there was none.
 func (l *Events) Jump(stored int) (atMs int64, upTo int, ok bool) {
 	for i, e := range slices.Backward(l.All[min(stored, len(l.All)):]) {
 		if e.kind == jumped {
@@ -105,10 +105,10 @@ func (l *Events) Jump(stored int) (atMs int64, upTo int, ok bool) {
 	return 0, 0, false
 }
 
-// jumped is the type of the event by which Smithers goes back in a run.
+// jumped is the type of the event with which Smithers rewinds a run.
 const jumped = "TimeTravelJumped"
 
-// HasFirst reports whether the run has the first n events of the database, in their order.
+// HasFirst reports whether the run has the first n events of the database, in order.
 func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 	for _, e := range l.All[:n] {
 		if !tables.IsEvent(e.Row) {
@@ -123,8 +123,8 @@ func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 	return true
 }
 
-// PutKnownFirst puts the events of the database that the run has before the others, and counts them: in a database to which
-// the run was exported from another clone, what was added there stands between them.
+// PutKnownFirst moves the events that the run has before all others, and returns their number. In a database to which
+// another clone exported the run, new events may stand between the known ones.
 func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	has := make([]bool, len(stored))
 	take := func(e Event, is func(snapshot.Event) bool) bool {
@@ -156,7 +156,7 @@ func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	return len(first)
 }
 
-// CountKnown counts the events at the beginning of Smithers' list that the run has, one by one.
+// CountKnown returns how many of the database's first events the run has, in order.
 func (l *Events) CountKnown(stored []snapshot.Event) int {
 	n := 0
 	for _, e := range stored {
@@ -167,8 +167,9 @@ func (l *Events) CountKnown(stored []snapshot.Event) int {
 	return n
 }
 
-// CountExported counts the events at the beginning of Smithers' list that are the run's, one by one. They are more than were
-// imported if the database is one that the run was exported to later. It returns 0 if they cannot be more.
+// CountExported returns how many of the database's first events equal the run's first events. The result exceeds
+// imported if the run was later exported to this database. It returns 0 if the run has no more than the imported
+// events.
 func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 	if len(stored) <= imported {
 		return 0
@@ -181,7 +182,8 @@ func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 	return len(stored)
 }
 
-// HasOne reports whether the run has the event at an index, or the newest event before it that a run of ours can have.
+// HasOne reports whether the run has the event at an index or, if that event is invalid for our runs, the newest
+// valid event before it.
 func (l *Events) HasOne(stored []snapshot.Event, i int) bool {
 	for ; i >= 0; i-- {
 		e, ok := tables.ReadEvent(l.All[i].Row, l.run, l.workflow, nil)
@@ -193,8 +195,8 @@ func (l *Events) HasOne(stored []snapshot.Event, i int) bool {
 	return true
 }
 
-// HasAll reports whether the database has all events of Smithers' that the run has. It may have others between them:
-// in a database that the run was exported to, those that were added here or in another clone.
+// HasAll reports whether the database has all of the run's events that came from Smithers. The database may have
+// other events between them, if the run was exported to it.
 func (l *Events) HasAll(stored []snapshot.Event) bool {
 	type event struct {
 		kind string
@@ -217,17 +219,18 @@ func (l *Events) HasAll(stored []snapshot.Event) bool {
 	return true
 }
 
-// isOurs reports whether an event was added here: its payload names the run, which is left out of events of Smithers.
+// isOurs reports whether an event was added here: its payload names the run, which the import removes from Smithers'
+// events.
 func (l *Events) isOurs(e snapshot.Event) bool {
 	if !bytes.Contains(e.Payload, []byte(`"runId"`)) {
 		return false
 	}
 	members, err := jsonobject.Read(e.Payload)
-	var run string // spelled as whoever added it spells texts
+	var run string // compared after decoding, because the spelling may differ
 	return err == nil && json.Unmarshal([]byte(jsonobject.RawOf(members, "runId")), &run) == nil && run == l.run
 }
 
-// IsRewound reports whether Smithers has gone back in the run since the last import.
+// IsRewound reports whether Smithers has rewound the run since the last import.
 func (l *Events) IsRewound(stored []snapshot.Event) bool {
 	return slices.ContainsFunc(l.All, func(e Event) bool { return e.kind == jumped && !slices.ContainsFunc(stored, e.is) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Snapshot reads a snapshot. Its time is one that a run of ours can have; its row has the time of Smithers.
+// Snapshot reads a snapshot. Its time is limited to the times that our runs can have; its row has Smithers' time.
 func (p *Run) Snapshot(no int64) (*source.Snapshot, error) {
 	s, err := p.Tx.Snapshot(p.ID, no)
 	if err == nil {
@@ -31,7 +31,7 @@ func (p *Run) PlaceByTime(w *snapshot.Whole, atMs int64) {
 	}
 }
 
-// During returns a function that edits the row of a run of ours to what it was while the run went on. pointer is the revision
+// During returns a function that changes our row of a run to its state while it was running. pointer is the revision
 // at which its process had started.
 func (p *Run) During(pointer string) func(*snapshot.Run) {
 	return func(row *snapshot.Run) {
@@ -46,7 +46,7 @@ func (p *Run) During(pointer string) func(*snapshot.Run) {
 	}
 }
 
-// Ended edits the row of a run of ours to what it is now.
+// Ended changes our row of a run to its present state.
 func (p *Run) Ended(row *snapshot.Run) {
 	is := p.Ours
 	is.Parent, is.Epoch = row.Parent, row.Epoch
@@ -54,11 +54,12 @@ func (p *Run) Ended(row *snapshot.Run) {
 	*row = is
 }
 
-// togetherMs is how much older than the newest frame one may be to have its files: they are nearer to those that were
-// there at that frame than what was captured before it, which lacks what its tasks have written.
+// togetherMs is the maximum age of a frame, relative to the newest one, at which the frame gets the newest frame's
+// files. These files are closer to the frame's own than the files captured before it, which lack the work of its
+// tasks.
 const togetherMs = 250
 
-// IsTogether reports whether a frame came so shortly before the newest one that it was found with it.
+// IsTogether reports whether a frame is so close to the newest one that both were found together.
 func (p *Run) IsTogether(atMs int64) bool {
 	return p.Heads[len(p.Heads)-1].AtMs-atMs <= togetherMs
 }

@@ -12,33 +12,32 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Seen is what was read of a run's rows, up to a frame, so that the next frame takes only the rows that were added since
-// then. The rows below that may have changed are counted, and all rows are read again if the counts differ. A change that
-// cannot be seen so, such as another value in an old row, is for the next pass over all rows, which decides what an export
-// writes.
+// Seen is the rows of a run that were read up to a frame, so that the next frame needs only the rows added since.
+// Earlier rows that may have changed are counted. If the counts differ, all rows are read again. Other changes, such
+// as another value in an old row, are found by the next pass over all rows, which decides what an export writes.
 type Seen struct {
 	Heads    []source.Head
-	events   []Event // with rows from the last one on that is stored
+	events   []Event // only the last stored event and later ones have rows
 	attempts []Attempt
-	settled  source.Tally // of the attempts that had ended at the newest frame
-	rendered int64        // how many rows _smithers_frames has up to it
+	settled  source.Tally // the tally of the attempts that had ended at the newest frame
+	rendered int64        // number of rows of _smithers_frames up to the newest frame
 }
 
-// newestMs returns when the newest frame was.
+// newestMs returns the time of the newest frame.
 func (s *Seen) newestMs() int64 { return s.Heads[len(s.Heads)-1].AtMs }
 
-// tallied are the columns of attempts that count, beside their number.
+// tallied returns the columns of attempts that the tally includes.
 func tallied() []string {
 	return []string{"finished_at_ms", "state", "error_json", "jj_pointer", "response_text", "meta_json"}
 }
 
-// settledBy is the condition that attempts meet that had ended by a time.
+// settledBy returns the condition for attempts that had ended at a time.
 func settledBy(atMs int64) source.Settled {
 	return source.Settled{Column: "finished_at_ms", Most: atMs}
 }
 
-// Seen returns what was read of the rows. stored is how many of the events are stored, and done has Attempt.Done for the next
-// pass. It returns nil if the run's clock was set back, so that attempts are open again.
+// Seen returns the rows that were read. stored is the number of stored events. It returns nil if the run's clock was
+// set back, because ended attempts would then count as open.
 func (p *Run) Seen(stored int, done []bool) *Seen {
 	newest := p.Heads[len(p.Heads)-1]
 	s := &Seen{Heads: p.Heads, events: p.Events.All, attempts: p.Attempts}
@@ -63,7 +62,8 @@ func (p *Run) Seen(stored int, done []bool) *Seen {
 	return s
 }
 
-// ReadLater reads the rows that were added since others were seen. ok is false if the seen rows are not those of the database.
+// ReadLater reads the rows that were added after the seen ones. ok is false if the database no longer has the seen
+// rows.
 func (p *Run) ReadLater(seen *Seen) (ok bool, err error) {
 	p.Had = seen
 	p.Ours, p.At = tables.ReadRun(p.Row)
@@ -94,7 +94,7 @@ func (p *Run) laterHeads() (ok bool, err error) {
 	for i := range heads {
 		heads[i].AtMs = dbrow.OurTime(heads[i].AtMs)
 	}
-	p.Heads = append(known, heads[1:]...) //nolint:gocritic // what is behind the known ones is nobody's
+	p.Heads = append(known, heads[1:]...) //nolint:gocritic // the spare capacity behind known is unused
 	return heads[0] == newest, nil
 }
 

@@ -7,21 +7,21 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Mail is what arrived in a run, and what it waits for, oldest first.
+// Mail is the mailbox and the waits of a run, oldest first.
 type Mail struct {
 	Approvals     []snapshot.Approval
 	HumanRequests []snapshot.HumanRequest
 	Signals       []Signal
-	Tries         [][]Attempt // the attempts of each node that waits for a signal or a time, or has
+	Tries         [][]Attempt // the attempts of each node that waits, or waited, for a signal or a time
 }
 
-// Signal is a signal with Smithers' number. The number that it gets here follows from the state that it comes to.
+// Signal is a signal with Smithers' number. Its number here depends on the state that receives it.
 type Signal struct {
 	Signal snapshot.Signal
 	Seq    int64
 }
 
-// ReadMail takes the mailbox out of the rows of a run.
+// ReadMail reads the mailbox from the rows of a run.
 func ReadMail(rows map[string][]source.Row, attempts []Attempt, events []Event, createdAtMs int64) Mail {
 	mail := Mail{Approvals: readApprovals(rows[tables.Approvals], attempts, events, createdAtMs), Tries: readTries(attempts)}
 	for _, row := range rows[tables.HumanRequests] {
@@ -41,8 +41,7 @@ func ReadMail(rows map[string][]source.Row, attempts []Attempt, events []Event, 
 	return mail
 }
 
-// readApprovals reads what people are asked to approve. The gate of a task that a person does is not among it: whoever does
-// the task opens it.
+// readApprovals reads the approvals. It leaves out the gates of people's tasks, which open when the task is done.
 func readApprovals(rows []source.Row, attempts []Attempt, events []Event, createdAtMs int64) (approvals []snapshot.Approval) {
 	asked := make(map[string]int64)
 	for _, a := range attempts {
@@ -67,7 +66,7 @@ func readApprovals(rows []source.Row, attempts []Attempt, events []Event, create
 	return approvals
 }
 
-// readTries returns the attempts of each node that waits, or has waited, for a signal or a time.
+// readTries returns the attempts of each node that waits, or waited, for a signal or a time.
 func readTries(attempts []Attempt) (tries [][]Attempt) {
 	waits := make(map[string]bool)
 	for _, a := range attempts {

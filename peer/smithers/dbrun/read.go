@@ -29,7 +29,7 @@ func (p *Run) Read() error {
 	return nil
 }
 
-// ReadForFrames reads the rows that frames are made of.
+// ReadForFrames reads the rows from which frames are made.
 func (p *Run) ReadForFrames() error {
 	return p.readThese(tables.Attempts, tables.Events, tables.Approvals, tables.HumanRequests, tables.Signals)
 }
@@ -37,7 +37,7 @@ func (p *Run) ReadForFrames() error {
 // readThese reads the run's snapshots, rendered trees, and its rows in tables.
 func (p *Run) readThese(names ...string) (err error) {
 	if v := p.Row["run_id"]; v.Kind != source.Text {
-		return fmt.Errorf("%w: a run's id is no text", source.ErrDamaged)
+		return fmt.Errorf("%w: a run's id is not a text", source.ErrDamaged)
 	}
 	p.Ours, p.At = tables.ReadRun(p.Row)
 	if p.Heads, err = p.Tx.Heads(p.ID); err != nil {
@@ -77,7 +77,7 @@ func (p *Run) readRows(names ...string) error {
 	return nil
 }
 
-// sortIn makes ours of the rows that have a place in time.
+// sortIn converts attempts, events and the mailbox to our form.
 func (p *Run) sortIn() {
 	for _, row := range p.Rows[tables.Attempts] {
 		p.addAttempt(row)
@@ -103,8 +103,8 @@ func (p *Run) addAttempt(row source.Row) {
 	p.Attempts = append(p.Attempts, one)
 }
 
-// neverRan reports whether the run is a fork that was never started. Then Smithers shows the status of the run that it was
-// forked from.
+// neverRan reports whether the run is a fork that was never started. Smithers shows its parent's status for such a
+// fork.
 func (p *Run) neverRan() bool {
 	return p.Fork != nil && p.Ours.StartedAtMs == nil && len(p.Attempts) == 0 && len(p.Trees.Rows) == 0 && (p.Had == nil || p.Had.rendered == 0)
 }

@@ -1,5 +1,5 @@
-// Package dbrun has what a database of Smithers has of one run: its rows, and what follows from them alone, as ours. It knows
-// the run of the repository only by what it is handed.
+// Package dbrun reads one run from a database of Smithers: its rows, and their meaning in our form. It knows the run
+// in the repository only through its arguments.
 package dbrun
 
 import (
@@ -10,17 +10,17 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Run is what a database has of one run. A pass reads it once, and then only looks at it. Only Events.PutKnownFirst changes
-// the order of events, before the pass drafts anything, and Seen takes the run over at the end.
+// Run is one run in a database. A pass reads it once and then does not change it, except by Events.PutKnownFirst,
+// which reorders the events, and by setting Attempt.Done.
 type Run struct {
 	RunRow
 
 	Tx   *source.Tx
-	Own  map[string]source.Table // Smithers 0.32.0's tables
-	Left []Unowned               // nil for a pass over new frames alone
-	All  *workcopy.Finder        // of all runs
+	Own  map[string]source.Table // the tables of Smithers 0.32.0
+	Left []Unowned               // nil in a pass over new frames
+	All  *workcopy.Finder        // shared by all runs
 
-	Ours     snapshot.Run // as the row of the run says, without parent, frame and seq
+	Ours     snapshot.Run // the run's row in our form, without parent, frame and event numbers
 	At       dbrow.Root
 	Heads    []source.Head
 	Rows     map[string][]source.Row // by table: see tables.OfRun
@@ -30,5 +30,5 @@ type Run struct {
 	Mail     Mail
 	Events   Events
 	Copies   *workcopy.Run
-	Had      *Seen // what comes before the rows that were read; nil if all rows were read
+	Had      *Seen // the rows before those that were read; nil if all rows were read
 }

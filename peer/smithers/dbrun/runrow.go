@@ -8,22 +8,22 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// RunRow is a run as a database lists it.
+// RunRow is a run in the list of a database's runs.
 type RunRow struct {
 	ID   string
-	Row  source.Row // of _smithers_runs; nil for none
-	Fork *Fork      // nil if it is not a fork, or descends from itself
+	Row  source.Row // the row of _smithers_runs; nil if none
+	Fork *Fork      // nil if the run is not a fork, or descends from itself
 }
 
 // Fork is a row of _smithers_branches.
 type Fork struct {
 	Parent             string
-	FrameNo            int64 // of Smithers
+	FrameNo            int64 // Smithers' number
 	Label, Description string
 	AtMs               int64
 }
 
-// ReadForks returns the forks by the ids of their runs.
+// ReadForks returns the forks of a database, by run id.
 func ReadForks(tx *source.Tx) (map[string]*Fork, error) {
 	forks := make(map[string]*Fork)
 	for row, err := range tx.Rows(tables.Branches, "") {
@@ -44,8 +44,8 @@ func ReadForks(tx *source.Tx) (map[string]*Fork, error) {
 	return forks, nil
 }
 
-// ParentsFirst returns the wanted runs, or all for nil, and the runs that they were forked from. A run comes after its parent;
-// a run that descends from itself has no Fork.
+// ParentsFirst returns the wanted runs, or all runs if wanted is nil, and all runs from which they were forked. A run
+// comes after its parent. A run that descends from itself has no Fork.
 func ParentsFirst(rows []source.Row, forks map[string]*Fork, wanted []string) []RunRow {
 	known := make(map[string]source.Row, len(rows))
 	var ids []string

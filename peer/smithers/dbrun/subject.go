@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// FrameSubject is the subject of a frame's entry: why Smithers made the frame, as the last of the
-// events that belong to it says, and Smithers' number where that is not ours. nodes are the frame's.
+// FrameSubject returns the subject of a frame's entry: the reason in the last FrameCommitted of the frame's events,
+// and Smithers' number of the frame if ours differs. nodes are the frame's nodes.
 func FrameSubject(events []Event, no, ours int64, nodes []snapshot.Node) string {
 	subject := fmt.Sprintf("smithers frame %d", no)
 	for _, e := range events {
@@ -26,8 +26,8 @@ func FrameSubject(events []Event, no, ours int64, nodes []snapshot.Node) string 
 	return subject
 }
 
-// reasonOf is what made Smithers commit a frame; "" where it does not say. A reason such as
-// task-finished is of the node that it names, and also that of a task that has failed.
+// reasonOf returns Smithers' reason for a frame, or "". A reason such as task-finished names a node. Smithers also
+// uses it for a failed task, which the node's state shows.
 func reasonOf(e Event, nodes []snapshot.Node) string {
 	var payload struct {
 		Trigger struct {

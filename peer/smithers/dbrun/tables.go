@@ -28,7 +28,7 @@ func (p *Run) LonelyFrames() []source.Row {
 	return rows
 }
 
-// Schema describes the wanted tables that are not exactly those of Smithers 0.32.0.
+// Schema returns the wanted tables that differ from those of Smithers 0.32.0.
 func (p *Run) Schema(wanted func(source.Table) bool) []kept.SchemaLine {
 	var lines []kept.SchemaLine
 	for _, t := range p.Tx.Tables() {
@@ -47,7 +47,7 @@ func (p *Run) Schema(wanted func(source.Table) bool) []kept.SchemaLine {
 	return lines
 }
 
-// uses reports whether a table has anything of the run.
+// uses reports whether a table has rows of the run.
 func (p *Run) uses(table source.Table) bool {
 	name := table.Name
 	switch {
@@ -57,12 +57,12 @@ func (p *Run) uses(table source.Table) bool {
 	return slices.ContainsFunc(p.Left, func(u Unowned) bool { return u.Table.Name == name })
 }
 
-// Knows reports whether the run uses a table, or may come to put outputs into it.
+// Knows reports whether a table has rows of the run, or may receive the run's outputs.
 func (p *Run) Knows(table source.Table) bool {
 	return p.uses(table) || tables.IsOutputs(table) && slices.ContainsFunc(p.columns, func(c tables.OutputColumn) bool { return c.Table == table.Name })
 }
 
-// Unowned is a table whose rows do not belong to single runs. All runs have them.
+// Unowned is a table whose rows belong to no single run. Every imported run gets a copy of them.
 type Unowned struct {
 	Table source.Table
 	Rows  []source.Row

@@ -10,17 +10,17 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Trees are a run's rows of _smithers_frames, which have the rendered trees.
+// Trees are a run's rows of _smithers_frames, with the rendered trees.
 type Trees struct {
 	Rows   map[int64]source.Row // by frame_no
-	Lonely []int64              // the numbers of those without a snapshot, sorted
+	Lonely []int64              // the numbers of the rows without a snapshot, sorted
 }
 
 // add adds a row.
 func (t *Trees) add(row source.Row) error {
 	no, ok := dbrow.ColumnNumber(row, "frame_no")
 	if !ok {
-		return fmt.Errorf("%w: a frame's number is none", source.ErrDamaged)
+		return fmt.Errorf("%w: a frame has an invalid number", source.ErrDamaged)
 	}
 	if t.Rows == nil {
 		t.Rows = make(map[int64]source.Row)
@@ -39,8 +39,8 @@ func (t *Trees) findLonely(heads []source.Head) {
 	}
 }
 
-// Inflate returns the rendered tree that Smithers has at a frame, or "" if there is none. before is the tree of the frame
-// before it. An error says why the tree cannot be read.
+// Inflate returns Smithers' rendered tree at a frame, or "" if there is none. before is the tree of the frame before.
+// An error says why the tree cannot be read.
 func (t *Trees) Inflate(before string, no int64) (string, error) {
 	row, ok := t.Rows[no]
 	if !ok {
@@ -57,8 +57,8 @@ func (t *Trees) Inflate(before string, no int64) (string, error) {
 	return tree, nil
 }
 
-// Between returns the tree that the next frame goes on from: of the newest frame without a snapshot after one frame and
-// before another, or else the tree before them.
+// Between returns the tree to which the next frame's delta applies: the tree of the newest row without a snapshot
+// after one frame and before another, or else the given tree.
 func (t *Trees) Between(tree string, after, before int64) string {
 	i, _ := slices.BinarySearch(t.Lonely, after)
 	for ; i < len(t.Lonely) && t.Lonely[i] < before; i++ {
@@ -67,7 +67,7 @@ func (t *Trees) Between(tree string, after, before int64) string {
 	return tree
 }
 
-// InflateTo returns the rendered tree at a frame from the last whole one before it.
+// InflateTo returns the rendered tree at a frame. It begins with the last complete tree before it.
 func (t *Trees) InflateTo(no int64) (tree string) {
 	var numbers []int64
 	for n := range t.Rows {

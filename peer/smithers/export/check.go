@@ -10,16 +10,16 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// predictor is tables.Predict, or another function in a test: predictions are part of the format, so that a changed one
-// restores wrong rows.
+// predictor is the type of tables.Predict. Tests replace the function to prove that a changed prediction is detected:
+// predictions are part of the format, so a changed one restores wrong rows.
 type predictor func(*tables.Facts, source.Table, []tables.OutputColumn) ([]source.Row, error)
 
-// errNotImported means that prediction and difference do not make the rows that were imported.
+// errNotImported means that the restored rows differ from the imported ones.
 var errNotImported = errors.New("its rows are not those that were imported")
 
-// checkImported compares the rows of a run that is as it was imported with the digests that the import stored. An import of
-// an older version stored only the digest of the rows with their paths: in another folder its rows cannot be checked, and
-// are refused.
+// checkImported compares the rows of a run that is unchanged since its import with the digests that the import
+// stored. An old version stored only the digest of rows with their paths. The rows of such an import cannot be
+// checked in another folder, and the export is refused.
 func (x *runExport) checkImported(all kept.Rows) error {
 	if !x.Exact || all.Has(x.Peer.Pass.Rows) {
 		return nil

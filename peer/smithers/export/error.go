@@ -15,7 +15,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// refusedExport is why a run cannot be written, where that is the run, or the run in this database.
+// refusedExport gives an error the code export_refused and a hint if the run itself cannot be written to this
+// database. It returns any other error unchanged.
 func refusedExport(run string, err error) error {
 	if _, coded := errors.AsType[*fault.Error](err); coded {
 		return err
@@ -23,18 +24,19 @@ func refusedExport(run string, err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, source.ErrConstraint), errors.Is(err, errTaken):
-		hint = "nothing was written; export to a new database, or the others by naming them"
+		hint = "nothing was written; export to a new database, or name the other runs to export only them"
 	case errors.Is(err, errNotImported):
 		hint = "nothing was written; prune the run and import it again, or export it with the version of git-smithers that imported it"
 	case errors.Is(err, source.ErrDamaged), errors.Is(err, source.ErrTooLarge), errors.Is(err, contents.ErrShape):
-		hint = "nothing was written; export the others by naming them"
+		hint = "nothing was written; name the other runs to export only them"
 	default:
 		return err
 	}
 	return fault.New(fault.ExportRefused, "run %q cannot be exported: %w", run, err).Hint("%s", hint).Detail("runId", run)
 }
 
-// cannotTake is that a database has tables in which the runs' rows have no place, unless something else went wrong.
+// cannotTake returns export_refused for a database with tables that cannot hold the runs' rows. It returns system
+// errors, locks and cancellation unchanged.
 func cannotTake(path string, err error) error {
 	if _, system := errors.AsType[syscall.Errno](err); system || errors.Is(err, source.ErrBusy) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -53,12 +55,12 @@ func explainWrite(path string, err error) error {
 	case errors.Is(err, source.ErrBusy):
 		return fault.New(fault.Locked, "%s: %w", path, err).Hint("nothing was written; try again")
 	case errors.Is(err, source.ErrNotDatabase), errors.Is(err, source.ErrNotSmithers):
-		return out.Hint("export writes to a database of Smithers, or makes one where there is no file")
+		return out.Hint("name a database of Smithers, or a file that does not exist yet")
 	case errors.Is(err, source.ErrConstraint):
 		return fault.New(fault.ExportRefused, "%s: %w", path, err).Hint("nothing was written; export to a new database")
 	case errors.Is(err, source.ErrFull), errors.Is(err, source.ErrDisk):
 		return fault.New(fault.CodeOf(timeline.Explain(err)), "%s: %w", path, err).
-			Hint("nothing was written; --to takes a file on another disk")
+			Hint("nothing was written; use --to with a file on another disk")
 	case errors.Is(err, source.ErrInterrupted):
 		return out.Hint("nothing was written; open the database with its engine once: this undoes the interrupted transaction")
 	case errors.Is(err, source.ErrDamaged):
@@ -67,23 +69,23 @@ func explainWrite(path string, err error) error {
 	return explainFile(path, err)
 }
 
-// explainFile is explainWrite of what the operating system says of files.
+// explainFile is explainWrite for errors of the operating system about files.
 func explainFile(path string, err error) error {
 	explained := timeline.Explain(err)
 	if target, unknown := source.Target(path); unknown == nil {
-		path = target // errors are about what a link leads to
+		path = target // errors name the target of a link
 	}
 	failed, ok := errors.AsType[*fs.PathError](err)
 	_, system := errors.AsType[syscall.Errno](err)
 	switch {
-	case !system && errors.Is(err, fs.ErrPermission): // SQLite says no more
-		return fault.New(fault.ReadOnly, "%s: %w", path, err).Hint("nothing was written; the file has to be writable, and so has its folder")
-	case !ok || !strings.HasPrefix(failed.Path, path): // what is read from the repository has files, too
+	case !system && errors.Is(err, fs.ErrPermission): // SQLite gives no details
+		return fault.New(fault.ReadOnly, "%s: %w", path, err).Hint("nothing was written; make the file and its folder writable")
+	case !ok || !strings.HasPrefix(failed.Path, path): // the error may be about a file of the repository
 		return explained
 	case errors.Is(err, fs.ErrNotExist):
-		return fault.New(fault.Usage, "there is no folder %s", filepath.Dir(path)).Hint("nothing was written; make the folder first")
+		return fault.New(fault.Usage, "there is no folder %s", filepath.Dir(path)).Hint("nothing was written; create the folder first")
 	}
-	return fault.New(fault.CodeOf(explained), "%s cannot be made: %w", path, failed.Err).Hint("nothing was written; --to takes another file")
+	return fault.New(fault.CodeOf(explained), "%s cannot be created: %w", path, failed.Err).Hint("nothing was written; use --to with another file")
 }
 
 // NeedFolder returns database_not_found if the folder of a database does not exist.

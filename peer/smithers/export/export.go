@@ -1,5 +1,5 @@
-// Package export writes runs to databases of Smithers. A run that is as it was imported comes back row by row; of any other
-// run it writes what Smithers needs to restore the run from its newest snapshot.
+// Package export writes runs to databases of Smithers. A run that is unchanged since its import is restored row by
+// row. For any other run it writes the rows that Smithers needs to restore the run from its newest snapshot.
 package export
 
 import (
@@ -19,47 +19,48 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// Request says what to export, and where to.
+// Request describes an export.
 type Request struct {
-	Runs []string // exact ids or unique prefixes; none for all that came from Smithers, with the forks of them
-	To   string   // the database; made when it does not exist
-	// Root is the folder that paths of the runs are in from now on, absolute; "" for where they are resumed: in the top
-	// of the working copy there for a run that was in one, else in the folder itself.
+	Runs []string // exact ids or unique prefixes; none for all runs that came from Smithers, and their forks
+	To   string   // the database; created if it does not exist
+	// Root is the absolute path of the folder in which the exported runs' paths are. "" means the folder in which the
+	// runs are resumed, or the top of the working copy around it for a run that was in a working copy.
 	Root string
-	// Dir is the folder that the runs are resumed in, absolute; "" for that which a run says, where Root has it, and else for Root, or
-	// for the folder of the database without one.
+	// Dir is the absolute path of the folder in which the runs are resumed. "" means the folder that the run names,
+	// if it is in Root and exists, else Root, or the folder of the database if Root is "" too.
 	Dir string
-	// Workflow is a workflow file with which Smithers resumes the exported runs, although it may
-	// have changed or been moved since, absolute; "" for what the runs say. Forks of ours
-	// are resumed with the file that their run names, as it is in Root now.
+	// Workflow is the absolute path of a workflow file with which Smithers can resume the exported runs, even if the
+	// file has changed or moved. "" means the files that the runs name. Forks made here are resumed with the present
+	// content of their file in Root.
 	Workflow string
 	Progress func(run string, done, total int) // frames of a run; may be nil
 }
 
-// Result lists the runs that were exported.
+// Result lists the exported runs.
 type Result struct{ Runs []Run }
 
-// Run is one run that was exported.
+// Run is one exported run.
 type Run struct {
 	RunID  string `json:"runId"`
 	Frames int64  `json:"frames"`
-	// Exact reports whether the rows are those that were imported; otherwise Smithers restores the
-	// run from its newest snapshot when it resumes it.
+	// Exact reports whether the rows are exactly the imported ones. If not, Smithers restores the run from its newest
+	// snapshot when it resumes the run.
 	Exact bool `json:"exact"`
-	// Resumes reports whether Smithers resumes the run with the workflow file and in the folder that it names, as they
-	// are now; nil where that cannot be told for certain. Refusals say why it does not.
+	// Resumes reports whether Smithers can resume the run now, with the workflow file and in the folder that it
+	// names. It is nil if that is unknown. Refusals has the reasons against it.
 	Resumes  *bool     `json:"resumes"`
 	Refusals []Refusal `json:"refusals"`
-	Finished bool      `json:"-"` // there is nothing to go on with
+	Finished bool      `json:"-"` // the run is complete, so nothing is left to resume
 }
 
-// Runs writes runs to a database in one transaction, the oldest run first. Codes: run_exists if the database has one of the
-// runs, and then nothing is written; export_refused if a run cannot be written; invalid_database.
+// Runs writes runs to a database in one transaction, oldest run first. With an error, nothing is written. The codes
+// are run_exists, if the database has one of the runs; export_refused, if a run cannot be written; and
+// invalid_database.
 func Runs(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
 	return runsPredicting(ctx, s, req, tables.Predict)
 }
 
-// exportPredicting is Export with a predictor.
+// runsPredicting is Runs with a predictor.
 func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict predictor) (*Result, error) {
 	runs, err := runsToExport(ctx, s, req.Runs)
 	if err != nil {
@@ -79,14 +80,14 @@ func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict
 	return out, nil
 }
 
-// Check finds out, before there is a run to write, whether Runs could write to a database. It writes nothing. Codes:
-// database_not_found for a file whose folder does not exist; invalid_database.
+// Check checks, before a run exists, whether Runs could write to a database. It writes nothing. The codes are
+// database_not_found, if the folder of the file does not exist, and invalid_database.
 func Check(ctx context.Context, to string) error {
 	if err := NeedFolder(to); err != nil {
 		return err
 	}
 	if info, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
-		return nil // it is made
+		return nil // Runs creates the database
 	}
 	db, err := source.Open(ctx, to)
 	if err != nil {
@@ -95,7 +96,7 @@ func Check(ctx context.Context, to string) error {
 	return db.Close()
 }
 
-// exportAll makes the tables and writes the runs.
+// exportAll creates the tables and writes the runs.
 func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req Request, predict predictor, runs []*exportedRun, out *Result) error {
 	for _, run := range runs {
 		has, err := tx.HasRun(run.Row.ID)
@@ -103,8 +104,8 @@ func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req R
 			return err
 		}
 		if has {
-			return fault.New(fault.RunExists, "%s has run %q already", req.To, run.Row.ID).
-				Hint("nothing was written; export it to another database, or fork it first").Detail("runId", run.Row.ID)
+			return fault.New(fault.RunExists, "%s already has run %q", req.To, run.Row.ID).
+				Hint("nothing was written; export the run to another database, or fork it and export the fork").Detail("runId", run.Row.ID)
 		}
 	}
 	if err := ensureTables(tx, runs); err != nil {
@@ -124,15 +125,15 @@ func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req R
 	return nil
 }
 
-// exported is a run that is exported.
+// exportedRun is a run to export.
 type exportedRun struct {
 	*kept.Tip
 
-	schema map[string]source.Table // those tables with rows of the run that are not exactly Smithers' own
+	schema map[string]source.Table // tables with rows of the run that differ from Smithers' own tables
 }
 
-// runsToExport reads the tips of the named runs, the oldest run first, each once. Without names it reads all runs that have
-// anything of Smithers.
+// runsToExport reads the tips of the named runs, oldest run first, each once. Without names, it reads all runs with
+// data of Smithers.
 func runsToExport(ctx context.Context, s *timeline.Store, names []string) ([]*exportedRun, error) {
 	all := len(names) == 0
 	if all {

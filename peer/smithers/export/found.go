@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Found is what a database has of a run that may have been exported to it.
+// Found is the rows that a database has of a run that may have been exported to it.
 type Found struct {
 	Run    snapshot.Run
 	Row    source.Row // of _smithers_runs
@@ -24,8 +24,8 @@ type Found struct {
 	Heads  []source.Head
 }
 
-// IsExported reports whether all that a database has of a run is what an export wrote for Smithers to restore, of the
-// run's tip or of an entry before. Nothing has happened there since then, so the database has no news of the run.
+// IsExported reports whether the database has of a run exactly the rows that an export wrote, from the run's tip or
+// an earlier entry, for Smithers to restore the run. Then the database has no news of the run.
 func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (bool, error) {
 	if p.Run.FinishedAtMs == nil || p.hasUnrestored() {
 		return false, nil
@@ -48,14 +48,14 @@ func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snap
 	return false, nil
 }
 
-// hasUnrestored reports whether the database has rows that are not exported of a run for Smithers to restore.
+// hasUnrestored reports whether the database has rows of the run that such an export does not write.
 func (p *Found) hasUnrestored() bool {
 	return slices.ContainsFunc(tables.OfRun(slices.Clone(p.Tables)), func(t source.Table) bool {
 		return !hydrated(t.Name) && len(p.Rows[t.Name]) > 0
 	})
 }
 
-// isExportOf reports whether the database has what is exported of an entry.
+// isExportOf reports whether the rows in the database are those of an export of an entry.
 func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	of, err := kept.ReadTip(store, entry)
 	if err != nil || of.Exact {
@@ -87,8 +87,8 @@ func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *sn
 	return p.hasFramesOf(x)
 }
 
-// sameExported compares two rows but for what is told apart where they are written: of a run, where and with what it is
-// resumed; of an event, what its frame has.
+// sameExported compares two rows, except for columns that depend on the place of the export: the folder and workflow
+// of a run, and the payload of an event.
 func sameExported(table source.Table, a, b source.Row) bool {
 	for _, c := range table.Columns {
 		switch {
@@ -103,7 +103,7 @@ func sameExported(table source.Table, a, b source.Row) bool {
 	return true
 }
 
-// hasFramesOf reports whether the snapshots are those that are exported.
+// hasFramesOf reports whether the snapshots in the database are those of an export.
 func (p *Found) hasFramesOf(x *runExport) (bool, error) {
 	frames, err := kept.FramesOf(x.store, x.Entry)
 	if err != nil {

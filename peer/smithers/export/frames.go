@@ -14,8 +14,8 @@ import (
 // NoTree is the rendered tree of a frame without a tree.
 const NoTree = "null"
 
-// writeSnapshots writes the snapshots of the run's line, and returns its rows of _smithers_frames. It fills
-// in the facts about frames.
+// writeSnapshots writes the snapshots of the run's line, and returns the run's rows of _smithers_frames. It sets the
+// facts about frames.
 func (x *runExport) writeSnapshots() (rendered []source.Row, err error) {
 	frames, err := kept.FramesOf(x.store, x.Entry)
 	if err != nil {
@@ -43,7 +43,7 @@ func (x *runExport) writeSnapshots() (rendered []source.Row, err error) {
 	return w.rendered, nil
 }
 
-// ownTable is one of Smithers' own tables, as it was where the run is from.
+// ownTable returns one of Smithers' own tables, as it was in the database from which the run came.
 func (x *runExport) ownTable(name string) source.Table {
 	if table, ok := x.schema[name]; ok {
 		return table
@@ -56,8 +56,8 @@ func (x *runExport) ownTable(name string) source.Table {
 	return source.Table{Name: name}
 }
 
-// signalSeqs are the numbers that Smithers has for the run's signals, by their digests: our numbers of signals that were
-// sent here change when Smithers gets others.
+// signalSeqs returns Smithers' numbers of the run's signals, by digest. Our own numbers cannot be used, because those
+// of signals sent here change when Smithers receives others.
 func (x *runExport) signalSeqs() (map[string]int64, error) {
 	rows, err := x.rows(x.ownTable(tables.Signals))
 	if err != nil {
@@ -73,8 +73,8 @@ func (x *runExport) signalSeqs() (map[string]int64, error) {
 	return peers, nil
 }
 
-// peerNo is Smithers' number of a frame. What a fork of ours has from its parent is about the
-// frames of that.
+// peerNo returns Smithers' number of a frame. If the run was never imported, it is our number: the ext/smithers of a
+// fork is about its parent's frames.
 func (x *runExport) peerNo(frame int64) int64 {
 	if x.Imported {
 		return x.Peer.PeerNo(frame)
@@ -82,7 +82,7 @@ func (x *runExport) peerNo(frame int64) int64 {
 	return frame
 }
 
-// frameWriter writes the frames of a run, one after the other.
+// frameWriter writes the frames of a run, in order.
 type frameWriter struct {
 	*runExport
 
@@ -90,10 +90,11 @@ type frameWriter struct {
 	snapshots, frames source.Table
 	rendered          []source.Row
 
-	snapshot, frame source.Row // of the frame before; nil for none
+	snapshot, frame source.Row // the rows of the frame before; nil if none
 	tree            string
 }
 
+// write writes a frame's snapshot, and collects its row of _smithers_frames.
 func (w *frameWriter) write(f kept.Frame) error {
 	var about kept.FrameRow
 	if w.Imported {
@@ -120,8 +121,8 @@ func (w *frameWriter) write(f kept.Frame) error {
 	return w.writeFrame(known, about)
 }
 
-// lonelyFrames are the rows of _smithers_frames without a snapshot. Smithers goes on from the newest snapshot of a
-// run that is not as it was imported, so that has none.
+// lonelyFrames returns the rows of _smithers_frames without a snapshot. A run that has changed since its import has
+// none, because Smithers continues it from its newest snapshot.
 func (x *runExport) lonelyFrames() ([]source.Row, error) {
 	over := x.Peer.Tables[tables.Frames]
 	if !x.Exact || len(over) == 0 {
@@ -153,8 +154,8 @@ func (w *frameWriter) texts(f kept.Frame, about kept.FrameRow) (source.Contents,
 	return contents.Write(w.Row.ID, whole, signals, w.Peer.Layout, differs)
 }
 
-// writeSnapshot writes the row of a snapshot, and its contents: into the row where Smithers is to restore it, and where
-// the database has others under their hash. That is so where a hash is not that of the contents, which is imported as it is.
+// writeSnapshot writes the row of a snapshot, and its texts. The texts go into the row itself if Smithers is to
+// restore the run, or if the database has other texts under the same hash: an imported hash need not match its texts.
 func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow, texts source.Contents) error {
 	predicted := tables.PredictSnapshot(known, w.snapshot)
 	if !w.Imported && w.snapshot == nil {
@@ -189,8 +190,8 @@ func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow
 	})
 }
 
-// writeFrame keeps the row of _smithers_frames for when the run is there. A fork's first snapshot has none; any other needs one,
-// so that Smithers goes on with the next number.
+// writeFrame collects the row of _smithers_frames, which is written after the run's row. The first snapshot of a fork
+// has no such row. Every other frame needs one, so that Smithers continues with the next number.
 func (w *frameWriter) writeFrame(known tables.FrameFacts, about kept.FrameRow) error {
 	if !w.Imported || about.Frame == nil && known.XMLHash == "" {
 		if known.PeerNo == 0 && w.Row.Parent != nil {

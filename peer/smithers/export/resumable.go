@@ -13,22 +13,23 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// What Smithers compares when it resumes a run.
+// The values that Smithers compares when it resumes a run.
 const (
-	RefusedNoWorkflow = "no_workflow"     // there is no workflow file where the run says
-	RefusedWorkflow   = "workflow_hash"   // the workflow file is another
-	RefusedModules    = "modules_hash"    // so is a module that it imports, or the folder that they are in
-	RefusedRepository = "repository_root" // the run's folder is in another repository, or in one
+	RefusedNoWorkflow = "no_workflow"     // the workflow file does not exist
+	RefusedWorkflow   = "workflow_hash"   // the workflow file has changed
+	RefusedModules    = "modules_hash"    // an imported module, or the folder of the modules, has changed
+	RefusedRepository = "repository_root" // the run's folder is in another repository than before
 )
 
-// Refusal is a reason why Smithers does not resume an exported run.
+// Refusal is a reason why Smithers cannot resume an exported run.
 type Refusal struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// place finds out where the run's paths are from now on, and where it is resumed unless it says another folder. Smithers
-// has the top of the working copy for the first, and for the second the folder that a run was begun in, with its database.
+// place sets the folder of the run's paths, and the folder in which the run is resumed unless it names one. In
+// Smithers, the first is the top of the working copy, and the second is the folder, with the database, in which the
+// run was started.
 func (x *runExport) place() error {
 	x.dir = cmp.Or(x.req.Dir, x.req.Root, filepath.Dir(x.req.To))
 	if x.req.Root != "" {
@@ -42,7 +43,8 @@ func (x *runExport) place() error {
 	return err
 }
 
-// resumedIn is the folder that Smithers resumes a run in: it takes that of the run's row, wherever it is started.
+// resumedIn returns the folder in which Smithers resumes the run. Smithers uses the folder in the run's row, wherever
+// Smithers itself is started.
 func (x *runExport) resumedIn(row source.Row) string {
 	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if x.req.Dir != "" || err != nil {
@@ -58,7 +60,7 @@ func (x *runExport) resumedIn(row source.Row) string {
 	return own
 }
 
-// exportedRun says what became of a run that was written.
+// result returns the result for a written run.
 func (x *runExport) result(frames int64) Run {
 	out := Run{
 		RunID: x.Row.ID, Frames: frames, Exact: x.Exact, Refusals: append([]Refusal{}, x.refusals...),
@@ -70,8 +72,8 @@ func (x *runExport) result(frames int64) Run {
 	return out
 }
 
-// refusalsOf compares a row of _smithers_runs with what there is in the folders that it names, as Smithers
-// does when it resumes the run with its workflow file. certain is false where there may be more.
+// refusalsOf compares a row of _smithers_runs with the folders that it names, as Smithers does when it resumes the
+// run with its workflow file. If certain is false, there may be more refusals.
 func refusalsOf(workflows code.Files, row source.Row) (found []Refusal, certain bool) {
 	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if err != nil && row["config_json"].Kind != source.Null {
@@ -88,7 +90,7 @@ func refusalsOf(workflows code.Files, row source.Row) (found []Refusal, certain 
 		stored = filepath.Clean(stored)
 	}
 	if stored != now {
-		found = append(found, Refusal{RefusedRepository, "its repository is " + orNone(stored) + ", and Smithers finds " + orNone(now) + " in its folder"})
+		found = append(found, Refusal{RefusedRepository, "its repository is " + orNone(stored) + ", but its folder is in " + orNone(now)})
 	}
 	return found, certain
 }
@@ -118,16 +120,16 @@ func workflowRefusals(workflows code.Files, row source.Row, config []jsonobject.
 	version, entry := durability(config)
 	switch {
 	case version < graphVersion && stored != now.Entry, version >= graphVersion && entry != now.Entry:
-		return []Refusal{{RefusedWorkflow, "workflow file " + file + " is not the one that it was started with"}}, true
+		return []Refusal{{RefusedWorkflow, "workflow file " + file + " has changed since the run started"}}, true
 	case version < graphVersion:
 		return nil, true
 	case stored == "" || now.Known && stored != now.Graph:
-		return []Refusal{{RefusedModules, "the folder or the modules of " + file + " are not those that it was started with"}}, true
+		return []Refusal{{RefusedModules, "the folder or the modules of " + file + " have changed since the run started"}}, true
 	}
 	return nil, now.Known
 }
 
-// durability reads how the workflow's hashes are to be compared from config_json.
+// durability reads the version of the workflow's hashes, and the hash of the workflow file, from config_json.
 func durability(config []jsonobject.Member) (version float64, entry string) {
 	for _, m := range config {
 		if m.Name != durabilityKey {
@@ -140,7 +142,7 @@ func durability(config []jsonobject.Member) (version float64, entry string) {
 		version, entry = 0, jsonobject.TextOf(marks, "entryWorkflowHash")
 		for _, mark := range marks {
 			if mark.Name == "version" {
-				version, _ = strconv.ParseFloat(string(mark.Value), 64) // what is no number is 0 to Smithers
+				version, _ = strconv.ParseFloat(string(mark.Value), 64) // Smithers reads anything but a number as 0
 			}
 		}
 	}

@@ -20,27 +20,27 @@ import (
 type runExport struct {
 	*exportedRun
 
-	ctx   context.Context //nolint:containedctx // of the export of this run
+	ctx   context.Context //nolint:containedctx // lives as long as the export of this run
 	store *timeline.Store
 	tx    *source.WriteTx
-	req   Request        // with the run's Root
-	dir   string         // the folder that it is resumed in, unless it says another
-	own   []source.Table // Smithers 0.32.0's
+	req   Request        // Root is set for this run
+	dir   string         // the folder in which the run is resumed, unless it names another
+	own   []source.Table // the tables of Smithers 0.32.0
 	facts *tables.Facts
-	heads []source.Head // of the snapshots that were written
+	heads []source.Head // the written snapshots
 
 	predict predictor
 
-	unowned   unownedRows // of the database, for all runs
-	workflows code.Files  // of all runs
+	unowned   unownedRows // shared by all runs
+	workflows code.Files  // shared by all runs
 
-	refusals []Refusal // why Smithers would not resume the run
-	certain  bool      // whether that is all
+	refusals []Refusal // the reasons why Smithers cannot resume the run
+	certain  bool      // refusals is complete
 }
 
-// hydrated are the tables that a run has rows in which Smithers restores from its newest
-// snapshot. It restores the others with it, too, as long as there is no row of input. Of attempts, these are
-// those of waits alone.
+// hydrated reports whether a table has rows of a run that Smithers restores from its newest snapshot. Smithers
+// restores the rows of the other tables itself, as long as the run has no row of input. Of attempts, only waits have
+// rows.
 func hydrated(table string) bool {
 	switch table {
 	case tables.Runs, tables.Branches, tables.Attempts, tables.Signals, tables.Approvals, tables.HumanRequests, tables.Events, tables.Provenance:
@@ -49,7 +49,7 @@ func hydrated(table string) bool {
 	return false
 }
 
-// write writes all rows of the run, and returns how many snapshots it has.
+// write writes all rows of the run, and returns the number of its snapshots.
 func (x *runExport) write() (frames int64, err error) {
 	if err := x.place(); err != nil {
 		return 0, err
@@ -85,7 +85,7 @@ func (x *runExport) write() (frames int64, err error) {
 	return int64(len(x.facts.Frames)), nil
 }
 
-// allRows returns the rows to be written, except those of snapshots.
+// allRows returns the rows to write, except those of snapshots.
 func (x *runExport) allRows(frames []source.Row) (kept.Rows, error) {
 	all := kept.Rows{
 		Schema: x.Peer.Schema, Heads: x.heads, Rows: make(map[string][]source.Row), FramesTable: x.ownTable(tables.Frames), Frames: frames,
@@ -104,7 +104,7 @@ func (x *runExport) allRows(frames []source.Row) (kept.Rows, error) {
 	return all, nil
 }
 
-// readFacts reads what the rows of the run are predicted from, but for its frames.
+// readFacts reads the facts from which the run's rows are predicted, without its frames.
 func (x *runExport) readFacts() (err error) {
 	if x.facts, err = kept.FactsAt(x.Entry); err != nil {
 		return err
@@ -136,13 +136,12 @@ func (x *runExport) writeTable(table source.Table, rows []source.Row) error {
 	return nil
 }
 
-// rows are the run's rows of a table. For a run that is not as it was imported, they are what
-// follows from it.
+// rows returns the run's rows of a table. If the run has changed since its import, they are predicted.
 func (x *runExport) rows(table source.Table) ([]source.Row, error) {
 	return x.rowsAt(table, dbrow.Root(x.req.Root))
 }
 
-// rowsAt are the run's rows of a table with their paths in another root.
+// rowsAt is rows with the run's paths in another root.
 func (x *runExport) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, error) {
 	predicted, err := x.predict(x.facts, table, x.Peer.Columns())
 	if err != nil {
@@ -163,7 +162,7 @@ func (x *runExport) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, err
 	return dbrow.Restore(table, predicted, over, x.Row.ID, at)
 }
 
-// likeSmithers makes the facts of a run that it has not what it would have of a fork.
+// likeSmithers changes the facts of a run that has changed since its import to those that Smithers has for a fork.
 func (x *runExport) likeSmithers() error {
 	x.facts.Restored = true
 	row := &x.facts.Run
@@ -193,7 +192,8 @@ func (x *runExport) likeSmithers() error {
 	return nil
 }
 
-// peerOfParent returns Smithers' number of the frame that a run was forked from, or ours if Smithers does not have it.
+// peerOfParent returns Smithers' number of the frame from which the run was forked, or ours if Smithers does not have
+// the frame.
 func (x *runExport) peerOfParent(parent snapshot.Parent) (int64, error) {
 	head, err := x.store.Head(x.ctx, parent.RunID)
 	if fault.CodeOf(err) == fault.RunNotFound {
@@ -209,8 +209,8 @@ func (x *runExport) peerOfParent(parent snapshot.Parent) (int64, error) {
 	return max(of.Peer.PeerNo(parent.Frame), 0), nil
 }
 
-// ofProgress are the columns of _smithers_runs that say how far a run is, which what it was forked from
-// does not know.
+// ofProgress reports whether a column of _smithers_runs has the progress of the run itself, which its parent's row
+// does not have.
 func ofProgress(column string) bool {
 	switch column {
 	case "parent_run_id", "status", "created_at_ms", "started_at_ms", "finished_at_ms", "error_json", "workflow_name",
@@ -220,8 +220,8 @@ func ofProgress(column string) bool {
 	return dbrow.IsProcessColumn(tables.Runs, column)
 }
 
-// runRow is the row of a run that is not as it was imported: how far it is, is as we know; the rest as in
-// the row of the run that it comes from.
+// runRow returns the row of a run that has changed since its import. The columns of progress are predicted. The
+// others come from the imported row of the run or its parent.
 func (x *runExport) runRow(table source.Table, predicted []source.Row, over []dbrow.Override) ([]source.Row, error) {
 	at := dbrow.Root(x.req.Root)
 	own, err := dbrow.Restore(table, predicted, nil, x.Row.ID, at)
@@ -233,7 +233,7 @@ func (x *runExport) runRow(table source.Table, predicted []source.Row, over []db
 		return nil, err
 	}
 	if len(own) != 1 || len(rows) != 1 {
-		return nil, errors.New("ext/smithers: not one row of a run")
+		return nil, errors.New("ext/smithers: the run does not have exactly one row")
 	}
 	for column := range rows[0] {
 		if ofProgress(column) {
@@ -243,8 +243,8 @@ func (x *runExport) runRow(table source.Table, predicted []source.Row, over []db
 	return rows, nil
 }
 
-// makeResumable has a row of _smithers_runs say what Smithers finds in the folder that the run is
-// resumed in, with which it compares it.
+// makeResumable sets the columns of a _smithers_runs row to the values that Smithers finds in the folder in which the
+// run is resumed, so that Smithers' comparisons succeed.
 func (x *runExport) makeResumable(row source.Row) error {
 	dir := x.resumedIn(row)
 	folder, kind := code.Repository(dir)

@@ -7,8 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// signalRows are the rows of _smithers_signals of a run that is not as it was imported: those that Smithers has, as it
-// has them, and those of signals that were sent here with the numbers after all others.
+// signalRows returns the rows of _smithers_signals for a run that has changed since its import: the imported rows,
+// and rows for the signals sent here, numbered after all others.
 func (x *runExport) signalRows(table source.Table, predicted []source.Row) ([]source.Row, error) {
 	imported, err := x.importedRows(table)
 	if err != nil {
@@ -39,7 +39,8 @@ func (x *runExport) signalRows(table source.Table, predicted []source.Row) ([]so
 	return dbrow.Restore(table, rows, nil, x.Row.ID, dbrow.Root(x.req.Root))
 }
 
-// importedRows returns the rows of a table as the run's last import found them, or nil if it did not read them.
+// importedRows returns the rows of a table as the run's last import found them, or nil if that import did not read
+// them.
 func (x *runExport) importedRows(table source.Table) ([]source.Row, error) {
 	if !x.Imported || x.Peer.Pass.Rows == "" {
 		return nil, nil

@@ -14,10 +14,10 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// errTaken is a row that the database has already, of another run.
-var errTaken = errors.New("the database has a row of that key already")
+// errTaken means that the database already has a row with the same key, of another run.
+var errTaken = errors.New("the database already has a row with this key")
 
-// readTables reads which tables the run has rows in that are not exactly Smithers' own.
+// readTables reads the tables with rows of the run that differ from Smithers' own tables.
 func (x *exportedRun) readTables(ctx context.Context) error {
 	x.schema = make(map[string]source.Table)
 	for _, line := range x.Peer.Schema {
@@ -30,7 +30,7 @@ func (x *exportedRun) readTables(ctx context.Context) error {
 	return nil
 }
 
-// ensureTables makes the tables that the runs have rows in, and all of Smithers' own.
+// ensureTables creates Smithers' own tables, and the other tables with rows of the runs.
 func ensureTables(tx *source.WriteTx, runs []*exportedRun) error {
 	all := source.Schema()
 	for _, run := range runs {
@@ -56,8 +56,8 @@ func ensureTables(tx *source.WriteTx, runs []*exportedRun) error {
 	return nil
 }
 
-// tables are those that a run has rows in, but for those of frames, as they were where the run is from:
-// Smithers' own and the run's.
+// tables returns the tables with rows of the run, without those of frames, in the shape that they had in the database
+// from which the run came.
 func (x *runExport) tables() []source.Table {
 	named := make(map[string]source.Table)
 	for _, table := range tables.OfRun(slices.Clone(x.own)) {
@@ -71,8 +71,8 @@ func (x *runExport) tables() []source.Table {
 	return slices.SortedFunc(maps.Values(named), func(a, b source.Table) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// put adds a row of a run. A number by which a table counts the
-// rows of all runs gives way to the next one where it is taken.
+// put adds a row of a run. If the table numbers the rows of all runs and the row's number is taken, the row gets the
+// next number.
 func (x *runExport) put(table source.Table, row source.Row) error {
 	isNew, err := x.tx.InsertIfNew(table.Name, row)
 	if err != nil || isNew {

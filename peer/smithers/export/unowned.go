@@ -5,11 +5,11 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// unownedRows counts the rows that a database has of tables that belong to no run: by table, and by the digest
-// of the whole row.
+// unownedRows counts the rows of tables that belong to no run in a database, by table and by the digest of the whole
+// row.
 type unownedRows map[string]map[string]int
 
-// put adds those rows that the database has not as often. One whose key is there is not added.
+// put adds rows until the database has each of them as often as rows does. A row whose key is taken is not added.
 func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.Row) error {
 	have, err := u.of(tx, table)
 	if err != nil {
@@ -32,7 +32,7 @@ func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.R
 	return nil
 }
 
-// of counts the rows of a table once, before any is added.
+// of counts the rows of a table once, before any row is added.
 func (u unownedRows) of(tx *source.WriteTx, table source.Table) (map[string]int, error) {
 	if have, ok := u[table.Name]; ok {
 		return have, nil
@@ -48,7 +48,7 @@ func (u unownedRows) of(tx *source.WriteTx, table source.Table) (map[string]int,
 	return have, nil
 }
 
-// digestOf returns the digest of a row in the columns of a table.
+// digestOf returns the digest of a row's values in the columns of a table.
 func digestOf(table source.Table, row source.Row) string {
 	h := dbrow.NewDigester()
 	for _, c := range table.Columns {

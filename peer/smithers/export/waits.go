@@ -11,10 +11,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// waitRows are the rows of _smithers_attempts of a run that is not as it was imported: those of waits for signals that the
-// run has. Without them Smithers begins each wait when it first comes to it, and stops there although the signal is in the
-// database; and it gives a signal that an earlier wait has received to the next one, too. A wait without its signal has no row:
-// it begins anew, and so does its timeout.
+// waitRows returns the rows of _smithers_attempts for a run that has changed since its import: those of waits whose
+// signal has arrived. Without a row, Smithers would begin the wait anew and stop although the signal is in the
+// database, and would give a received signal to the next wait too. A wait without its signal has no row: it begins
+// anew, with its timeout.
 func (x *runExport) waitRows(table source.Table) ([]source.Row, error) {
 	rendered, err := x.store.Rendered(x.Entry)
 	if err != nil {
@@ -28,17 +28,17 @@ func (x *runExport) waitRows(table source.Table) ([]source.Row, error) {
 	return dbrow.Restore(table, tables.Fitted(table, w.rows()), nil, x.Row.ID, dbrow.Root(x.req.Root))
 }
 
-// waitWriter makes the rows of a run's waits.
+// waitWriter builds the rows of a run's waits.
 type waitWriter struct {
 	*tables.Facts
 
-	peers    map[string]int64 // Smithers' numbers of signals, by their digests
-	workflow *tree.Element    // the newest rendered tree; nil for none
+	peers    map[string]int64 // Smithers' numbers of signals, by digest
+	workflow *tree.Element    // the newest rendered tree; nil if none
 	signals  []snapshot.Signal
-	taken    map[int64]bool // signals that a wait has received, by our numbers
+	taken    map[int64]bool // the signals that a wait has received, by our numbers
 }
 
-// rows are the rows of waits that have a signal, those of the mailbox before those that have not begun.
+// rows returns the rows of waits with a signal, those of the mailbox before those that have not begun.
 func (w *waitWriter) rows() (rows []source.Row) {
 	w.signals = slices.SortedFunc(slices.Values(w.Whole.Signals), func(a, b snapshot.Signal) int { return int(a.Seq - b.Seq) })
 	tasks, finished, begun := w.workflow.ByID(), make(map[string]bool), make(map[string]bool)
@@ -68,8 +68,8 @@ func (w *waitWriter) rows() (rows []source.Row) {
 	return rows
 }
 
-// add adds the row of a wait that has received a signal. Unless its node is finished, Smithers finds it waiting, and takes
-// the signal when it resumes the run.
+// add adds the row of a wait that has received a signal. If the node is not finished, Smithers finds the wait waiting
+// and takes the signal when it resumes the run.
 func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wait, finished bool) []source.Row {
 	i := slices.IndexFunc(w.signals, func(s snapshot.Signal) bool { return s.Seq == *wait.SignalSeq })
 	if i < 0 {
@@ -92,8 +92,8 @@ func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wa
 	return append(rows, row)
 }
 
-// next is the oldest signal that a wait can receive; nil for none. Smithers gives a signal to all waits that had begun when
-// it arrived, and otherwise to one.
+// next returns the oldest signal that a wait can receive, or nil. Smithers gives a signal to all waits that had begun
+// when it arrived, and otherwise to one wait.
 func (w *waitWriter) next(wait snapshot.Wait) *snapshot.Signal {
 	for i, s := range w.signals {
 		free := !w.taken[s.Seq] || s.ReceivedAtMs >= wait.StartedAtMs
@@ -104,8 +104,9 @@ func (w *waitWriter) next(wait snapshot.Wait) *snapshot.Signal {
 	return nil
 }
 
-// unbegun are the waits of the newest rendered tree that the run has not come to, in the order of the tree. In a loop they
-// are those of its iteration; those of a loop in a loop are left to Smithers, whose iterations count otherwise.
+// unbegun returns the waits of the newest rendered tree that the run has not reached, in the order of the tree. In a
+// loop, they are those of the current iteration. Waits of nested loops are left to Smithers, which counts their
+// iterations differently.
 func (w *waitWriter) unbegun(finished, begun map[string]bool) (waits []snapshot.Wait) {
 	iterations := make(map[string]int)
 	for _, l := range w.Whole.Loops {
@@ -137,7 +138,7 @@ func (w *waitWriter) unbegun(finished, begun map[string]bool) (waits []snapshot.
 	return waits
 }
 
-// unbegunWait is a wait that begins after all signals have arrived, so that none of them is of two waits.
+// unbegunWait returns a wait that begins after all signals arrived, so that no signal goes to two waits.
 func (w *waitWriter) unbegunWait(e *tree.Element, iteration int) snapshot.Wait {
 	wait := snapshot.Wait{
 		NodeID: e.Props["id"], Iteration: iteration, Attempt: 1, Kind: snapshot.WaitSignal, Status: snapshot.WaitWaiting,

@@ -1,5 +1,5 @@
-// Package jsonobject takes objects and arrays of JSON apart without changing how their parts are spelled, and puts objects
-// together again. Except for Parse, its functions take valid JSON.
+// Package jsonobject splits JSON objects and arrays without changing the spelling of their parts, and joins objects
+// again. Except for Parse, its functions require valid JSON.
 package jsonobject
 
 import (
@@ -20,7 +20,7 @@ type Member struct {
 	Value []byte
 }
 
-// Members yields the members of an object in their order, and nothing for any other value.
+// Members yields the members of an object in order. For any other value it yields nothing.
 func Members(object []byte) iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		i := jsontext.SkipSpace(object, 0)
@@ -41,7 +41,7 @@ func Members(object []byte) iter.Seq[Member] {
 	}
 }
 
-// Elements yields the elements of an array in their order, and nothing for any other value.
+// Elements yields the elements of an array in order. For any other value it yields nothing.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		i := jsontext.SkipSpace(array, 0)
@@ -60,7 +60,7 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Unquote reads a string. Half a surrogate pair becomes U+FFFD.
+// Unquote decodes a string. Half a surrogate pair becomes U+FFFD.
 func Unquote(text []byte) string {
 	for _, c := range text {
 		if c == '\\' {
@@ -90,7 +90,8 @@ func AppendNullable(b []byte, s *string) []byte {
 
 var errNotObject = errors.New("not a JSON object that a run can have")
 
-// Parse returns the members of an object that a run of ours can have, in their order. A name may come twice.
+// Parse returns the members of an object in order. A name may occur twice. A value that is not an object, or that our
+// runs cannot have, is an error.
 func Parse(object []byte) ([]Member, error) {
 	if !dbrow.IsJSON(object) {
 		return nil, errNotObject
@@ -98,7 +99,7 @@ func Parse(object []byte) ([]Member, error) {
 	return Read(object)
 }
 
-// Read is Parse for valid JSON. It is an error for nil.
+// Read is Parse for valid JSON. nil is an error.
 func Read(object json.RawMessage) ([]Member, error) {
 	if len(object) == 0 || object[0] != '{' {
 		return nil, errNotObject
@@ -111,7 +112,7 @@ func Read(object json.RawMessage) ([]Member, error) {
 	return all, nil
 }
 
-// NewMember returns a member with a value of JSON.
+// NewMember returns a member with a JSON value.
 func NewMember(name, value string) Member {
 	text := append(page.AppendString(nil, name), ':')
 	return Member{Name: name, Text: append(text, value...), Value: []byte(value)}
@@ -128,7 +129,7 @@ func TextOf(members []Member, name string) string {
 	return s
 }
 
-// Join returns the object that has the members.
+// Join returns the object with the members.
 func Join(members []Member) json.RawMessage {
 	size := len("{}")
 	for _, m := range members {
@@ -166,7 +167,7 @@ func HasTwice(members []Member) bool {
 	return false
 }
 
-// With sets a member in its place, or adds it at the end.
+// With replaces the member with the same name, or adds the member at the end.
 func With(members []Member, set Member) []Member {
 	at := slices.IndexFunc(members, func(m Member) bool { return m.Name == set.Name })
 	if at < 0 {
@@ -176,5 +177,5 @@ func With(members []Member, set Member) []Member {
 	return members
 }
 
-// Quote returns a string of JSON.
+// Quote returns s as a JSON string.
 func Quote(s string) string { return string(page.AppendString(nil, s)) }

@@ -12,19 +12,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Answers are the answers that were given here to what Smithers asks, and the signals that were sent here. Smithers does not
-// have them: they stay in the run's mailbox until it has its own.
+// Answers are the answers given here to Smithers' questions, and the signals sent here, that Smithers does not have.
+// They stay in the run's mailbox until Smithers has its own.
 type Answers struct {
 	Approvals     map[string]snapshot.Approval // by the keys of their rows
 	HumanRequests map[string]snapshot.HumanRequest
-	Signals       []snapshot.Signal // in their order
-	Known         map[string]bool   // digests of the signals that Smithers had by the last import
+	Signals       []snapshot.Signal // in order
+	Known         map[string]bool   // digests of the signals that Smithers had at the last import
 }
 
-// AnswerKeys are the keys of answers by their collection of the mailbox.
+// AnswerKeys are the keys of answers, by collection of the mailbox.
 type AnswerKeys map[string]map[string]bool
 
-// mailCollections are those of the mailbox that people and programs put something into.
+// mailCollections are the collections of the mailbox that people and programs write.
 var mailCollections = []string{snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionSignals}
 
 func (k AnswerKeys) add(collection, key string) {
@@ -52,8 +52,8 @@ func (a *Answers) Keys() AnswerKeys {
 	return keys
 }
 
-// AnswersAt returns the answers in the mailbox of a tip: those that were there when the run was last imported, which known
-// names, and those that came since.
+// AnswersAt returns the answers in the mailbox of a tip: those that existed at the last import, which known lists,
+// and later ones.
 func AnswersAt(s *timeline.Store, tip *snapshot.Entry, known AnswerKeys) (a Answers, err error) {
 	imported, err := LastImported(s, tip)
 	if err != nil {
@@ -78,7 +78,7 @@ func AnswersAt(s *timeline.Store, tip *snapshot.Entry, known AnswerKeys) (a Answ
 	return a, a.readSignals(now, then, known[snapshot.CollectionSignals])
 }
 
-// LastImported returns the entry with which the newest import of a run ended. All later entries were made here.
+// LastImported returns the last entry of the newest import of a run. All later entries were made here.
 func LastImported(s *timeline.Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	newest, err := ReadPass(tip)
 	if err != nil {
@@ -155,7 +155,7 @@ func (a *Answers) readSignals(now, then *snapshot.State, known map[string]bool) 
 	return nil
 }
 
-// mailRow is the row of a collection that has a key.
+// mailRow returns the row of a collection with a key, and reports whether it exists.
 func mailRow[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, ok bool, err error) {
 	value, ok, err := rows.Get(key)
 	if err == nil && ok {
@@ -164,7 +164,7 @@ func mailRow[T any](rows *page.Collection, key string, decode func(page.Row) (T,
 	return row, ok, err
 }
 
-// SameCorrelation compares correlation ids as Smithers does: an empty one is the same as none.
+// SameCorrelation compares correlation ids as Smithers does: an empty id equals nil.
 func SameCorrelation(a, b *string) bool {
 	text := func(id *string) string {
 		if id == nil {
@@ -175,13 +175,13 @@ func SameCorrelation(a, b *string) bool {
 	return text(a) == text(b)
 }
 
-// SameJSON reports whether two values differ in nothing but white space.
+// SameJSON reports whether two values differ only in white space.
 func SameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// Approval returns the decision that was made here on an approval that Smithers still asks for, or else asked itself.
+// Approval returns the decision given here if Smithers still asks for this approval, or else asked.
 func (a *Answers) Approval(asked snapshot.Approval) snapshot.Approval {
 	here, ok := a.Approvals[snapshot.Key(asked.NodeID, asked.Iteration)]
 	if !ok || asked.Status != snapshot.ApprovalRequested || here.RequestedAtMs != asked.RequestedAtMs {
@@ -190,7 +190,7 @@ func (a *Answers) Approval(asked snapshot.Approval) snapshot.Approval {
 	return here
 }
 
-// HumanRequest is Approval for human requests.
+// HumanRequest returns the answer given here if Smithers still asks this human request, or else asked.
 func (a *Answers) HumanRequest(asked snapshot.HumanRequest) snapshot.HumanRequest {
 	here, ok := a.HumanRequests[snapshot.Key(asked.NodeID, asked.Iteration)]
 	if !ok || asked.Status != snapshot.HumanPending || here.RequestedAtMs != asked.RequestedAtMs {

@@ -31,7 +31,7 @@ func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	return f, err
 }
 
-// LogsAt returns the logs in an entry's journal by the keys of their attempts.
+// LogsAt returns the logs in an entry's journal, by attempt key.
 func LogsAt(entry *snapshot.Entry) (map[string]string, error) {
 	rows, err := entry.Logs()
 	if err != nil {
@@ -49,7 +49,7 @@ func LogsAt(entry *snapshot.Entry) (map[string]string, error) {
 	return logs, nil
 }
 
-// AttemptsAt returns the attempts in an entry's journal in the order of their keys.
+// AttemptsAt returns the attempts in an entry's journal, sorted by key.
 func AttemptsAt(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
 	rows, err := entry.Attempts()
 	if err != nil {
@@ -69,7 +69,7 @@ func AttemptsAt(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
 	return all, nil
 }
 
-// EventsTo returns the run's own events up to an entry in their order.
+// EventsTo returns the run's own events up to an entry, in order.
 func EventsTo(s *timeline.Store, entry *snapshot.Entry) ([]snapshot.Event, error) {
 	var all []snapshot.Event
 	for entry, err := range s.Chain(entry) {

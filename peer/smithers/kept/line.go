@@ -7,15 +7,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Frame is a frame of a run of ours. If a fork changed nothing of the frame that it was forked from, the entry of its frame 0
-// is the fork's first entry, although that is not a frame.
+// Frame is a frame of our run. If a fork changed nothing of its parent's frame, the fork's frame 0 has the fork's
+// first entry, although that entry is not a frame.
 type Frame struct {
 	Number int64
-	Based  int64 // the frame of the run that it goes on from, or snapshot.NoFrame
+	Based  int64 // the frame of the run on which it is based, or snapshot.NoFrame
 	Entry  *snapshot.Entry
 }
 
-// FramesOf returns all frames of the run with a tip by their numbers, including those that were dropped.
+// FramesOf returns all frames of a tip's run by number, including dropped ones.
 func FramesOf(s *timeline.Store, tip *snapshot.Entry) ([]Frame, error) {
 	row, err := tip.RunRow()
 	if err != nil {
@@ -39,7 +39,7 @@ func FramesOf(s *timeline.Store, tip *snapshot.Entry) ([]Frame, error) {
 	return frames, nil
 }
 
-// FrameOf returns the frame of an entry that is a frame.
+// FrameOf returns the frame of an entry, which must be a frame.
 func FrameOf(entry *snapshot.Entry) Frame {
 	f := Frame{Number: entry.Frame, Based: entry.Frame - 1, Entry: entry}
 	if entry.Based != nil {
@@ -48,7 +48,7 @@ func FrameOf(entry *snapshot.Entry) Frame {
 	return f
 }
 
-// LineTo returns the frames from the run's first to a frame. Each goes on from the one before it.
+// LineTo returns the frames from the run's first to a frame. Each is based on the one before.
 func LineTo(frames []Frame, last int64) []Frame {
 	var line []Frame
 	for at := last; at >= 0 && at < int64(len(frames)); at = frames[at].Based {
@@ -60,17 +60,18 @@ func LineTo(frames []Frame, last int64) []Frame {
 	return line
 }
 
-// Meeting is the frame up to which Smithers' list of frames and ours are the same.
+// Meeting is the last common frame of Smithers' list of frames and ours.
 type Meeting struct {
-	End   int64 // our frame up to which the two are the same, or snapshot.NoFrame
-	Count int   // how many of Smithers' are
+	End   int64 // our number of the last common frame, or snapshot.NoFrame
+	Count int   // number of Smithers' frames up to it
 }
 
-// Meet finds the longest beginning of Smithers' list that is a line of ours. Two frames are the same if they have the same
-// number of Smithers' and the same time; frame 0 of a fork always is. Frames that Smithers never had are passed over.
+// Meet finds the longest beginning of Smithers' list that is a line of ours. Two frames are the same if Smithers'
+// number and the time are equal. Frame 0 of a fork matches whatever its time. Frames that Smithers never had are
+// skipped.
 func Meet(frames []Frame, known *Peer, fork bool, heads []source.Head) Meeting {
 	best := Meeting{End: snapshot.NoFrame}
-	on := make([]int, len(frames)) // how many of Smithers' are on the line to a frame, and -1 off the list
+	on := make([]int, len(frames)) // Smithers' frames on the line to each frame; -1 if the line differs
 	for i, f := range frames {
 		on[i] = -1
 		count := 0

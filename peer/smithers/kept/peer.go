@@ -1,5 +1,5 @@
-// Package kept has what the repository keeps of a run of Smithers: ext/smithers of its entries, its frames by Smithers'
-// numbers, and the answers that were given here.
+// Package kept reads what the repository stores about a run of Smithers: ext/smithers of its entries, its frames by
+// Smithers' numbers, and the answers given here.
 package kept
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// Engine is Smithers' folder in ext.
+// Engine is the name of Smithers' folder in ext.
 const Engine = "smithers"
 
 // The files and folders of ext/smithers.
@@ -32,8 +32,8 @@ const (
 	extAnswers = "answers" // a folder of collections of answerKeys
 )
 
-// Peer is what a run has under ext/smithers. Together with the run it is what Smithers had of the run. The zero Peer is of a
-// run that was never imported.
+// Peer is the content of a run's ext/smithers. Together with the run, it has all data that Smithers had of the run.
+// The zero Peer is for a run that was never imported.
 type Peer struct {
 	Layout contents.Layout
 	Schema []SchemaLine
@@ -41,48 +41,48 @@ type Peer struct {
 	Frames map[int64]FrameRow          // by our number
 	Tables map[string][]dbrow.Override // by the table's name; no list is empty
 	Marks  []Mark
-	// Answers are in the mailbox, but not of Smithers.
+	// Answers are in the run's mailbox, but not in Smithers'.
 	Answers AnswerKeys
 }
 
-// Pass is how far a run was imported. Only the last entry of an import changes it: a run is as it was imported if its tip and
-// the entry before have different passes.
+// Pass is the progress of a run's import. Only the last entry of an import changes it, so a run is unchanged since
+// its import if its tip and the entry before have different passes.
 type Pass struct {
-	Number int64 `json:"pass"`   // how often anything of the run was imported
-	Frame  int64 `json:"frame"`  // the newest frame that was
-	Events int64 `json:"events"` // how many of Smithers' events were
-	// Rows is the digest of all rows that the database had of the run then, in hex.
+	Number int64 `json:"pass"`   // number of imports that changed the run
+	Frame  int64 `json:"frame"`  // the newest imported frame
+	Events int64 `json:"events"` // number of imported events of Smithers
+	// Rows is the digest, in hex, of all rows that the database had of the run.
 	Rows string `json:"rows"`
-	// Movable is the digest of the same rows with a mark in place of their root's path, which an export is checked against;
-	// "" if no row has such a path, and for imports of older versions.
+	// Movable is the digest of the same rows with a mark in place of the root's path. An export is compared with it.
+	// It is "" if no row has such a path, and for imports of old versions.
 	Movable string `json:"movable,omitempty"`
 }
 
-// SchemaLine is a table that is not exactly one of Smithers 0.32.0's own: one that the run has rows in, or that was
-// there for outputs when something of the run was imported.
+// SchemaLine is a table that differs from the tables of Smithers 0.32.0: a table with rows of the run, or a table for
+// outputs that existed at an import.
 type SchemaLine struct {
 	Table   string      `json:"table"`
 	SQL     string      `json:"sql"`
-	Columns [][2]string `json:"columns,omitempty"` // of an output table: names and kinds, in the order of _smithers_output_schema_columns
+	Columns [][2]string `json:"columns,omitempty"` // an output table's names and kinds, in stored order
 }
 
 // FrameRow is the row of a frame in ext/smithers/frames. A frame without a row is exactly as predicted.
 type FrameRow struct {
-	PeerNo *int64          `json:"frameNo,omitempty"` // where it is not our number
-	Layout source.Layout   `json:"layout,omitempty"`  // where it is not compact
-	Shape  *contents.Shape `json:"shape,omitempty"`   // where it is not the zero one
-	// The overrides of its rows in _smithers_snapshots and _smithers_frames: null for a row
-	// that is not there.
+	PeerNo *int64          `json:"frameNo,omitempty"` // absent if it is our number
+	Layout source.Layout   `json:"layout,omitempty"`  // absent if it is compact
+	Shape  *contents.Shape `json:"shape,omitempty"`   // absent if it is zero
+	// The overrides of the frame's rows in _smithers_snapshots and _smithers_frames. null means that the row does not
+	// exist.
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`
 	Frame    json.RawMessage `json:"frame,omitempty"`
 }
 
-// empty reports whether the row is left out.
+// empty reports whether the row is not stored because the frame is exactly as predicted.
 func (r FrameRow) empty() bool {
 	return r.PeerNo == nil && r.Layout == "" && r.Shape == nil && r.Snapshot == nil && r.Frame == nil
 }
 
-// PeerNo returns Smithers' number of a frame of ours.
+// PeerNo returns Smithers' number of our frame.
 func (p *Peer) PeerNo(frame int64) int64 {
 	if row, ok := p.Frames[frame]; ok && row.PeerNo != nil {
 		return *row.PeerNo
@@ -90,21 +90,21 @@ func (p *Peer) PeerNo(frame int64) int64 {
 	return frame
 }
 
-// markRow is a Mark without what its key says: "<frame>/<what>", and where one is there
-// already, "<frame>/<what>/<n>" with n from 2.
+// markRow is a Mark without the parts in its key. The key is "<frame>/<what>" or, if that is taken,
+// "<frame>/<what>/<n>" with n from 2.
 type markRow struct {
 	PeerNo int64  `json:"frameNo"`
 	Stored string `json:"stored"`
 	Found  string `json:"found"`
 }
 
-// extContent is a peer as it is stored: files and rows by their names.
+// extContent is an encoded peer: files and rows by name.
 type extContent struct {
 	files map[string]string
 	rows  map[string]map[string]string
 }
 
-// encode is how the peer is stored.
+// encode returns the stored form of the peer.
 func (p *Peer) encode() (extContent, error) {
 	c := extContent{files: map[string]string{}, rows: map[string]map[string]string{}}
 	if p.Pass == (Pass{}) {
@@ -152,7 +152,7 @@ func (p *Peer) encode() (extContent, error) {
 	return c, err
 }
 
-// freeKey is key, with a number behind it where that is taken.
+// freeKey returns key, with a number added if key is taken.
 func freeKey(taken map[string]string, key string) string {
 	for n, free := 2, key; ; n++ {
 		if _, ok := taken[free]; !ok {
@@ -162,7 +162,7 @@ func freeKey(taken map[string]string, key string) string {
 	}
 }
 
-// encodeJSON is v as JSON on one line, with texts as they are.
+// encodeJSON returns v as one line of JSON, without HTML escapes.
 func encodeJSON(v any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -173,8 +173,8 @@ func encodeJSON(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// decode is the inverse of encode. What encode would not have written is
-// objstore.ErrCorrupt where it cannot be understood, and otherwise taken as it is.
+// decode is the inverse of encode. Content that it cannot parse is objstore.ErrCorrupt. It accepts other content that
+// encode would not write.
 func (c extContent) decode() (*Peer, error) {
 	p := &Peer{Frames: map[int64]FrameRow{}, Tables: map[string][]dbrow.Override{}, Answers: AnswerKeys{}}
 	for _, collection := range mailCollections {
@@ -222,6 +222,7 @@ func (c extContent) decode() (*Peer, error) {
 	return p, nil
 }
 
+// decodeMarks decodes the marks into p, sorted by frame.
 func (c extContent) decodeMarks(p *Peer) error {
 	for _, key := range slices.Sorted(maps.Keys(c.rows[extMarks])) {
 		number, what, _ := strings.Cut(key, "/")
@@ -240,6 +241,7 @@ func (c extContent) decodeMarks(p *Peer) error {
 	return nil
 }
 
+// decodeJSON decodes JSON of the file or collection name into a value.
 func decodeJSON(name, text string, into any) error {
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return fmt.Errorf("%w: ext/%s/%s: %w", objstore.ErrCorrupt, Engine, name, err)
@@ -247,7 +249,7 @@ func decodeJSON(name, text string, into any) error {
 	return nil
 }
 
-// tablePath is the name of a table's collection in ext/smithers. A part of a name has no slash.
+// tablePath returns the name of a table's collection in ext/smithers. It escapes slashes in the table's name.
 func tablePath(table string) string {
 	return extTables + "/" + strings.NewReplacer("%", "%25", "/", "%2f").Replace(table)
 }
@@ -258,16 +260,16 @@ func tableOf(path string) (table string, ok bool) {
 	return strings.NewReplacer("%25", "%", "%2f", "/").Replace(table), ok
 }
 
-// Mark is a flaw of a run: what the database says differs from what was computed. It was imported as it is.
+// Mark is a difference between a value in the database and the computed one. The value was imported unchanged.
 type Mark struct {
-	Frame  int64  `json:"frame"`   // of ours
-	PeerNo int64  `json:"frameNo"` // of Smithers
+	Frame  int64  `json:"frame"`   // our number
+	PeerNo int64  `json:"frameNo"` // Smithers' number
 	What   string `json:"what"`    // content_hash, xml_hash, frame, …
 	Stored string `json:"stored"`
-	Found  string `json:"found"` // what was computed, or what is wrong
+	Found  string `json:"found"` // the computed value, or the error
 }
 
-// Columns returns the columns of all output tables that the run has rows in.
+// Columns returns the columns of all output tables with rows of the run.
 func (p *Peer) Columns() []tables.OutputColumn {
 	var all []tables.OutputColumn
 	for _, line := range p.Schema {
@@ -278,7 +280,8 @@ func (p *Peer) Columns() []tables.OutputColumn {
 	return all
 }
 
-// OfFrames returns the peer with only some frames and without tables: what a pass over new frames may change.
+// OfFrames returns the peer with only the given frames and without tables: the parts that a pass over new frames may
+// change.
 func (p *Peer) OfFrames(frames []int64) *Peer {
 	part := *p
 	part.Tables, part.Frames = nil, make(map[int64]FrameRow, len(frames))

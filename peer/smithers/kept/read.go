@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadPeer reads all of ext/smithers of an entry. It returns the zero peer for nil, and for an entry without ext/smithers.
+// ReadPeer reads ext/smithers of an entry. It returns the zero peer if e is nil or has no ext/smithers.
 func ReadPeer(e *snapshot.Entry) (*Peer, error) {
 	c, err := readExt(e)
 	if err != nil {
@@ -59,7 +59,7 @@ func readExt(e *snapshot.Entry) (extContent, error) {
 	return c, nil
 }
 
-// Changes returns the changes that lead from one peer to another, or nil if they are the same.
+// Changes returns the changes from one peer to another, or nil if they are equal.
 func Changes(before, after *Peer) (*snapshot.ExtDraft, error) {
 	had, err := before.encode()
 	if err != nil {
@@ -93,7 +93,7 @@ func Changes(before, after *Peer) (*snapshot.ExtDraft, error) {
 	return draft, nil
 }
 
-// rowChanges leads from one collection's rows to another's, sorted by their keys.
+// rowChanges returns the changes from one collection's rows to another's, sorted by key.
 func rowChanges(had, has map[string]string) []page.Change {
 	var changes []page.Change
 	keys := maps.Clone(had)

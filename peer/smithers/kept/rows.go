@@ -7,18 +7,18 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Rows are all rows that a database has of a run, except the contents of snapshots and columns of processes.
+// Rows are all rows of a run in a database, without the texts of snapshots and the columns of processes.
 type Rows struct {
 	Schema      []SchemaLine
 	Heads       []source.Head
 	Tables      []source.Table          // sorted by name
-	Rows        map[string][]source.Row // by table; those of _smithers_frames are in frames
+	Rows        map[string][]source.Row // by table; the rows of _smithers_frames are in Frames
 	FramesTable source.Table
 	Frames      []source.Row // sorted by frame_no
 }
 
-// Digest names the rows. Snapshots count with their hashes. A table of outputs without rows of the run does not count, and
-// neither does an output column without a value: another workflow may have added it to a table that both have.
+// Digest returns the digest of the rows. Snapshots count by their hashes. Output tables without rows of the run and
+// output columns without a value do not count, because another workflow may have added them to a shared table.
 func (all Rows) Digest() string {
 	h := dbrow.NewDigester()
 	for _, line := range all.Schema {
@@ -45,8 +45,8 @@ func (all Rows) Digest() string {
 	return h.Sum()
 }
 
-// Has reports whether a digest is that of the rows. A run from a database without _smithers_frames is exported with rows of
-// that table, which Smithers needs, and was digested without them.
+// Has reports whether a digest is that of the rows, with or without the rows of _smithers_frames. An export writes
+// rows of that table, which Smithers needs, even if the imported database had no such table.
 func (all Rows) Has(digest string) bool {
 	if all.Digest() == digest {
 		return true

@@ -5,7 +5,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ReadPass reads how far the run was imported at an entry.
+// ReadPass reads the progress of the run's import at an entry.
 func ReadPass(e *snapshot.Entry) (Pass, error) {
 	var p Pass
 	data, err := e.ExtFile(Engine, extPass)
@@ -15,16 +15,16 @@ func ReadPass(e *snapshot.Entry) (Pass, error) {
 	return p, decodeJSON(extPass, string(data), &p)
 }
 
-// Tip is what the tip of a run has of Smithers.
+// Tip is the tip of a run, with its data of Smithers.
 type Tip struct {
 	Entry    *snapshot.Entry
 	Row      snapshot.Run
 	Peer     *Peer
-	Exact    bool // the run is as it was imported
-	Imported bool // some of the run's own entries are from an import: what peer says about frames is about them
+	Exact    bool // the run is unchanged since its import
+	Imported bool // an import made some of the run's own entries, so Peer is about the run's own frames
 }
 
-// ReadTip reads what a tip has of Smithers.
+// ReadTip reads an entry as a tip with its data of Smithers.
 func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 	x := &Tip{Entry: entry}
 	var err error
@@ -49,7 +49,7 @@ func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 	if !x.Imported {
 		return x, nil
 	}
-	// A watch was about to import the rest, or Smithers is to have what was answered here.
+	// Not exact if a watch left rows to a later pass, or if there are answers for Smithers.
 	x.Exact = x.Peer.Pass.Rows != "" && len(x.Peer.Answers) == 0
 	if !x.Exact {
 		return x, nil
@@ -72,8 +72,8 @@ func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 	return x, nil
 }
 
-// InWorkingCopy reports whether the root of the run was the top of a working copy where its paths were imported, which for
-// a fork of ours is with the run that it is from.
+// InWorkingCopy reports whether the root of the run's paths was the top of a working copy when they were imported.
+// For a fork made here, that is the import of its parent.
 func (x *Tip) InWorkingCopy(s *timeline.Store) (bool, error) {
 	if x.Row.VCSType != "" || x.Imported || x.Row.Parent == nil {
 		return x.Row.VCSType != "", nil

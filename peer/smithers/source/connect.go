@@ -14,17 +14,17 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// readOptions keep a hostile database from doing anything but being read.
+// readOptions prevent a hostile database from doing anything except being read.
 const readOptions = "&_dqs=0&_query_only=1&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
 
 // connection is one open connection to a database.
 type connection struct {
 	*sql.Conn
 	db   *sql.DB
-	copy *draft // that it is to; nil for none
+	copy *draft // the copied database that it reads; nil if it reads the original
 }
 
-// connect opens the database for reading it now.
+// connect opens the database for reading. how is the present way to access the file.
 func (f file) connect(ctx context.Context, how access, limit int64, patience time.Duration) (*connection, error) {
 	c := new(connection)
 	if how == copied {
@@ -40,6 +40,7 @@ func (f file) connect(ctx context.Context, how access, limit int64, patience tim
 	return c, nil
 }
 
+// open opens the connection and limits the size of values.
 func (c *connection) open(ctx context.Context, name string, limit int64) error {
 	connector, err := sqlite.NewConnector(name)
 	if err != nil {
@@ -69,8 +70,8 @@ func (c *connection) Close() error {
 	return errors.Join(errs...)
 }
 
-// copy copies the database and its log to a folder of their own, which the next copy removes where this process does
-// not live to do so.
+// copy copies the database and its log to a temporary folder. If this process is killed, the next copy removes the
+// folder.
 func (f file) copy() (*draft, error) {
 	place := filepath.Join(os.TempDir(), "smithers-copy")
 	sweep(place)
@@ -84,7 +85,7 @@ func (f file) copy() (*draft, error) {
 		err = errors.Join(copyFile(f.path, to.path), copyFile(f.log(), to.log()))
 	}
 	if after, stateErr := f.state(); errors.Is(err, fs.ErrNotExist) || err == nil && (stateErr != nil || !after.same(before)) {
-		err = ErrOvertaken // an engine that ends takes its shared memory away first, and then its log
+		err = ErrOvertaken // an ending engine removes its shared memory first, and then its log
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.remove())
@@ -97,7 +98,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer source.Close() //nolint:errcheck // only read
+	defer source.Close() //nolint:errcheck // opened for reading
 	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// A database is made in a folder beside its place, of the name <database>.new-<digits>, by a
-// process that has a file in it locked. Where nobody has, that process is gone. Copies are in such folders, too, beside
-// other temporary files.
+// A database is created in a folder beside its place, named <database>.new-<digits>. The creating process holds a
+// lock on a file in the folder, so an unlocked folder is left over from a killed process. Copies of databases are in
+// such folders too, among other temporary files.
 const (
 	draftMark     = ".new-"
 	draftLock     = "lock"
@@ -24,14 +24,14 @@ const (
 	draftLink     = "link"
 )
 
-// draft is such a folder.
+// draft is a folder in which a database is created or copied.
 type draft struct {
 	folder string
 	lock   *flock.Flock
 }
 
-// create makes a database beside its place, whole, and then puts it there: by a link, which takes no other file's place,
-// as a rename would.
+// create builds a complete database beside its place and then moves it there. It uses a hard link, because a rename
+// could replace another file.
 func create(ctx context.Context, path string, link func(from, to string) error, write func(*WriteTx) error) (err error) {
 	d, err := newDraft(path)
 	if err != nil {
@@ -51,8 +51,8 @@ func create(ctx context.Context, path string, link func(from, to string) error, 
 	return fsx.SyncDir(filepath.Dir(path))
 }
 
-// createInPlace makes a database in its place. It is empty until the transaction ends, and stays so where that fails: it is
-// not known whether somebody else waits for it.
+// createInPlace creates a database in its place. The file is empty until the transaction ends. It stays empty if the
+// transaction fails, because another process may wait for the file.
 func createInPlace(ctx context.Context, path string, write func(*WriteTx) error) error {
 	if err := touch(path); err != nil {
 		return notCreated(path, err)
@@ -67,10 +67,10 @@ func createInPlace(ctx context.Context, path string, write func(*WriteTx) error)
 	return f.write(ctx, write)
 }
 
-// notCreated is why there is no database at path.
+// notCreated explains why the database at path was not created.
 func notCreated(path string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: somebody else has made it meanwhile", ErrBusy)
+		return fmt.Errorf("%w: another process has just created it", ErrBusy)
 	}
 	if failed, ok := errors.AsType[*os.LinkError](err); ok {
 		return &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // who asked knows of no other
@@ -78,13 +78,13 @@ func notCreated(path string, err error) error {
 	return err
 }
 
-// links reports whether the file system has hard links.
+// links reports whether the file system supports hard links.
 func (d *draft) links(link func(from, to string) error) bool {
 	second := filepath.Join(d.folder, draftLink)
 	return link(d.file().path, second) == nil && removeFile(second) == nil
 }
 
-// newDraft makes a folder for the database at path, with an empty database.
+// newDraft creates a draft folder for the database at path, with an empty database in it.
 func newDraft(path string) (*draft, error) {
 	const tries = 10
 	for range tries {
@@ -96,7 +96,7 @@ func newDraft(path string) (*draft, error) {
 			return nil, err
 		}
 		d := draftIn(folder)
-		// Without locks, as in some file systems, nobody takes the folder away either.
+		// If the file system has no locks, no other process removes the folder either.
 		if locked, err := d.lock.TryLock(); locked || err != nil {
 			err := touch(d.file().path)
 			if err == nil {
@@ -105,22 +105,22 @@ func newDraft(path string) (*draft, error) {
 				return nil, errors.Join(err, d.remove())
 			}
 		}
-		// Somebody found it before it was locked.
+		// Another process removed the folder before it was locked.
 		if err := d.lock.Close(); err != nil {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("%w: folders beside it go away as they are made", ErrBusy)
+	return nil, fmt.Errorf("%w: another process keeps removing the folders beside it", ErrBusy)
 }
 
 func draftIn(folder string) *draft {
 	return &draft{folder, flock.New(filepath.Join(folder, draftLock), flock.SetPermissions(0o600))}
 }
 
-// file is the database in it.
+// file returns the database in the draft folder.
 func (d *draft) file() file { return file{filepath.Join(d.folder, draftDatabase)} }
 
-// touch makes an empty file, with the permissions that the umask has for databases.
+// touch creates an empty file, with the permissions that the umask allows.
 func touch(path string) error {
 	empty, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -129,7 +129,7 @@ func touch(path string) error {
 	return empty.Close()
 }
 
-// remove deletes the folder with what there may be in it, and nothing else.
+// remove deletes the known files in the folder, and the folder if it is then empty.
 func (d *draft) remove() error {
 	f := d.file()
 	var errs []error
@@ -140,6 +140,7 @@ func (d *draft) remove() error {
 	return errors.Join(errs...)
 }
 
+// removeFile removes a file or an empty folder. A missing file is not an error.
 func removeFile(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -147,9 +148,9 @@ func removeFile(path string) error {
 	return nil
 }
 
-// sweep removes what processes that were killed have left beside the database at path. What cannot be
-// removed stays, and is no reason not to write. So does what others made, who could put another folder in its place where it
-// is looked at, if anybody may write beside it.
+// sweep removes the draft folders that killed processes left beside the database at path. It ignores all errors,
+// because leftovers do not prevent writing. It skips folders of other users, who could exchange a folder while it is
+// inspected.
 func sweep(path string) {
 	folder := filepath.Dir(path)
 	entries, err := os.ReadDir(folder)
@@ -166,7 +167,7 @@ func sweep(path string) {
 		}
 		d := draftIn(filepath.Join(folder, entry.Name()))
 		if stat(d.lock.Path()) == nil {
-			continue // it is none of ours, or is being made
+			continue // not a draft, or still being created
 		}
 		if locked, err := d.lock.TryLock(); err == nil && locked {
 			_ = d.remove()

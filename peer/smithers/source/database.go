@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/smithersnames"
 )
 
-// How many bytes a value may have: more of them are ErrTooLarge before memory is taken for them. SQLite itself stops at
-// largestValue.
+// defaultLimit is the maximum size of a value in bytes. A larger value is ErrTooLarge before memory is allocated. SQLite's
+// own limit is set to largestValue.
 const (
 	defaultLimit = 256 << 20
 	largestValue = 1_000_000_000
@@ -21,27 +21,26 @@ const (
 
 const (
 	defaultPatience = 5 * time.Second
-	retryEvery      = 2 * time.Millisecond // of what another process does within microseconds
+	retryEvery      = 2 * time.Millisecond // other processes finish their step within microseconds
 )
 
-// DB is a database that is open for reading. For one goroutine at a time.
+// DB is a database that is open for reading. It must be used by one goroutine at a time.
 type DB struct {
 	path     string
 	limit    int64
 	patience time.Duration
 	version  int64
-	seen     state // at version
+	seen     state // the state of the files at version
 	reading  bool
 }
 
-// Open opens the database at path for reading only. It need not be writable, neither
-// need its folder, and an engine may have it open; nothing is created beside it. Reading waits
-// some seconds for locks of others.
+// Open opens the database at path for reading only. The database and its folder may be read-only, and an engine may
+// have the database open. Open creates nothing beside it. Reading waits some seconds for locks of other processes.
 func Open(ctx context.Context, path string) (*DB, error) {
 	return OpenFor(ctx, path, defaultPatience)
 }
 
-// OpenFor is Open with another time to wait for locks before reading is ErrBusy.
+// OpenFor is Open with another limit for waiting. After patience, a locked database is ErrBusy.
 func OpenFor(ctx context.Context, path string, patience time.Duration) (*DB, error) {
 	db := &DB{path: path, limit: defaultLimit, patience: patience}
 	if err := db.Read(ctx, func(*Tx) error { return nil }); err != nil {
@@ -50,11 +49,11 @@ func OpenFor(ctx context.Context, path string, patience time.Duration) (*DB, err
 	return db, nil
 }
 
-// Close closes it.
+// Close closes the database.
 func (db *DB) Close() error { return nil }
 
-// Version changes whenever somebody else has committed to the database, or put another in its
-// place. It costs some microseconds. Within Read it is that of what is read, or older.
+// Version returns a number that changes whenever another process commits to the database or replaces the file. It
+// costs some microseconds. Within Read, it returns the version being read, or an older one.
 func (db *DB) Version() (int64, error) {
 	if db.reading {
 		return db.version, nil
@@ -74,12 +73,12 @@ func (db *DB) Version() (int64, error) {
 	return db.version, nil
 }
 
-// Read calls read with one state of the database, in a read transaction that ends with it. The database is found by
-// its path each time.
+// Read calls read with one state of the database, in a read transaction that ends when read returns. It opens the
+// file at its path each time.
 //
-// An engine that begins to write to a database that nobody had open is not kept from it, and read may be given parts
-// of two states then: Read fails with ErrOvertaken, and so does [Tx.Check] from then on. Whatever read does that
-// others can see has to come after a Check, and be made of what was read before it.
+// Read cannot lock out an engine that begins to write to a database that no process had open. Then read may see parts
+// of two states: Read fails with ErrOvertaken, and so does [Tx.Check] from then on. So read must call Check before it
+// does anything visible to others with the rows that it has read.
 func (db *DB) Read(ctx context.Context, read func(*Tx) error) error {
 	if db.reading {
 		return errors.New("a read within a read")
@@ -103,8 +102,8 @@ func (db *DB) Read(ctx context.Context, read func(*Tx) error) error {
 	return errors.Join(f.unchanged(before), err)
 }
 
-// transact reads the file in a transaction, and tells how it was opened. An engine that ends
-// between looking and opening takes its log away: then it looks again, once.
+// transact reads the file in a transaction, and returns how the file was opened. If an engine ends and removes its
+// log between the check and the opening, transact tries again, once.
 func (db *DB) transact(ctx context.Context, f file, read func(*Tx) error) (access, error) {
 	db.reading = true
 	defer func() { db.reading = false }()
@@ -124,9 +123,9 @@ func (db *DB) transact(ctx context.Context, f file, read func(*Tx) error) (acces
 		case called || err == nil:
 			return how, err
 		case errors.Is(err, ErrDisk) && !sameFile(stat(f.path), db.seen.file):
-			return how, ErrOvertaken // SQLite opened what is beside a file that was deleted or replaced
+			return how, ErrOvertaken // SQLite opened the log of a deleted or replaced file
 		case how == logged && errors.Is(err, ErrInterrupted):
-			// Whoever has it open is making the shared memory, or was killed while another reader looked.
+			// A writer is creating the shared memory, or was killed while another reader had the database open.
 			if err := waitAgain(ctx, patience); err != nil {
 				return how, err
 			}
@@ -138,7 +137,7 @@ func (db *DB) transact(ctx context.Context, f file, read func(*Tx) error) (acces
 	}
 }
 
-// waitAgain waits a moment before something is tried again, and is ErrBusy once patience has ended.
+// waitAgain waits a moment before the next try. After patience has ended, the error is ErrBusy.
 func waitAgain(ctx, patience context.Context) error {
 	timer := time.NewTimer(retryEvery)
 	defer timer.Stop()
@@ -150,11 +149,11 @@ func waitAgain(ctx, patience context.Context) error {
 	}
 }
 
-// ErrOvertaken is an ErrBusy: the database was written to by an engine that could not be kept from it. It can be read at
-// once.
+// ErrOvertaken is an ErrBusy: an engine that could not be locked out wrote to the database. The caller can read it
+// again at once.
 var ErrOvertaken = fmt.Errorf("%w: it was written to while it was read", ErrBusy)
 
-// unchanged is ErrOvertaken where somebody has written to the file itself since it was in a state.
+// unchanged returns ErrOvertaken if another process has written to the file since a state.
 func (f file) unchanged(since state) error {
 	if now, err := f.state(); err != nil || !now.sameFile(since) {
 		return ErrOvertaken
@@ -162,8 +161,9 @@ func (f file) unchanged(since state) error {
 	return nil
 }
 
-// needEnd is ErrIncomplete for a file without a log whose end is missing. SQLite takes what is missing of the last page for
-// zeros. Of a file that an engine is making longer the end is there once it can be read.
+// needEnd returns ErrIncomplete if the file has no log and its end is missing, because SQLite reads the missing part
+// of the last page as zeros. If an engine is just extending the file, the end exists once the file can be locked for
+// reading.
 func (db *DB) needEnd(ctx context.Context, f file, before state) error {
 	if !before.lacksEnd() || before.log != nil {
 		return nil
@@ -178,7 +178,8 @@ func (db *DB) needEnd(ctx context.Context, f file, before state) error {
 	return err
 }
 
-// incomplete is ErrIncomplete where an error comes from that: its end was missing before the file was read, or is now.
+// incomplete returns ErrIncomplete in place of err if err was caused by a missing end: the end was missing before the
+// file was read, or is missing now.
 func (f file) incomplete(before state, err error) error {
 	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotDatabase) || errors.Is(err, ErrIncomplete) {
 		return err
@@ -217,7 +218,7 @@ func (db *DB) read(ctx context.Context, f file, how access, read func(*Tx) error
 	return read(tx)
 }
 
-// refuseIndex is ErrIndex for a database that package sqliteindex made.
+// refuseIndex returns ErrIndex if package sqliteindex created the database.
 func refuseIndex(ctx context.Context, conn *sql.Conn) error {
 	var id int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {

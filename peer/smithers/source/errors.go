@@ -9,37 +9,39 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// What is wrong with a database; errors of this package wrap one of these, or are of the
-// system. ErrDamaged is also for rows that cannot be what Smithers wrote.
+// The errors of a database. Every error of this package wraps one of these or is an error of the system. ErrDamaged
+// also stands for rows that Smithers cannot have written.
 var (
 	ErrNotDatabase = errors.New("not an SQLite database")
 	ErrNotSmithers = errors.New("not a database of Smithers")
 	ErrDamaged     = errors.New("the database is damaged")
 	// ErrIndex is an ErrNotSmithers: an index of git-smithers, which has tables of the same names.
 	ErrIndex = fmt.Errorf("%w: it is an index that git-smithers made of runs", ErrNotSmithers)
-	// ErrIncomplete is an ErrDamaged: the file is shorter than it says, as while it is copied.
+	// ErrIncomplete is an ErrDamaged: the file is shorter than its header says, as during a copy.
 	ErrIncomplete = fmt.Errorf("%w: its end is missing", ErrDamaged)
-	// ErrInterrupted is a database in which a transaction was begun, and whoever wrote it was killed. Reading cannot undo
-	// it; whoever opens the database for writing does.
+	// ErrInterrupted means that a process was killed during a transaction. Reading cannot roll the transaction back;
+	// the next process that opens the database for writing does.
 	ErrInterrupted = errors.New("a transaction of the database was interrupted")
 	// ErrTooLarge is a value of more than 256 MiB.
 	ErrTooLarge = errors.New("a value is too large")
-	// ErrBusy is a database that others have kept locked for as long as a reader waits, or that changed under
-	// a reader that cannot lock it. Trying again helps.
+	// ErrBusy means that other processes kept the database locked for too long, or changed it while it was read
+	// without a lock. The caller can try again.
 	ErrBusy = errors.New("the database is busy")
-	// ErrConstraint is a row that a constraint or a trigger of the database forbids.
-	ErrConstraint = errors.New("the database does not take the row")
-	// ErrFull is syscall.ENOSPC, and ErrDisk syscall.EIO, of the database itself: why the disk failed is not known.
+	// ErrConstraint means that a constraint or a trigger of the database forbids a row.
+	ErrConstraint = errors.New("the database rejects the row")
+	// ErrFull and ErrDisk stand for syscall.ENOSPC and syscall.EIO on the database's disk. SQLite does not report the
+	// cause.
 	ErrFull = fmt.Errorf("%w", syscall.ENOSPC)
 	ErrDisk = fmt.Errorf("%w", syscall.EIO)
 )
 
+// damaged returns an ErrDamaged with a message.
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, fmt.Errorf(format, args...))
 }
 
-// explain gives an error of SQLite its place among those of this package. Statements here are
-// made from the tables that there are, so one that does not fit them has met a damaged schema.
+// explain maps an error of SQLite to an error of this package. Statements here are built from the existing tables, so
+// a statement that does not fit them means a damaged schema.
 func explain(err error) error {
 	coded, ok := errors.AsType[interface {
 		error

@@ -12,44 +12,44 @@ import (
 	"path/filepath"
 )
 
-// access is how SQLite is asked to open a file.
+// access is the way in which SQLite opens a file.
 type access string
 
 const (
 	locked access = "mode=ro"
-	// For a log with its shared memory, which is only read: whoever may write to it makes it anew where nobody else
-	// has the database open, and an engine that opens the database at that moment gives up at once, as Smithers looks
-	// at a database before it says how long it waits for locks.
+	// For a log with its shared memory, read only. A reader that may write the shared memory would create it anew if
+	// no other process has the database open. An engine that opens the database at that moment would fail at once,
+	// because Smithers sets its lock timeout only after its first look at the database.
 	logged access = "mode=ro&readonly_shm=1"
-	// Without locks, and without the log and the shared memory, which SQLite would make beside a
-	// database that has none.
+	// Without locks, log and shared memory. SQLite would otherwise create them beside a database that has none.
 	unlocked access = "mode=ro&immutable=1"
-	// For a log without shared memory: nobody has the database open, and reading the log
-	// would make the shared memory beside it.
+	// For a log without shared memory: no process has the database open, and reading the log would create the shared
+	// memory beside it.
 	copied access = "copy"
 )
 
-// The places of a database's header that say how it is written.
+// The fields of a database's header that describe how it is written.
 const (
 	headerSize   = 100
 	magic        = "SQLite format 3\x00"
 	pageSize     = 16 // two bytes
-	writeVersion = 18 // 2 where there may be a write-ahead log
+	writeVersion = 18 // 2 if there may be a write-ahead log
 	changes      = 24 // four bytes
 	pageCount    = 28 // four bytes
-	countedAt    = 92 // what changes was when the pages were counted
-	// The header of a write-ahead log, which frames follow.
+	countedAt    = 92 // the value of changes when the pages were counted
+	// The header of a write-ahead log. Frames follow it.
 	logHeaderSize = 32
 	logMagic      = 0x377f0682 // or with the last bit set
 	logPageSize   = 8          // four bytes
-	// What the shared memory of a write-ahead log begins with: it counts the commits.
+	// The header of the shared memory of a write-ahead log. It counts the commits.
 	indexHeaderSize = 48
 )
 
-// file is a database's file and those that SQLite keeps beside it.
+// file is a database file, with the files that SQLite keeps beside it.
 type file struct{ path string }
 
-// locate finds the file itself, which is what SQLite's names for its other files start with.
+// locate resolves links to the file itself, because SQLite derives the names of its other files from the resolved
+// name.
 func locate(path string) (file, error) {
 	resolved, err := filepath.EvalSymlinks(path)
 	return file{resolved}, err
@@ -58,7 +58,7 @@ func locate(path string) (file, error) {
 func (f file) log() string    { return f.path + "-wal" }
 func (f file) shared() string { return f.path + "-shm" }
 
-// header reads the header; it is shorter where the file is.
+// header reads the header. The result is shorter if the file is.
 func (f file) header() ([]byte, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
@@ -70,7 +70,7 @@ func (f file) header() ([]byte, error) {
 	return head(f.path, headerSize)
 }
 
-// head reads the beginning of a file, nothing of one that is not there.
+// head reads the beginning of a file. It returns nothing if the file does not exist.
 func head(path string, size int64) ([]byte, error) {
 	from, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +82,7 @@ func head(path string, size int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(from, size))
 }
 
-// stat is what is at a path; nil for nothing that can be seen.
+// stat returns information about a path, or nil if it cannot be read.
 func stat(path string) fs.FileInfo {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -91,7 +91,7 @@ func stat(path string) fs.FileInfo {
 	return info
 }
 
-// access chooses how to read the file as it is now.
+// access chooses how to read the file in its present state.
 func (f file) access() (access, error) {
 	header, err := f.header()
 	if err != nil {
@@ -126,8 +126,8 @@ func (f file) access() (access, error) {
 	return logged, nil
 }
 
-// isLog reports whether a log that starts like this can have something of the database. Where it cannot, and nobody has the
-// database open, SQLite looks at the log again and again for ten seconds if it may not make the shared memory.
+// isLog reports whether a log with this beginning can have data of the database. For an invalid log that no process
+// has open, SQLite would retry for ten seconds if it must not create the shared memory.
 func isLog(start []byte) bool {
 	if len(start) <= logHeaderSize {
 		return false
@@ -136,24 +136,24 @@ func isLog(start []byte) bool {
 	return binary.BigEndian.Uint32(start)&^1 == logMagic && size >= 512 && size <= 1<<16 && size&(size-1) == 0
 }
 
-// isCut reports whether a file that has no more than this can become a database.
+// isCut reports whether a file with only these bytes may be the beginning of a database.
 func isCut(header []byte) bool {
 	n := min(len(header), len(magic))
 	return 0 < n && len(header) < headerSize && string(header[:n]) == magic[:n]
 }
 
-// name is what SQLite is asked to open, with options of the driver.
+// name returns the URI with which SQLite opens the file, with options of the driver.
 func (f file) name(options string) string {
 	return "file:" + (&url.URL{Path: f.path}).EscapedPath() + "?" + options
 }
 
-// state is how a database looks from outside, without a lock. Closing a file gives up the
-// locks that the process has on it, so there must be none when it is taken.
+// state describes the files of a database without a lock on them. It must not be taken while this process holds locks
+// on the file, because closing the file releases them.
 type state struct {
 	header string
-	index  string // what of the shared memory changes with each commit
+	index  string // the part of the shared memory that changes with each commit
 	file   fs.FileInfo
-	log    fs.FileInfo // nil for none
+	log    fs.FileInfo // nil if there is no log
 }
 
 func (f file) state() (state, error) {
@@ -172,15 +172,16 @@ func (f file) state() (state, error) {
 	return state{string(header), string(index), info, stat(f.log())}, nil
 }
 
-// same reports whether nobody has committed in between.
+// same reports whether no process has committed between two states.
 func (s state) same(as state) bool {
 	return s.sameFile(as) && s.index == as.index && sameFile(s.log, as.log)
 }
 
-// sameFile reports whether nobody has written to the file itself, whatever is in its log.
+// sameFile reports whether no process has written to the file itself between two states. It ignores the log.
 func (s state) sameFile(as state) bool { return s.header == as.header && sameFile(s.file, as.file) }
 
-// lacksEnd reports whether the file is shorter than its header says. It may be where its log has the rest.
+// lacksEnd reports whether the file is shorter than its header says. With a log this can be valid, because the log
+// may have the rest.
 func (s state) lacksEnd() bool {
 	h := []byte(s.header)
 	if len(h) < headerSize {
@@ -196,6 +197,7 @@ func (s state) lacksEnd() bool {
 	return s.file.Size() < size*int64(binary.BigEndian.Uint32(h[pageCount:]))
 }
 
+// sameFile reports whether two files are the same file, with the same size and time.
 func sameFile(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -8,16 +8,14 @@ import (
 
 // The encodings of _smithers_frames.
 const (
-	KeyFrame      = "keyframe" // "full", and whatever else is no delta, is read as one
+	KeyFrame      = "keyframe" // every encoding but DeltaFrame is read as a keyframe
 	DeltaFrame    = "delta"
 	noChangeDelta = `{"version":1,"ops":[]}`
 )
 
-// Inflate gives the rendered tree of a frame in canonical form: xml is the column xml_json
-// as it is stored, before the tree of the frame before it ("" when there is none). A delta
-// without a frame before it, one of another version, or one that does not fit is ErrDamaged.
-// It takes memory and depth in proportion to what it is given, of which more than 16 MiB is
-// ErrTooLarge.
+// Inflate returns the rendered tree of a frame in canonical form. xml is the stored column xml_json, and before is
+// the tree of the frame before, or "". A delta without a frame before it, of another version, or that does not fit is
+// ErrDamaged. Memory and depth are proportional to the arguments; an argument of more than 16 MiB is ErrTooLarge.
 func Inflate(before, xml, encoding string) (string, error) {
 	if len(xml) > largestTree || len(before) > largestTree {
 		return "", fmt.Errorf("%w: a rendered tree has more than %d bytes", ErrTooLarge, largestTree)
@@ -45,7 +43,7 @@ func Inflate(before, xml, encoding string) (string, error) {
 	return string(text), err
 }
 
-// applyDelta makes the changes of a delta to the tree before.
+// applyDelta applies a delta to the tree before.
 func applyDelta(before, xml string) (*node, error) {
 	tree, err := parse(before)
 	if err != nil {
@@ -56,7 +54,7 @@ func applyDelta(before, xml string) (*node, error) {
 		return nil, err
 	}
 	if version := delta.member("version"); version == nil || version.kind != numberNode || version.text != "1" {
-		return nil, damaged("a frame's delta is of a version that is not known")
+		return nil, damaged("a frame's delta has an unknown version")
 	}
 	ops := delta.member("ops")
 	if ops == nil || ops.kind != arrayNode {
@@ -70,12 +68,12 @@ func applyDelta(before, xml string) (*node, error) {
 	return tree, nil
 }
 
-// applyOp makes one change and gives the root that there is then.
+// applyOp applies one operation and returns the new root.
 func applyOp(root, op *node) (*node, error) {
 	path, value := op.member("path"), op.member("value")
 	name := op.member("op")
 	if name == nil || name.kind != stringNode || path == nil || path.kind != arrayNode {
-		return nil, damaged("it is none")
+		return nil, damaged("it is invalid")
 	}
 	if value == nil && name.text != "remove" {
 		return nil, damaged("it has no value")
@@ -98,7 +96,7 @@ func applyOp(root, op *node) (*node, error) {
 	return root, nil
 }
 
-// step is the value that a segment of a path leads to; nil for none.
+// step returns the value at a segment of a path, or nil.
 func (n *node) step(segment *node) *node {
 	if segment.kind == stringNode {
 		return n.member(segment.text)
@@ -109,7 +107,7 @@ func (n *node) step(segment *node) *node {
 	return nil
 }
 
-// index is the array index that a segment of a path is; -1 for none.
+// index returns the array index that a segment of a path has, or -1.
 func (n *node) index() int {
 	i, err := strconv.Atoi(n.text)
 	if n.kind != numberNode || err != nil {
@@ -118,7 +116,7 @@ func (n *node) index() int {
 	return i
 }
 
-// change does to n what an operation wants, and tells whether it could.
+// change applies an operation to n, and reports whether it could.
 func (n *node) change(op string, at, value *node) bool {
 	if n.kind == objectNode && at.kind == stringNode {
 		switch {

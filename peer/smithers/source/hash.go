@@ -6,8 +6,8 @@ import (
 	"hash"
 )
 
-// ContentHash is the content hash of a snapshot: SHA-256 in hex of
-// {"nodes":…,"outputs":…,"ralph":…,"input":…} over the bytes as they are stored.
+// ContentHash returns the content hash of a snapshot: SHA-256 in hex of {"nodes":…,"outputs":…,"ralph":…,"input":…}
+// over the stored bytes.
 func ContentHash(c Contents) string {
 	sum := sha256.New()
 	for _, part := range []string{
@@ -18,7 +18,7 @@ func ContentHash(c Contents) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// writeText hashes a text, without a copy of all of it.
+// writeText hashes a text without copying all of it.
 func writeText(to hash.Hash, text string) {
 	var piece [4096]byte
 	for len(text) > 0 {
@@ -28,7 +28,7 @@ func writeText(to hash.Hash, text string) {
 	}
 }
 
-// XMLHash is the xml_hash of a rendered tree in canonical form: SHA-256 in hex.
+// XMLHash returns the xml_hash of a rendered tree in canonical form: SHA-256 in hex.
 func XMLHash(tree string) string {
 	sum := sha256.Sum256([]byte(tree))
 	return hex.EncodeToString(sum[:])

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Ensure makes a table unless it is there. One that is there keeps its shape; columns
-// that it lacks are added where SQLite can, and otherwise are an error. The indexes and triggers of
-// Schema are made too. Any other statement, or more than one, is ErrDamaged.
+// Ensure creates a table unless it exists. An existing table keeps its shape: Ensure adds missing columns if SQLite
+// can, and otherwise returns an error. It also creates the indexes and triggers of Schema. A table's SQL with any
+// other statement, or with several, is ErrDamaged.
 func (t *WriteTx) Ensure(table Table) error {
 	if kind, _ := created(table.SQL); kind == "INDEX" || kind == "TRIGGER" {
 		return t.ensureOther(table)
@@ -18,20 +18,21 @@ func (t *WriteTx) Ensure(table Table) error {
 		return t.ensureColumns(has, table.Columns)
 	}
 	if !isTable(table.SQL, table.Name) {
-		return damaged("the statement that makes the table %q is none", table.Name)
+		return damaged("the statement for table %q does not create it", table.Name)
 	}
 	if err := t.exec(table.SQL); err != nil {
-		return fmt.Errorf("making the table %q: %w", table.Name, err)
+		return fmt.Errorf("create table %q: %w", table.Name, err)
 	}
 	if err := t.load(); err != nil {
 		return err
 	}
 	if t.Table(table.Name) == nil {
-		return damaged("the statement that makes the table %q makes another", table.Name)
+		return damaged("the statement for table %q creates another table", table.Name)
 	}
 	return nil
 }
 
+// ensureColumns adds the columns that a table lacks.
 func (t *WriteTx) ensureColumns(has *Table, columns []Column) error {
 	added := false
 	for _, column := range columns {
@@ -39,11 +40,11 @@ func (t *WriteTx) ensureColumns(has *Table, columns []Column) error {
 			continue
 		}
 		if column.Key > 0 || !isType(column.Type) {
-			return fmt.Errorf("the table %q has no column %q, and it cannot be added", has.Name, column.Name)
+			return fmt.Errorf("table %q lacks column %q, and the column cannot be added", has.Name, column.Name)
 		}
 		err := t.exec("ALTER TABLE " + quote(has.Name) + " ADD COLUMN " + quote(column.Name) + " " + column.Type)
 		if err != nil {
-			return fmt.Errorf("adding the column %q to the table %q: %w", column.Name, has.Name, err)
+			return fmt.Errorf("add column %q to table %q: %w", column.Name, has.Name, err)
 		}
 		added = true
 	}
@@ -53,11 +54,11 @@ func (t *WriteTx) ensureColumns(has *Table, columns []Column) error {
 	return t.load()
 }
 
-// ensureOther makes an index or trigger of the schema unless there is one of its name.
+// ensureOther creates an index or trigger of the schema unless its name exists.
 func (t *WriteTx) ensureOther(other Table) error {
 	known := slices.ContainsFunc(Schema(), func(s Table) bool { return s.SQL == other.SQL })
 	if !known {
-		return damaged("%q is no index or trigger of Smithers", other.Name)
+		return damaged("%q is not an index or trigger of Smithers", other.Name)
 	}
 	var has bool
 	err := t.conn.QueryRowContext(t.ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?)", other.Name).Scan(&has)
@@ -73,13 +74,13 @@ func (t *WriteTx) Insert(table string, row Row) error {
 	return err
 }
 
-// InsertIfNew adds a row unless one with its primary key is there, and tells whether it did.
+// InsertIfNew adds a row unless its primary key exists, and reports whether it did.
 func (t *WriteTx) InsertIfNew(table string, row Row) (bool, error) { return t.insert(table, row, true) }
 
-// PutContents has the database hold the contents of snapshots under a hash, which need not be theirs. It is false where
-// others are there: then nothing was added.
+// PutContents stores the texts of a snapshot under a hash, which need not be their own. It returns false and adds
+// nothing if the database has other texts under the hash.
 func (t *WriteTx) PutContents(hash Value, c Contents) (bool, error) {
-	row := Row{"content_hash": hash, "ref_count": Value{Kind: Int}} // the database counts by itself
+	row := Row{"content_hash": hash, "ref_count": Value{Kind: Int}} // a trigger counts the references
 	for i, text := range []string{c.Nodes, c.Outputs, c.Ralph, c.Input} {
 		row[contentColumns[i]] = Value{Kind: Text, Bytes: text}
 	}
@@ -94,13 +95,13 @@ func (t *WriteTx) PutContents(hash Value, c Contents) (bool, error) {
 func (t *WriteTx) insert(name string, row Row, ifNew bool) (bool, error) {
 	table := t.Table(name)
 	if table == nil {
-		return false, fmt.Errorf("there is no table %q", name)
+		return false, fmt.Errorf("table %q does not exist", name)
 	}
 	columns := slices.Sorted(maps.Keys(row))
 	values := make([]any, len(columns))
 	for i, column := range columns {
 		if !table.has(column) {
-			return false, fmt.Errorf("the table %q has no column %q", name, column)
+			return false, fmt.Errorf("table %q has no column %q", name, column)
 		}
 		values[i] = plain(row[column])
 	}
@@ -112,6 +113,7 @@ func (t *WriteTx) insert(name string, row Row, ifNew bool) (bool, error) {
 	return n > 0, err
 }
 
+// insertInto returns the INSERT statement for columns of a table.
 func insertInto(table *Table, columns []string, ifNew bool) string {
 	statement := "INSERT INTO " + quote(table.Name)
 	if len(columns) == 0 {

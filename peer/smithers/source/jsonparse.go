@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a tree may take. One of 16 MiB has some hundred thousand tasks.
+// The limits of a tree. A tree of 16 MiB has some hundred thousand tasks.
 const (
 	deepest     = 10_000
 	largestTree = 16 << 20
@@ -16,7 +16,7 @@ const (
 
 var errTooDeep = damaged("JSON is nested deeper than %d", deepest)
 
-// parse reads JSON as JavaScript does: of members of one name the last one counts.
+// parse reads JSON as JavaScript does. If an object has several members with one name, the last one counts.
 func parse(text string) (*node, error) {
 	if !utf8.ValidString(text) {
 		return nil, damaged("JSON is not UTF-8")
@@ -27,7 +27,7 @@ func parse(text string) (*node, error) {
 		return nil, err
 	}
 	if p.space(); p.rest != "" {
-		return nil, damaged("something follows the end of JSON")
+		return nil, damaged("JSON is followed by other text")
 	}
 	return value, nil
 }
@@ -48,7 +48,7 @@ func (p *parser) unexpected() error {
 	if p.rest == "" {
 		return damaged("JSON ends early")
 	}
-	return damaged("JSON has %q where it cannot be", p.rest[:1])
+	return damaged("JSON has an unexpected %q", p.rest[:1])
 }
 
 func (p *parser) value(depth int) (*node, error) {
@@ -123,7 +123,7 @@ func (p *parser) array(depth int) (*node, error) {
 	}
 }
 
-// text reads a string behind its first quote.
+// text reads the rest of a string after its opening quote.
 func (p *parser) text() (string, error) {
 	end := strings.IndexAny(p.rest, "\"\\")
 	if end >= 0 && p.rest[end] == '"' && !hasControl(p.rest[:end]) {
@@ -157,7 +157,7 @@ func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' })
 }
 
-// escape reads one character that is written with a backslash, or two that are a pair.
+// escape reads one escaped character, or two that form a surrogate pair.
 func (p *parser) escape() (rune, error) {
 	if len(p.rest) < 2 {
 		return 0, p.unexpected()
@@ -169,7 +169,7 @@ func (p *parser) escape() (rune, error) {
 	}
 	r, ok := hexUnit(p.rest)
 	if !ok {
-		return 0, damaged("JSON has an escape that there is not")
+		return 0, damaged("JSON has an invalid escape")
 	}
 	p.rest = p.rest[6:]
 	if low, ok := hexUnit(p.rest); ok && utf16.IsSurrogate(r) {
@@ -181,7 +181,7 @@ func (p *parser) escape() (rune, error) {
 	return r, nil
 }
 
-// hexUnit is the code unit that an escape of the form \u1234 is of.
+// hexUnit returns the code unit of an escape of the form \u1234 at the beginning of a text.
 func hexUnit(s string) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false
@@ -202,15 +202,15 @@ func (p *parser) number() (*node, error) {
 	if n == 0 {
 		return nil, p.unexpected()
 	}
-	value, _ := strconv.ParseFloat(p.rest[:n], 64) // out of range it is infinite, as in JavaScript
+	value, _ := strconv.ParseFloat(p.rest[:n], 64) // an overflow is infinite, as in JavaScript
 	p.rest = p.rest[n:]
 	if math.IsInf(value, 0) {
-		return &node{kind: nullNode}, nil // as it is written again
+		return &node{kind: nullNode}, nil // JavaScript writes infinity as null
 	}
 	return &node{kind: numberNode, text: formatNumber(value)}, nil
 }
 
-// numberLength is how long the number is that a text begins with; 0 for none.
+// numberLength returns the length of the number at the beginning of a text, or 0.
 func numberLength(s string) int {
 	digits := func(i int) int {
 		for i < len(s) && '0' <= s[i] && s[i] <= '9' {

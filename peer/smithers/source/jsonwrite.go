@@ -20,8 +20,8 @@ func formatNumber(value float64) string {
 	return mantissa + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
 }
 
-// appendRune is utf8.AppendRune, which writes half of a pair as the three bytes that it
-// would have if it were a character.
+// appendRune is utf8.AppendRune, except that it encodes half of a surrogate pair in three bytes, as if it were a
+// character.
 func appendRune(to []byte, r rune) []byte {
 	if utf16.IsSurrogate(r) {
 		return append(to, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
@@ -38,7 +38,7 @@ func decodeRune(s string) (rune, int) {
 	return r, n
 }
 
-// appendJSON writes a value as JSON.stringify does.
+// appendJSON writes a value in the same way as JSON.stringify.
 func appendJSON(to []byte, n *node, depth int) ([]byte, error) {
 	if depth > deepest {
 		return nil, errTooDeep

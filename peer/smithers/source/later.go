@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Later reads the end of a run's rows: those in which a column is at least from, and how many come before
-// them. ok is false where the table does not have its rows in the order of that column, as its key is
-// another one; then there is no end to read.
+// Later reads the last rows of a run: those with at least from in a column. before is the number of rows before them.
+// ok is false if the column does not follow run_id in the table's key, so that its rows are not in the order of the
+// column.
 func (t *Tx) Later(table, run, column string, from int64) (rows []Row, before int64, ok bool, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)
@@ -25,7 +25,7 @@ func (t *Tx) Later(table, run, column string, from int64) (rows []Row, before in
 	return rows, all - int64(len(rows)), err == nil, err
 }
 
-// LaterHeads returns the end of Heads from a frame on, and how many heads come before it.
+// LaterHeads returns the heads from a frame on, and the number of heads before them.
 func (t *Tx) LaterHeads(run string, from int64) (heads []Head, before int64, err error) {
 	if heads, err = t.heads(run, " AND frame_no >= ?", from); err != nil {
 		return nil, 0, err
@@ -34,8 +34,8 @@ func (t *Tx) LaterHeads(run string, from int64) (heads []Head, before int64, err
 	return heads, all - int64(len(heads)), err
 }
 
-// Settled tells rows of a run that are done with from those that may change: a row is settled when Column has
-// a whole number from 0 to Most.
+// Settled separates a run's finished rows from those that may still change: a row is settled if Column has an integer
+// from 0 to Most.
 type Settled struct {
 	Column string
 	Most   int64
@@ -68,9 +68,8 @@ func (t *Tx) Unsettled(table, run string, by Settled) (rows []Row, err error) {
 	return rows, nil
 }
 
-// Tally is what a set of rows can be told from others by, without reading them: their number, and for each
-// of some columns the sum of the low 32 bits of its numbers and of the lengths of everything else. Equal
-// tallies do not prove equal rows.
+// Tally is a cheap fingerprint of a set of rows: their number and, for each of some columns, the sum of the low 32
+// bits of its integers and of the lengths of its texts and blobs. Equal tallies do not prove equal rows.
 type Tally struct {
 	Rows int64
 	Sums []int64
@@ -113,7 +112,7 @@ func weight(v Value) int64 {
 		return v.Int & lowBits
 	case Text, Blob:
 		return int64(len(v.Bytes))
-	case Null, Real: // numbers are stored as such where the column is one of numbers
+	case Null, Real: // not counted
 	}
 	return 0
 }

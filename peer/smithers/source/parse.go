@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// ParseTable is the table of a name that a statement makes, which may be somebody else's. A statement
-// that does anything else is ErrDamaged.
+// ParseTable returns the table that a statement creates. The statement may come from another user. If it does
+// anything but create the table with that name, the error is ErrDamaged.
 func ParseTable(ctx context.Context, name, statement string) (_ *Table, err error) {
 	if !isTable(statement, name) {
-		return nil, damaged("the statement that makes the table %q is none", name)
+		return nil, damaged("the statement for table %q does not create it", name)
 	}
 	c := new(connection)
 	defer func() {
@@ -21,7 +21,7 @@ func ParseTable(ctx context.Context, name, statement string) (_ *Table, err erro
 		return nil, err
 	}
 	if _, err := c.ExecContext(ctx, statement); err != nil {
-		return nil, fmt.Errorf("making the table %q: %w", name, explain(err))
+		return nil, fmt.Errorf("create table %q: %w", name, explain(err))
 	}
 	tables, err := readTables(ctx, c.Conn)
 	if err != nil {
@@ -30,5 +30,5 @@ func ParseTable(ctx context.Context, name, statement string) (_ *Table, err erro
 	if table := findTable(tables, name); table != nil {
 		return table, nil
 	}
-	return nil, damaged("the statement that makes the table %q makes another", name)
+	return nil, damaged("the statement for table %q creates another table", name)
 }

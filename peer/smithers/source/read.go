@@ -10,18 +10,18 @@ import (
 
 const runsTable = "_smithers_runs"
 
-// Tx is one state of a database, as far as [Tx.Check] says so.
+// Tx is a read transaction. It sees one state of the database, unless [Tx.Check] fails.
 type Tx struct {
 	ctx    context.Context //nolint:containedctx // of the transaction, which lives as long
 	conn   *sql.Conn
 	tables []Table
 	limit  int64
 	kept   *statements
-	check  func() error // nil where nobody can write to what is read
+	check  func() error // nil if a lock keeps the state unchanged
 }
 
-// Check reports whether all that was read so far is of one state of the database; ErrOvertaken where it may not be. It
-// costs some microseconds.
+// Check returns ErrOvertaken if the rows read so far may be from more than one state of the database. It costs some
+// microseconds.
 func (t *Tx) Check() error {
 	if t.check == nil {
 		return nil
@@ -32,7 +32,7 @@ func (t *Tx) Check() error {
 // Tables lists the tables, sorted by name, without SQLite's own.
 func (t *Tx) Tables() []Table { return slices.Clone(t.tables) }
 
-// Table finds one; nil when there is none.
+// Table returns the table with a name, or nil.
 func (t *Tx) Table(name string) *Table { return findTable(t.tables, name) }
 
 func findTable(tables []Table, name string) *Table {
@@ -56,9 +56,9 @@ func (t *Tx) Runs() ([]Row, error) {
 	return runs, nil
 }
 
-// Rows yields the rows of a table in the order of its primary key (of rowid without one): those
-// whose run_id is run or, where run is "", all of them. A table that is not there, or has no
-// run_id where one is asked for, yields none.
+// Rows yields the rows of a table in the order of its primary key, or of rowid if it has none: the rows whose run_id
+// is run, or all rows if run is "". If the table does not exist, or run is not "" and the table has no run_id, it
+// yields no rows.
 func (t *Tx) Rows(table, run string) iter.Seq2[Row, error] {
 	in := t.Table(table)
 	where, args, ok := ofRun(in, run)
@@ -75,7 +75,7 @@ func (t *Tx) Rows(table, run string) iter.Seq2[Row, error] {
 	return t.query(in, selectFrom(in)+where+order, args...)
 }
 
-// Count returns how many rows Rows would yield.
+// Count returns the number of rows that Rows would yield.
 func (t *Tx) Count(table, run string) (int64, error) {
 	in := t.Table(table)
 	where, args, ok := ofRun(in, run)
@@ -87,8 +87,8 @@ func (t *Tx) Count(table, run string) (int64, error) {
 	return n, explain(err)
 }
 
-// Greatest is the greatest value of a column among the rows of a run; NULL for none. With an index on
-// both it costs the same however many there are.
+// Greatest returns the greatest value of a column in the rows of a run, or NULL. With an index on run_id and the
+// column, the cost does not depend on the number of rows.
 func (t *Tx) Greatest(table, run, column string) (Value, error) {
 	in := t.Table(table)
 	where, args, ok := ofRun(in, run)
@@ -103,7 +103,7 @@ func (t *Tx) Greatest(table, run, column string) (Value, error) {
 	return valueOf(value)
 }
 
-// ofRun is the condition for the rows of a run, which are compared byte by byte.
+// ofRun returns the condition for the rows of a run. It compares run ids byte by byte.
 func ofRun(table *Table, run string) (where string, args []any, ok bool) {
 	switch {
 	case table == nil:
@@ -118,7 +118,7 @@ func ofRun(table *Table, run string) (where string, args []any, ok bool) {
 	return " WHERE " + quote(column.Name) + " = ? COLLATE BINARY", []any{run}, true
 }
 
-// query yields the rows of a statement that begins with selectFrom of the same table.
+// query yields the rows of a statement that begins with selectFrom(table).
 func (t *Tx) query(table *Table, query string, args ...any) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		rows, err := t.kept.query(query, args...)

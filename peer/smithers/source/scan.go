@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// selectFrom selects all columns of a table, each as an expression without a declared type, by
-// which the driver would change values.
+// selectFrom selects all columns of a table. Each column is an expression without a declared type, because the driver
+// would convert values by that type.
 func selectFrom(table *Table) string {
 	list := make([]string, len(table.Columns))
 	for i, column := range table.Columns {
@@ -43,12 +43,12 @@ func (s *scanner) row(rows *sql.Rows) (Row, error) {
 			return nil, damaged("column %q: %w", column.Name, err)
 		}
 		row[column.Name] = value
-		s.values[i] = nil // large values are not kept longer than their row
+		s.values[i] = nil // free large values with their row
 	}
 	return row, nil
 }
 
-// valueOf is a value as the driver gives it.
+// valueOf converts a value from the driver.
 func valueOf(value any) (Value, error) {
 	switch v := value.(type) {
 	case nil:

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// schema has one statement a paragraph. A column of a table has a line of its own.
+// schema has one statement per paragraph, and each column of a table on a line of its own.
 //
 //go:embed schema.sql
 var schema string
 
-// Schema are the tables, indexes and triggers of Smithers 0.32.0 without any output table, as
-// its migrations leave them; Statements are in the order in which they run. Those that are no tables
-// have no columns.
+// Schema returns the tables, indexes and triggers that the migrations of Smithers 0.32.0 create, without output
+// tables. They are in the order in which their statements run. Indexes and triggers have no columns.
 func Schema() []Table {
 	var all []Table
 	for statement := range strings.SplitSeq(strings.TrimSuffix(schema, "\n"), "\n\n") {
@@ -27,7 +26,7 @@ func Schema() []Table {
 	return all
 }
 
-// columnsOf reads the columns off a statement of the schema.
+// columnsOf parses the columns of a CREATE TABLE statement of the schema.
 func columnsOf(statement string) []Column {
 	var columns []Column
 	for line := range strings.Lines(statement) {
@@ -49,8 +48,7 @@ func columnsOf(statement string) []Column {
 	return columns
 }
 
-// Same reports whether two tables have the same name and columns, whatever the statements
-// say besides.
+// Same reports whether two tables have the same name and columns. The rest of their statements may differ.
 func (t *Table) Same(other *Table) bool {
 	return t.Name == other.Name && slices.Equal(t.Columns, other.Columns)
 }

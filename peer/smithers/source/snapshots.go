@@ -25,10 +25,10 @@ type Head struct {
 	ContentHash string // as stored
 }
 
-// Heads returns the snapshots of a run in the order of their frames.
+// Heads returns the snapshots of a run, sorted by frame.
 func (t *Tx) Heads(run string) ([]Head, error) { return t.heads(run, "") }
 
-// heads are those for which another condition holds, too.
+// heads returns the snapshots of a run that also match the condition and.
 func (t *Tx) heads(run, and string, args ...any) ([]Head, error) {
 	table := t.Table(snapshotsTable)
 	if table == nil {
@@ -58,7 +58,7 @@ func (t *Tx) heads(run, and string, args ...any) ([]Head, error) {
 	return heads, explain(rows.Err())
 }
 
-// Newest returns the last of Heads, or nil. Its cost does not depend on their number.
+// Newest returns the last of Heads, or nil. Its cost does not depend on the number of snapshots.
 func (t *Tx) Newest(run string) (*Head, error) {
 	table := t.Table(snapshotsTable)
 	if table == nil || !table.has("run_id", "frame_no", "created_at_ms", "content_hash") {
@@ -88,27 +88,27 @@ func headOf(frame, at, hash any) (Head, error) {
 	}
 	ms, ok := at.(int64)
 	if !ok {
-		return Head{}, damaged("snapshot %d: created_at_ms is no whole number", number)
+		return Head{}, damaged("snapshot %d: created_at_ms is not an integer", number)
 	}
 	text, ok := hash.(string)
 	if !ok {
-		return Head{}, damaged("snapshot %d: content_hash is no text", number)
+		return Head{}, damaged("snapshot %d: content_hash is not a text", number)
 	}
 	return Head{number, ms, text}, nil
 }
 
-// Layout is how a snapshot is stored.
+// Layout is the way in which a snapshot is stored.
 type Layout string
 
-// The layouts, oldest last: the contents in a table of their own, by their hash; in the row itself; as
-// gzip in a table of payloads, by an unreleased version.
+// The layouts, newest first: the texts are in a table of their own, by hash; in the row itself; or as
+// gzip in a table of payloads, which an unreleased version wrote.
 const (
 	Compact Layout = "compact"
 	Inline  Layout = "inline"
 	Gzip    Layout = "gzip"
 )
 
-// Snapshot is one snapshot. Row is its row, without the four columns of JSON.
+// Snapshot is one snapshot. Row is its row without the four text columns.
 type Snapshot struct {
 	Head
 	Layout Layout
@@ -122,8 +122,8 @@ type Contents struct{ Nodes, Outputs, Ralph, Input string }
 // contentColumns are the columns of the four texts, in their order.
 var contentColumns = [4]string{"nodes_json", "outputs_json", "ralph_json", "input_json"}
 
-// Snapshot reads one, whatever its layout. Contents that are not there, or cannot be
-// unpacked, are ErrDamaged; a hash that does not match is for the caller to find.
+// Snapshot reads a snapshot in any layout. Missing or unreadable texts are ErrDamaged. The caller must check the
+// hash.
 func (t *Tx) Snapshot(run string, frame int64) (*Snapshot, error) {
 	snapshot, err := t.snapshot(run, frame)
 	if err != nil {
@@ -138,7 +138,7 @@ func (t *Tx) snapshot(run string, frame int64) (*Snapshot, error) {
 		return nil, err
 	}
 	if row == nil {
-		return nil, damaged("it is not there")
+		return nil, damaged("it is missing")
 	}
 	s := &Snapshot{Row: row}
 	if s.Head, err = headOf(plain(row["frame_no"]), plain(row["created_at_ms"]), plain(row["content_hash"])); err != nil {
@@ -154,7 +154,7 @@ func (t *Tx) snapshot(run string, frame int64) (*Snapshot, error) {
 	switch empty := s.Contents == (Contents{}); {
 	case err != nil:
 	case ref != nil && (!empty || ref["content_hash"] != row["content_hash"]):
-		err = damaged("its reference to contents is another's")
+		err = damaged("its reference names the contents of another snapshot")
 	case ref != nil:
 		s.Layout = Compact
 		s.Contents, err = t.compact(s.ContentHash)
@@ -167,7 +167,7 @@ func (t *Tx) snapshot(run string, frame int64) (*Snapshot, error) {
 	return s, err
 }
 
-// compact reads the contents that have a hash.
+// compact reads the texts with a hash.
 func (t *Tx) compact(hash string) (Contents, error) {
 	row, err := t.one(contentsTable, "content_hash = ?", hash)
 	if err != nil {
@@ -184,14 +184,14 @@ func contentsOf(row Row) (Contents, error) {
 	for i, column := range contentColumns {
 		value, ok := row[column]
 		if !ok || value.Kind != Text {
-			return Contents{}, damaged("%s is no text", column)
+			return Contents{}, damaged("%s is not a text", column)
 		}
 		texts[i] = value.Bytes
 	}
 	return Contents{texts[0], texts[1], texts[2], texts[3]}, nil
 }
 
-// payload unpacks the contents of a snapshot as a prototype stored them: what is hashed, packed.
+// payload reads the texts of a snapshot in the layout Gzip: the compressed form of the hashed JSON.
 func (t *Tx) payload(s *Snapshot) (Contents, error) {
 	hash := s.ContentHash
 	if own := s.Row["payload_hash"]; own.Kind == Text && own.Bytes != "" {
@@ -223,7 +223,7 @@ func (t *Tx) payload(s *Snapshot) (Contents, error) {
 	}, nil
 }
 
-// unpack is what base64 of gzip holds, limit bytes at most.
+// unpack decodes base64 and decompresses gzip. The result may have at most limit bytes.
 func unpack(packed string, limit int64) ([]byte, error) {
 	from, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
 	if err != nil {
@@ -240,7 +240,7 @@ func unpack(packed string, limit int64) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// one reads one row of a table; nil where there is none, or no such table.
+// one reads one row of a table. It returns nil if the row or the table does not exist.
 func (t *Tx) one(name, where string, args ...any) (Row, error) {
 	table := t.Table(name)
 	if table == nil {
@@ -252,7 +252,7 @@ func (t *Tx) one(name, where string, args ...any) (Row, error) {
 	return nil, nil //nolint:nilnil // nothing is an answer
 }
 
-// plain is a value as the driver gives it.
+// plain converts a value for the driver.
 func plain(v Value) any {
 	switch v.Kind {
 	case Int:

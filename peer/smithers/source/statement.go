@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// created is what a statement makes, TABLE, INDEX or TRIGGER, and its name as it is written; "" for any
+// created returns what a statement creates, TABLE, INDEX or TRIGGER, and the name as written. It returns "" for any
 // other statement.
 func created(statement string) (kind, name string) {
 	words := tokens(statement)
@@ -23,8 +23,8 @@ func created(statement string) (kind, name string) {
 	return kind, words[1]
 }
 
-// isTable reports whether a statement makes a table of a name from columns that it lists, and does
-// nothing else. It may be somebody else's.
+// isTable reports whether a statement creates a table with a name from a list of columns, and does nothing else. The
+// statement may come from another user.
 func isTable(statement, name string) bool {
 	words := tokens(statement)
 	kind, written := created(statement)
@@ -32,8 +32,8 @@ func isTable(statement, name string) bool {
 		len(words) > 3 && words[3] == "(" && !slices.Contains(words, ";") && !slices.Contains(words, "")
 }
 
-// tokens splits a statement as SQLite does, as far as it matters for where strings, names and
-// comments end. What does not end is "".
+// tokens splits a statement into tokens as SQLite does, as far as needed to find the ends of strings, names and
+// comments. An unterminated token is "".
 func tokens(sql string) []string {
 	var list []string
 	for sql != "" {
@@ -49,7 +49,7 @@ func tokens(sql string) []string {
 	return list
 }
 
-// tokenLength is how long the first token is, of which spaces and comments are some.
+// tokenLength returns the length of the first token. Spaces and comments count as tokens.
 func tokenLength(sql string) (n int, ok bool) {
 	switch c := sql[0]; {
 	case strings.HasPrefix(sql, "--"):
@@ -74,7 +74,7 @@ func tokenLength(sql string) (n int, ok bool) {
 	return 1, sql[0] != 0
 }
 
-// quotedLength is how long a string or name is that starts with a quote, which is doubled within it.
+// quotedLength returns the length of a quoted string or name. A doubled quote stands for the quote itself.
 func quotedLength(sql string) (n int, ok bool) {
 	for i := 1; i < len(sql); i++ {
 		switch {
@@ -88,7 +88,7 @@ func quotedLength(sql string) (n int, ok bool) {
 	return 0, false
 }
 
-// unquote is the name that an identifier means.
+// unquote returns the name for which an identifier stands.
 func unquote(identifier string) string {
 	switch quote := identifier[:1]; quote {
 	case `"`, "`", "'":
@@ -105,7 +105,7 @@ func isWord(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 
-// isType reports whether a declared type can be written as it is.
+// isType reports whether a declared type is safe to copy into a statement.
 func isType(declared string) bool {
 	return !strings.ContainsFunc(declared, func(r rune) bool {
 		return r >= 0x80 || !isWord(byte(r)) && !strings.ContainsRune(" (),+-.", r)

@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// statements are those of one transaction, which are kept: some are run once a frame.
+// statements caches the prepared statements of one transaction, because some run once per frame.
 type statements struct {
 	ctx    context.Context //nolint:containedctx // of the transaction, which lives as long
 	conn   *sql.Conn

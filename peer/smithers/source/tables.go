@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// readTables lists the ordinary tables: views, virtual tables and their shadows, and
-// temporary ones are none.
+// readTables returns the ordinary tables. It leaves out views, virtual tables with their shadow tables, and temporary
+// tables.
 func readTables(ctx context.Context, conn *sql.Conn) ([]Table, error) {
 	const query = `
 		SELECT t.name, m.sql, c.name, c.type, c.pk
@@ -38,12 +38,12 @@ func readTables(ctx context.Context, conn *sql.Conn) ([]Table, error) {
 	return tables, explain(rows.Err())
 }
 
-// has reports whether the table has a column, whatever the case of its letters.
+// has reports whether the table has all of the columns. It ignores case.
 func (t *Table) has(columns ...string) bool {
 	return !slices.ContainsFunc(columns, func(name string) bool { return t.column(name) == nil })
 }
 
-// column finds a column as SQLite does, whatever the case of its letters; nil when there is none.
+// column returns a column by its name, or nil. It ignores case, as SQLite does.
 func (t *Table) column(name string) *Column {
 	i := slices.IndexFunc(t.Columns, func(c Column) bool { return equalName(c.Name, name) })
 	if i < 0 {
@@ -52,7 +52,7 @@ func (t *Table) column(name string) *Column {
 	return &t.Columns[i]
 }
 
-// key is the primary key, in its order.
+// key returns the columns of the primary key, in order.
 func (t *Table) key() []string {
 	var columns []Column
 	for _, c := range t.Columns {
@@ -68,7 +68,7 @@ func (t *Table) key() []string {
 	return names
 }
 
-// rowid is a name by which the table's rowid can be had; "" for none.
+// rowid returns a name that selects the table's rowid, or "" if columns have all possible names.
 func (t *Table) rowid() string {
 	for _, name := range []string{"rowid", "oid", "_rowid_"} {
 		if !t.has(name) {
@@ -78,7 +78,7 @@ func (t *Table) rowid() string {
 	return ""
 }
 
-// equalName compares names as SQLite does: only the letters of ASCII have a case.
+// equalName compares names as SQLite does: it ignores the case of ASCII letters only.
 func equalName(a, b string) bool { return lowerName(a) == lowerName(b) }
 
 func lowerName(name string) string {
@@ -90,7 +90,7 @@ func lowerName(name string) string {
 	}, name)
 }
 
-// quote makes an identifier of a name.
+// quote returns a name as a quoted identifier.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func quoteAll(names []string) []string {

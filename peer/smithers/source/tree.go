@@ -7,14 +7,14 @@ import (
 	"unicode/utf16"
 )
 
-// node is one value of JSON as JavaScript has it: strings of UTF-16, of which halves of pairs may
-// stand alone, doubles, and objects whose members have an order.
+// node is a JSON value with the semantics of JavaScript: strings of UTF-16, which may have unpaired surrogates,
+// doubles, and objects with ordered members.
 type node struct {
 	kind    nodeKind
-	text    string // of a string, see appendRune; of a number as JavaScript writes it
+	text    string // of a string, encoded by appendRune; of a number, as JavaScript writes it
 	items   []*node
 	members map[string]*node
-	names   []string // of the members, in the order in which they came
+	names   []string // of the members, in insertion order
 }
 
 type nodeKind uint8
@@ -28,7 +28,7 @@ const (
 	objectNode
 )
 
-// member is a member of an object; nil for none, and of what is no object.
+// member returns a member of an object. It returns nil if the member is missing or n is not an object.
 func (n *node) member(name string) *node {
 	if n == nil || n.kind != objectNode {
 		return nil
@@ -48,8 +48,8 @@ func (n *node) remove(name string) {
 	n.names = slices.DeleteFunc(n.names, func(other string) bool { return other == name })
 }
 
-// ordered are the names of the members as JavaScript lists them: array indexes first, by
-// number, and then the others as they came.
+// ordered returns the names of the members in JavaScript's order: first array indexes by number, then the others in
+// insertion order.
 func (n *node) ordered() []string {
 	indexed := slices.ContainsFunc(n.names, func(name string) bool { _, ok := arrayIndex(name); return ok })
 	if !indexed {
@@ -72,7 +72,7 @@ func (n *node) ordered() []string {
 	return names
 }
 
-// arrayIndex reports whether a name is one that JavaScript takes for an array's index.
+// arrayIndex returns the number of a name that JavaScript treats as an array index, and reports whether it is one.
 func arrayIndex(name string) (uint32, bool) {
 	if name == "" || name[0] < '0' || name[0] > '9' || len(name) > 1 && name[0] == '0' {
 		return 0, false
@@ -81,7 +81,7 @@ func arrayIndex(name string) (uint32, bool) {
 	return uint32(n), err == nil && n < 1<<32-1
 }
 
-// isTrue tells what JavaScript takes for true.
+// isTrue reports whether JavaScript treats the value as true.
 func (n *node) isTrue() bool {
 	switch n.kind {
 	case nullNode:
@@ -97,8 +97,8 @@ func (n *node) isTrue() bool {
 	}
 }
 
-// canonical is a tree as Smithers writes and hashes it: an element's members in their
-// order and nothing but them, and its properties sorted.
+// canonical returns a tree in the form in which Smithers writes and hashes it: each element has only the known
+// members in their order, and its properties are sorted.
 func canonical(root *node) (*node, error) {
 	if !root.isTrue() {
 		return &node{kind: nullNode}, nil
@@ -108,7 +108,7 @@ func canonical(root *node) (*node, error) {
 
 func canonicalElement(from *node, depth int) (*node, error) {
 	if from.kind != objectNode {
-		return nil, damaged("a tree has something in it that is no element")
+		return nil, damaged("a tree has a value that is not an element")
 	}
 	if depth > deepest {
 		return nil, errTooDeep
@@ -149,7 +149,7 @@ func sortedProps(props *node) (*node, error) {
 	case props == nil || props.kind == nullNode:
 		return &node{kind: objectNode}, nil
 	case props.kind != objectNode:
-		return nil, damaged("an element's properties are no object")
+		return nil, damaged("an element's properties are not an object")
 	}
 	sorted := *props
 	sorted.names = slices.Clone(props.names)
@@ -157,7 +157,7 @@ func sortedProps(props *node) (*node, error) {
 	return &sorted, nil
 }
 
-// compareUTF16 orders strings by their code units, as JavaScript does.
+// compareUTF16 compares strings by their UTF-16 code units, as JavaScript does.
 func compareUTF16(a, b string) int { return slices.Compare(units(a), units(b)) }
 
 func units(s string) []uint16 {

@@ -20,20 +20,20 @@ type Value struct {
 	Bytes string // of Text and Blob; Text need not be UTF-8
 }
 
-// Row is one row: its values by the names of their columns. A column that the table
-// does not have is absent, which differs from NULL.
+// Row is one row: its values by column name. A column that the table does not have is absent, which differs from
+// NULL.
 type Row map[string]Value
 
 // Column is one column of a table.
 type Column struct {
 	Name string
 	Type string // as declared
-	Key  int    // its place in the primary key, from 1; 0 for none
+	Key  int    // its position in the primary key, from 1; 0 if it is not part of the key
 }
 
 // Table is one table of a database.
 type Table struct {
 	Name    string
-	SQL     string // the statement that makes it
+	SQL     string // the statement that creates it
 	Columns []Column
 }

@@ -10,16 +10,16 @@ import (
 	"path/filepath"
 )
 
-// writeOptions wait for an engine, check foreign keys when the transaction ends, and lock from its
-// beginning.
+// writeOptions wait for an engine's lock, check foreign keys when the transaction ends, and take the lock when it
+// begins.
 const writeOptions = "mode=rw&_dqs=0&_busy_timeout=10000&_foreign_keys=1&_synchronous=FULL&_pragma=trusted_schema(0)"
 
-// Write writes to the database at path in one transaction: all that write inserts, or
-// nothing. Where there is no file, or only a link to none, one appears with everything in it or not at all: it has all
-// of Schema from the beginning. In a file system without hard links an empty one is there first, and stays where
-// write fails; a process that is killed may leave a journal beside it, which is undone when the file is opened. No file
-// of others is ever replaced. Where an engine has the database open, the transaction waits for it,
-// for seconds at most. What a process that was killed in Write has left beside the database is removed.
+// Write writes to the database at path in one transaction: everything that write inserts, or nothing. If the file, or
+// the target of a link, does not exist, Write creates a complete database with all of Schema, or no file at all. In a
+// file system without hard links, it creates an empty file first, which stays if write fails. A killed process may
+// leave a journal beside that file, which SQLite rolls back when the file is opened. Write never replaces another
+// file. If an engine has the database locked, the transaction waits some seconds for it. Write also removes the files
+// that earlier killed calls left beside the database.
 func Write(ctx context.Context, path string, write func(*WriteTx) error) error {
 	return writeLinking(ctx, path, os.Link, write)
 }
@@ -41,8 +41,8 @@ func writeLinking(ctx context.Context, path string, link func(from, to string) e
 	return f.writeChecked(ctx, write)
 }
 
-// Target is the file that a path is for: the path itself where there is something, or else what the links lead to that
-// are there. An error is an fs.PathError about path.
+// Target returns the file for which a path stands: the path itself if the file exists, else the target of its links,
+// as far as the links exist. An error is an fs.PathError about path.
 func Target(path string) (string, error) {
 	const most = 40 // as Linux
 	_, err := os.Stat(path)
@@ -52,10 +52,10 @@ func Target(path string) (string, error) {
 	for at, n := path, 0; errors.Is(err, fs.ErrNotExist) && n < most; n++ {
 		next, notLink := os.Readlink(at)
 		if notLink != nil {
-			return at, nil //nolint:nilerr // it is where a file can be made
+			return at, nil //nolint:nilerr // a file can be created here
 		}
 		if !filepath.IsAbs(next) {
-			// Not cleaned: ".." is of the folder that a link leads to.
+			// Not cleaned: ".." is relative to the folder to which a link leads.
 			next = filepath.Dir(at) + string(filepath.Separator) + next
 		}
 		at = next
@@ -63,14 +63,14 @@ func Target(path string) (string, error) {
 	return "", err
 }
 
-// writeChecked is write to a file that was there.
+// writeChecked is write to an existing file.
 func (f file) writeChecked(ctx context.Context, write func(*WriteTx) error) error {
 	header, err := f.header()
 	if err != nil {
 		return err
 	}
 	if len(header) > 0 {
-		// Says what is wrong with it before anything is written.
+		// Find errors before writing.
 		db, err := Open(ctx, f.path)
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (f file) write(ctx context.Context, write func(*WriteTx) error) (err error)
 	return tx.kept.close()
 }
 
-// run does everything within the transaction, and ends it.
+// run does all work of the transaction, and commits it.
 func (t *WriteTx) run(write func(*WriteTx) error) error {
 	// Rows may come in any order.
 	if err := t.exec("PRAGMA defer_foreign_keys = ON"); err != nil {
@@ -116,8 +116,8 @@ func (t *WriteTx) run(write func(*WriteTx) error) error {
 	return t.exec("COMMIT")
 }
 
-// prepare makes the tables of Smithers where there is nothing. What was there before the transaction began does not count:
-// somebody else may have made them meanwhile.
+// prepare creates Smithers' tables in an empty database. It checks within the transaction, because another process
+// may just have created them.
 func (t *WriteTx) prepare() error {
 	var has bool
 	err := t.conn.QueryRowContext(t.ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master)").Scan(&has)
@@ -153,21 +153,21 @@ func (t *WriteTx) exec(statement string) error {
 	return explain(err)
 }
 
-// load reads which tables there are.
+// load reads the list of tables.
 func (t *WriteTx) load() (err error) {
 	t.tables, err = readTables(t.ctx, t.conn)
 	return err
 }
 
-// Table finds a table of the database; nil when there is none.
+// Table returns a table of the database, or nil.
 func (t *WriteTx) Table(name string) *Table { return findTable(t.tables, name) }
 
-// Rows yields all rows of a table, as those of [Tx.Rows].
+// Rows yields all rows of a table, as [Tx.Rows] does.
 func (t *WriteTx) Rows(table string) iter.Seq2[Row, error] {
 	return t.reading().Rows(table, "")
 }
 
-// reading reads what the transaction sees.
+// reading returns a Tx that reads the state within the transaction.
 func (t *WriteTx) reading() *Tx {
 	return &Tx{ctx: t.ctx, conn: t.conn, tables: t.tables, limit: largestValue, kept: t.kept}
 }

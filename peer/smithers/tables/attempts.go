@@ -37,7 +37,7 @@ func ReadAttempt(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	return a, log, true
 }
 
-// attemptState is the state that we have for one of Smithers'.
+// attemptState maps a state of Smithers to ours.
 func attemptState(state string, ended bool) string {
 	switch state {
 	case snapshot.AttemptInProgress, snapshot.AttemptFinished, snapshot.AttemptFailed, snapshot.AttemptCancelled,
@@ -56,10 +56,10 @@ func attemptState(state string, ended bool) string {
 	return snapshot.AttemptInProgress
 }
 
-// maxRevision is the longest id of a commit that a run of ours can have.
+// maxRevision is the maximum length of a commit id in our runs.
 const maxRevision = 128
 
-// IsRevision reports whether a text can be the id of a commit in a run of ours.
+// IsRevision reports whether our runs can store a text as a commit id.
 func IsRevision(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'z') {
@@ -69,7 +69,7 @@ func IsRevision(s string) bool {
 	return len(s) <= maxRevision
 }
 
-// errorText returns the text of an error as ours have it: its code or name, and its message.
+// errorText returns the text of an error in our form: its code or name, and its message.
 func errorText(row source.Row) string {
 	text, ok := dbrow.ColumnText(row, "error_json")
 	if !ok {
@@ -92,7 +92,7 @@ func errorText(row source.Row) string {
 	return name + ": " + message
 }
 
-// ownAttempts are the attempts of the run itself, without those before it was forked.
+// ownAttempts returns the attempts of the run itself, without those from before it was forked.
 func (f *Facts) ownAttempts() []snapshot.Attempt {
 	if f.Run.Parent == nil {
 		return f.Attempts
@@ -106,7 +106,7 @@ func (f *Facts) ownAttempts() []snapshot.Attempt {
 	return own
 }
 
-// predictAttempts gives rows of _smithers_attempts. Those that wait are in no folder.
+// predictAttempts returns the rows of _smithers_attempts. Attempts that wait have no folder.
 func (f *Facts) predictAttempts() []source.Row {
 	tasks, waits, signals := f.tasks(), make(map[string]snapshot.Wait), f.peerSignals()
 	for _, w := range f.Whole.Waits {
@@ -138,7 +138,7 @@ func (f *Facts) predictAttempts() []source.Row {
 	return rows
 }
 
-// predictAttempt gives the row of an attempt but for what depends on its task.
+// predictAttempt returns the row of an attempt, without the columns that depend on its task.
 func (f *Facts) predictAttempt(a snapshot.Attempt) source.Row {
 	row := source.Row{
 		"node_id": dbrow.Text(a.NodeID), "iteration": dbrow.Int(int64(a.Iteration)), "attempt": dbrow.Int(int64(a.Attempt)),
@@ -146,12 +146,12 @@ func (f *Facts) predictAttempt(a snapshot.Attempt) source.Row {
 		"response_text": dbrow.OptionalText(f.Logs[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]), "cached": dbrow.Int(0),
 	}
 	if f.Run.VCSType == snapshot.VCSJJ && a.State == snapshot.AttemptFinished {
-		row["jj_pointer"] = dbrow.OptionalText(a.CommitID) // ours have one in git too
+		row["jj_pointer"] = dbrow.OptionalText(a.CommitID) // our attempts also have a commit id in git, Smithers' only in jj
 	}
 	return row
 }
 
-// tasks returns the elements with ids of the newest rendered tree.
+// tasks returns the elements with ids in the newest rendered tree.
 func (f *Facts) tasks() map[string]*tree.Element {
 	if len(f.Frames) == 0 {
 		return map[string]*tree.Element{}
@@ -159,7 +159,7 @@ func (f *Facts) tasks() map[string]*tree.Element {
 	return tree.Parse(f.Frames[len(f.Frames)-1].Tree).ByID()
 }
 
-// computeMeta is the meta_json of a computed task.
+// computeMeta returns the meta_json of a computed task.
 func computeMeta(e *tree.Element, n snapshot.Node) string {
 	label := "null"
 	if n.Label != nil {

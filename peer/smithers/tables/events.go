@@ -12,12 +12,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// seqMember is a member of an event's payload: Smithers' seq, if it is not the seq after that of the event before.
+// seqMember is a member of an event's payload with Smithers' number of the event. It is present if that number does
+// not follow the number of the event before.
 const seqMember = "__smithersSeq"
 
-// ReadEvent reads a row of _smithers_events. It strips from the payload what is predicted: type, runId, timestampMs,
-// correlation, and the hashes of the frame. frames are by Smithers' numbers. Its Seq is
-// Smithers'; see numbered.
+// ReadEvent reads a row of _smithers_events. It removes the predictable members from the payload: type, runId,
+// timestampMs, correlation, and the hashes of the frame. frames are by Smithers' numbers. The event's Seq is
+// Smithers' number; see Numbered.
 func ReadEvent(row source.Row, run, workflow string, frames FramesByNo) (e snapshot.Event, ok bool) {
 	if !IsEvent(row) {
 		return snapshot.Event{}, false
@@ -45,7 +46,7 @@ func ReadEvent(row source.Row, run, workflow string, frames FramesByNo) (e snaps
 	return e, true
 }
 
-// IsEvent reports whether a row of _smithers_events has what an event needs.
+// IsEvent reports whether a row of _smithers_events has the columns that an event needs.
 func IsEvent(row source.Row) bool {
 	_, hasSeq := dbrow.ColumnNumber(row, "seq")
 	_, hasTime := dbrow.ColumnNumber(row, "timestamp_ms")
@@ -53,7 +54,8 @@ func IsEvent(row source.Row) bool {
 	return hasSeq && hasTime && hasType && kind != ""
 }
 
-// SamePayload reports whether a row of _smithers_events says what an event of the run does, less what is predicted.
+// SamePayload reports whether a row of _smithers_events has the same payload as an event of the run, without the
+// predictable members.
 func SamePayload(e snapshot.Event, row source.Row) bool {
 	said := func(payload json.RawMessage) string {
 		all, err := jsonobject.Read(payload)
@@ -71,8 +73,8 @@ func SamePayload(e snapshot.Event, row source.Row) bool {
 	return said(e.Payload) == said(dbrow.ColumnJSON(row, "payload_json"))
 }
 
-// Numbered returns an event whose payload has Smithers' seq, e.Seq, unless that is next: the seq after that of the event
-// before.
+// Numbered returns the event with Smithers' number, e.Seq, in its payload. If the number is next, which is the number
+// after that of the event before, it returns the event unchanged.
 func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	if e.Seq == next {
 		return e
@@ -86,7 +88,7 @@ func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	return e
 }
 
-// PeerSeqs returns the seqs that Smithers has for events, and the next seq.
+// PeerSeqs returns Smithers' numbers of events, and the next number.
 func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	for _, e := range events {
 		if seq, ok := KeptSeq(e); ok {
@@ -98,15 +100,15 @@ func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	return seqs, next
 }
 
-// makeRise gives events seqs that rise, those that Smithers had where they do: an event that was added here has the one that Smithers
-// then gave to another.
+// makeRise makes numbers strictly increasing, and keeps them where they already are. An event that was added here may
+// have the same number as a later event of Smithers.
 func makeRise(seqs []int64) {
 	for i := 1; i < len(seqs); i++ {
 		seqs[i] = max(seqs[i], seqs[i-1]+1)
 	}
 }
 
-// KeptSeq returns Smithers' seq if an event's payload has it.
+// KeptSeq returns Smithers' number of an event if the event's payload has it.
 func KeptSeq(e snapshot.Event) (seq int64, ok bool) {
 	if !bytes.Contains(e.Payload, []byte(seqMember)) {
 		return 0, false
@@ -119,7 +121,8 @@ func KeptSeq(e snapshot.Event) (seq int64, ok bool) {
 	return seq, err == nil && seq >= 0 && seq <= dbrow.MaxTime
 }
 
-// correlated reports whether events of a type say what they belong to: those that the engine itself emits.
+// correlated reports whether events of a type have the member correlation. Only events that the engine itself emits
+// have it.
 func correlated(kind string) bool {
 	switch kind {
 	case "ApprovalGranted", "ApprovalDenied", "TimeTravelJumped":
@@ -139,7 +142,7 @@ func correlation(members []jsonobject.Member, run, workflow string) string {
 	return string(jsonobject.Join(all))
 }
 
-// predictedHash returns the value of a member if it is the hash of a frame, or else "".
+// predictedHash returns the predicted value of a member if the member is the hash of a frame, or else "".
 func predictedHash(kind, name string, members []jsonobject.Member, frames FramesByNo) string {
 	if name == "" || hashMember(kind) != name || frames == nil {
 		return ""
@@ -156,7 +159,7 @@ func predictedHash(kind, name string, members []jsonobject.Member, frames Frames
 	return jsonobject.Quote(hash)
 }
 
-// hashMember returns the name of the member with a hash that events of a type have, or "".
+// hashMember returns the name of the member that has a frame's hash in events of a type, or "".
 func hashMember(kind string) string {
 	switch kind {
 	case "FrameCommitted":
@@ -167,7 +170,7 @@ func hashMember(kind string) string {
 	return ""
 }
 
-// payloadOf is the payload_json of an event.
+// payloadOf returns the payload_json of an event.
 func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	kept, err := jsonobject.Read(e.Payload)
 	if err != nil {
@@ -202,7 +205,7 @@ func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	return string(jsonobject.Join(append(all, tail...)))
 }
 
-// predictEvents gives rows of _smithers_events.
+// predictEvents returns the rows of _smithers_events.
 func (f *Facts) predictEvents() []source.Row {
 	frames := framesByPeer(f.Frames)
 	seqs, _ := PeerSeqs(f.Events)
@@ -222,7 +225,7 @@ func (f *Facts) predictEvents() []source.Row {
 // FramesByNo returns a frame by Smithers' number.
 type FramesByNo func(no int64) (frame FrameFacts, ok bool)
 
-// framesByPeer returns the newest of frames by Smithers' numbers.
+// framesByPeer returns frames by Smithers' numbers. If several frames have one number, the newest counts.
 func framesByPeer(frames []FrameFacts) FramesByNo {
 	by := make(map[int64]FrameFacts, len(frames))
 	for _, frame := range frames {

@@ -5,14 +5,15 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// The xml_json of a frame whose tree is the one before, and how many frames apart trees are written whole.
+// sameTree is the xml_json of a frame with the same tree as the frame before. Every treeEvery frames, the whole tree
+// is written.
 const (
 	sameTree  = `{"version":1,"ops":[]}`
 	treeEvery = 50
 )
 
-// PredictSnapshot returns the row of a frame in _smithers_snapshots without its contents. before is the row of the frame
-// before it, or nil.
+// PredictSnapshot returns the row of a frame in _smithers_snapshots without its texts. before is the row of the frame
+// before, or nil.
 func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	return source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "content_hash": dbrow.Text(f.ContentHash),
@@ -20,8 +21,8 @@ func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	}
 }
 
-// PredictFrame returns the row of a frame in _smithers_frames. before is the row of the frame before it, or nil, and
-// treeBefore the rendered tree of that frame, or "".
+// PredictFrame returns the row of a frame in _smithers_frames. before is the row of the frame before, or nil, and
+// treeBefore is the rendered tree of that frame, or "".
 func PredictFrame(f FrameFacts, before source.Row, treeBefore string) source.Row {
 	row := source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "xml_hash": dbrow.OptionalText(f.XMLHash),

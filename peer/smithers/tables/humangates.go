@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// predictHumanGates gives those rows of _smithers_approvals that Smithers has for tasks that people do: the gate
-// is open when the request is answered.
+// predictHumanGates returns the rows that Smithers has in _smithers_approvals for tasks of people. The answer to the
+// human request opens the gate.
 func (f *Facts) predictHumanGates() []source.Row {
 	if len(f.Whole.HumanRequests) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (f *Facts) predictHumanGates() []source.Row {
 	return rows
 }
 
-// gateRequest is the request_json of the gate of a task that a person does.
+// gateRequest returns the request_json of the gate of a person's task.
 func gateRequest(e *tree.Element, h snapshot.HumanRequest) string {
 	tries := 1
 	if n, err := strconv.Atoi(e.Props["retries"]); err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadApproval reads a row of _smithers_approvals. askedAtMs is when it was requested, for rows that do
-// not say so any more.
+// ReadApproval reads a row of _smithers_approvals. askedAtMs is the time of the request, for rows that no longer have
+// it.
 func ReadApproval(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -39,8 +39,8 @@ func ReadApproval(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool
 	return a, true
 }
 
-// IsHumanGate reports whether a row of _smithers_approvals is the gate of a task that a person does: who answers
-// its human request opens it.
+// IsHumanGate reports whether a row of _smithers_approvals is the gate of a person's task. The answer to the task's
+// human request opens the gate.
 func IsHumanGate(row source.Row) bool {
 	request, err := jsonobject.Read(dbrow.ColumnJSON(row, "request_json"))
 	if err != nil {
@@ -54,13 +54,13 @@ func IsHumanGate(row source.Row) bool {
 	return false
 }
 
-// ofParent reports whether something of the mailbox was there when the run was forked. Smithers
-// takes nothing along but signals; a fork of ours has what its parent had, answers that were given here above all.
+// ofParent reports whether a row of the mailbox existed when the run was forked. Smithers copies only signals to a
+// fork. A fork made here has its parent's mailbox, including the answers given here.
 func (f *Facts) ofParent(atMs int64) bool {
 	return !f.Restored && f.Run.Parent != nil && atMs < f.Run.CreatedAtMs
 }
 
-// predictApprovals gives rows of _smithers_approvals. Those that are decided do not say when they were requested.
+// predictApprovals returns the rows of _smithers_approvals. A decided row does not have the time of its request.
 func (f *Facts) predictApprovals() []source.Row {
 	var rows []source.Row
 	for _, a := range f.Whole.Approvals {
@@ -118,7 +118,7 @@ func ReadHumanRequest(row source.Row) (h snapshot.HumanRequest, ok bool) {
 	return h, true
 }
 
-// answer fills in what became of a human request, as far as it goes together.
+// answer sets the status and answer of a human request, as far as the row's columns agree.
 func answer(h *snapshot.HumanRequest, row source.Row) {
 	h.Status, _ = dbrow.ColumnText(row, "status")
 	at := dbrow.ColumnNumberOrNil(row, "answered_at_ms")
@@ -146,7 +146,7 @@ func answer(h *snapshot.HumanRequest, row source.Row) {
 	h.AnsweredAtMs = at
 }
 
-// predictHumanRequests gives rows of _smithers_human_requests.
+// predictHumanRequests returns the rows of _smithers_human_requests.
 func (f *Facts) predictHumanRequests() []source.Row {
 	var rows []source.Row
 	for _, h := range f.Whole.HumanRequests {
@@ -170,7 +170,7 @@ func (f *Facts) predictHumanRequests() []source.Row {
 	return rows
 }
 
-// ReadSignal reads a row of _smithers_signals. It leaves Seq to the caller, who counts.
+// ReadSignal reads a row of _smithers_signals. The caller sets Seq.
 func ReadSignal(row source.Row) (s snapshot.Signal, ok bool) {
 	name, hasName := dbrow.ColumnText(row, "signal_name")
 	at, hasTime := dbrow.ColumnNumber(row, "received_at_ms")
@@ -187,8 +187,8 @@ func ReadSignal(row source.Row) (s snapshot.Signal, ok bool) {
 	return s, true
 }
 
-// peerSignals are the signals with the numbers that Smithers gives them: in their order the numbers of
-// its clock that no output has, for both count together.
+// peerSignals returns the signals with Smithers' numbers. Smithers numbers signals and outputs together, so signals
+// get, in order, the numbers that no output has.
 func (f *Facts) peerSignals() []snapshot.Signal {
 	taken := make(map[int64]bool)
 	for _, p := range f.provenance() {
@@ -206,7 +206,7 @@ func (f *Facts) peerSignals() []snapshot.Signal {
 	return signals
 }
 
-// predictSignals gives rows of _smithers_signals.
+// predictSignals returns the rows of _smithers_signals.
 func (f *Facts) predictSignals() []source.Row {
 	var rows []source.Row
 	for _, s := range f.peerSignals() {

@@ -6,12 +6,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// waitsForStart reports whether the run is a fork that was never started: then Smithers has no rows of its
-// state but in the snapshot.
+// waitsForStart reports whether the run is a fork that was never started. Smithers has the state of such a run only
+// in its snapshot.
 func (f *Facts) waitsForStart() bool { return f.Run.Parent != nil && f.Run.StartedAtMs == nil }
 
-// predictNodes gives rows of _smithers_nodes: a node was updated when its newest attempt ended, or
-// else when the run was made.
+// predictNodes returns the rows of _smithers_nodes. A node's time of update is the latest end of its attempts, or the
+// creation of the run if that is later.
 func (f *Facts) predictNodes() []source.Row {
 	if f.waitsForStart() {
 		return nil
@@ -38,7 +38,7 @@ func (f *Facts) predictNodes() []source.Row {
 	return rows
 }
 
-// predictLoops gives rows of _smithers_ralph.
+// predictLoops returns the rows of _smithers_ralph.
 func (f *Facts) predictLoops() []source.Row {
 	if f.waitsForStart() {
 		return nil

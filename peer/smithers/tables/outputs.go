@@ -15,7 +15,7 @@ import (
 // OutputColumn is a row of _smithers_output_schema_columns.
 type OutputColumn struct{ Table, Column, Kind string }
 
-// IsOutputs reports whether a table is for outputs of tasks.
+// IsOutputs reports whether a table has the outputs of tasks.
 func IsOutputs(table source.Table) bool {
 	for _, name := range []string{"run_id", "node_id", "iteration"} {
 		if !slices.ContainsFunc(table.Columns, func(c source.Column) bool { return c.Name == name }) {
@@ -25,7 +25,8 @@ func IsOutputs(table source.Table) bool {
 	return !strings.HasPrefix(table.Name, ownPrefix)
 }
 
-// provenanceMember is a member of an output row in a snapshot: its place in the order of outputs and signals.
+// provenanceMember is the member of an output row in a snapshot that has the output's number in the common order of
+// outputs and signals.
 const provenanceMember = "__smithersProvenanceSeq"
 
 // provenance is a row of _smithers_output_provenance.
@@ -35,6 +36,7 @@ type provenance struct {
 	Seq           int64
 }
 
+// provenance returns the provenance of the outputs that have a number.
 func (f *Facts) provenance() []provenance {
 	var all []provenance
 	for _, o := range f.Whole.Outputs {
@@ -50,7 +52,7 @@ func (f *Facts) provenance() []provenance {
 	return all
 }
 
-// NextSeq returns the number after those of all outputs in the order of provenance.
+// NextSeq returns the next number in the order of provenance.
 func (f *Facts) NextSeq() int64 {
 	next := int64(0)
 	for _, p := range f.provenance() {
@@ -59,7 +61,7 @@ func (f *Facts) NextSeq() int64 {
 	return next
 }
 
-// predictProvenance gives rows of _smithers_output_provenance.
+// predictProvenance returns the rows of _smithers_output_provenance.
 func (f *Facts) predictProvenance() []source.Row {
 	var rows []source.Row
 	for _, p := range f.provenance() {
@@ -71,7 +73,7 @@ func (f *Facts) predictProvenance() []source.Row {
 	return rows
 }
 
-// predictOutputs gives rows of an output table.
+// predictOutputs returns the rows of an output table.
 func (f *Facts) predictOutputs(table source.Table, columns []OutputColumn) []source.Row {
 	if f.waitsForStart() {
 		return nil
@@ -89,7 +91,7 @@ func (f *Facts) predictOutputs(table source.Table, columns []OutputColumn) []sou
 	return rows
 }
 
-// predictInput gives the row of the table input.
+// predictInput returns the row of the table input.
 func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []source.Row {
 	if f.waitsForStart() || f.Whole.Input == nil {
 		return nil
@@ -97,7 +99,7 @@ func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []sourc
 	return []source.Row{outputRow(f.Whole.Input, kindsOf(table, columns))}
 }
 
-// kindsOf returns the kinds of a table's columns: those of the schema, or else those that their types suggest.
+// kindsOf returns the kinds of a table's columns: those of the schema, or else kinds derived from the column types.
 func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
 	kinds := make(map[string]string, len(table.Columns))
 	for _, c := range table.Columns {
@@ -118,7 +120,7 @@ func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
 	return kinds
 }
 
-// outputRow are the columns of a JSON object whose members are named as in the schema.
+// outputRow returns the members of a JSON object as columns. Only members with a column in kinds count.
 func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
 	row := source.Row{}
 	members, _ := jsonobject.Read(value)
@@ -130,7 +132,7 @@ func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
 	return row
 }
 
-// outputValue is a JSON value in a column.
+// outputValue returns a JSON value as a column value.
 func outputValue(value []byte, kind string) source.Value {
 	text := string(value)
 	switch {

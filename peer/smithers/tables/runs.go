@@ -11,7 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadRun fills in what the run's row says, but for parent, frame and seq. at is the folder that its paths are in.
+// ReadRun reads a row of _smithers_runs. It leaves parent, frame and event numbers unset. at is the folder of the
+// row's paths.
 func ReadRun(row source.Row) (r snapshot.Run, at dbrow.Root) {
 	at = rootOf(row)
 	r.ID, _ = dbrow.ColumnText(row, "run_id")
@@ -34,7 +35,7 @@ func ReadRun(row source.Row) (r snapshot.Run, at dbrow.Root) {
 	return r, at
 }
 
-// runStatus is the status that we have for one of Smithers'.
+// runStatus maps a status of Smithers to ours.
 func runStatus(status string) snapshot.RunStatus {
 	switch s := snapshot.RunStatus(status); s {
 	case snapshot.RunRunning, snapshot.RunFinished, snapshot.RunFailed, snapshot.RunCancelled, snapshot.RunPending,
@@ -54,7 +55,7 @@ func runStatus(status string) snapshot.RunStatus {
 	return snapshot.RunPending
 }
 
-// predictRun gives the row of _smithers_runs.
+// predictRun returns the row of _smithers_runs.
 func (f *Facts) predictRun() []source.Row {
 	r := f.Run
 	row := source.Row{
@@ -74,7 +75,7 @@ func (f *Facts) predictRun() []source.Row {
 	return []source.Row{row}
 }
 
-// predictBranch gives the row of _smithers_branches.
+// predictBranch returns the row of _smithers_branches.
 func (f *Facts) predictBranch() []source.Row {
 	p := f.Run.Parent
 	if p == nil {
@@ -86,8 +87,8 @@ func (f *Facts) predictBranch() []source.Row {
 	}}
 }
 
-// rootOf is the folder that a run's paths are in: that of its repository, or that it was started
-// in, or that of its workflow.
+// rootOf returns the folder of a run's paths: the folder of its repository, else the folder in which it was started,
+// else the folder of its workflow.
 func rootOf(row source.Row) dbrow.Root {
 	if at, ok := dbrow.ColumnText(row, "vcs_root"); ok && dbrow.Root(at).Clean() != "" {
 		return dbrow.Root(at)

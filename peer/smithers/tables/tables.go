@@ -1,5 +1,5 @@
-// Package tables has the meaning of Smithers' tables: for each table a function that reads its rows as ours, and one that
-// predicts its rows from a run as we keep it.
+// Package tables defines the meaning of Smithers' tables: for each table, a function that converts its rows to ours,
+// and a function that predicts its rows from a run as stored here.
 package tables
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Smithers' tables that have a place in our model.
+// Smithers' tables that are part of our model.
 const (
 	Runs          = "_smithers_runs"
 	Branches      = "_smithers_branches"
@@ -42,9 +42,9 @@ type Facts struct {
 	Whole    snapshot.Whole // the state of the newest frame of the line, with the tip's mailbox
 	Attempts []snapshot.Attempt
 	Logs     map[string]string // by the attempt's key
-	Events   []snapshot.Event  // the run's own, from seq 0
-	Frames   []FrameFacts      // the line: those that were not dropped, oldest first
-	Restored bool              // the run is not as it was imported: Smithers restores it from its newest snapshot
+	Events   []snapshot.Event  // the run's own, from number 0
+	Frames   []FrameFacts      // the line: the frames that were not dropped, oldest first
+	Restored bool              // the run has changed since its import: Smithers restores it from its newest snapshot
 }
 
 // FrameFacts are the facts of one frame of the line.
@@ -53,16 +53,16 @@ type FrameFacts struct {
 	PeerNo      int64 // Smithers'
 	AtMs        int64
 	ContentHash string // Smithers', computed
-	XMLHash     string // of the rendered tree; "" for none
-	Tree        string // rendered, canonical; "" for none
+	XMLHash     string // of the rendered tree; "" if none
+	Tree        string // the rendered tree, canonical; "" if none
 }
 
-// Predict returns the rows of a run's table as far as they follow from f. It knows the tables of Smithers that have a place in
-// our model, the output tables of columns, and the input; of any other table it returns nothing. The rows have all columns of
-// the table except run_id. Their paths lack the root, which dbrow.Restore adds.
+// Predict returns the rows of a run's table as far as they follow from f. It predicts the tables of Smithers that are
+// part of our model, the output tables of columns, and the input; of any other table it returns nil. The rows have
+// all columns of the table except run_id. Their paths lack the root, which dbrow.Restore adds.
 //
-// Predictions are part of the format: an override says how a row differs from its prediction, so a changed prediction
-// restores a wrong row.
+// Predictions are part of the format: an override stores how a row differs from its prediction, so a changed
+// prediction restores a wrong row.
 func Predict(f *Facts, table source.Table, columns []OutputColumn) ([]source.Row, error) {
 	if err := dbrow.CheckColumns(table); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func Predict(f *Facts, table source.Table, columns []OutputColumn) ([]source.Row
 	return Fitted(table, f.predictTable(table, columns)), nil
 }
 
-// Fitted gives each row exactly the columns of a table without run_id.
+// Fitted reduces or extends each row to exactly the columns of a table, without run_id.
 func Fitted(table source.Table, rows []source.Row) []source.Row {
 	for i, row := range rows {
 		fit := make(source.Row, len(table.Columns))
@@ -122,7 +122,7 @@ func OfRun(tables []source.Table) []source.Table {
 	})
 }
 
-// IsOfFrames reports whether frames are made of the rows of a table.
+// IsOfFrames reports whether a table has the rows of frames.
 func IsOfFrames(name string) bool {
 	switch name {
 	case Snapshots, Frames, "_smithers_snapshot_contents", "_smithers_snapshot_payload_refs", "_smithers_snapshot_payloads":

@@ -13,15 +13,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// WaitRow is a wait of an attempt for a signal or a time, which Smithers keeps in the attempt's meta_json.
+// WaitRow is an attempt's wait for a signal or a time. Smithers stores it in the attempt's meta_json.
 type WaitRow struct {
-	Wait   snapshot.Wait // as it was while it lasted
-	ended  int64         // when it was over; never while it lasts
-	status string        // of it when it was over; "" for one that was given up, of which nothing is left
-	Signal int64         // Smithers' number of the signal that it received; noPeer for none
+	Wait   snapshot.Wait // the wait in the state waiting
+	ended  int64         // the time of its end; Never while it lasts
+	status string        // the status at its end; "" if the wait was given up
+	Signal int64         // Smithers' number of the received signal; NoNumber if none
 }
 
-// ReadWait reads what an attempt waits for out of its row; ok is false for an attempt that does not wait.
+// ReadWait reads the wait of an attempt from its row. ok is false if the attempt does not wait.
 func ReadWait(row source.Row, a snapshot.Attempt) (w WaitRow, ok bool) {
 	meta, err := jsonobject.Read(dbrow.ColumnJSON(row, "meta_json"))
 	if err != nil {
@@ -36,7 +36,7 @@ func ReadWait(row source.Row, a snapshot.Attempt) (w WaitRow, ok bool) {
 	if a.FinishedAtMs != nil {
 		w.ended = *a.FinishedAtMs
 	} else if !snapshot.NodeState(a.State).Waiting() {
-		w.ended = a.StartedAtMs // nobody says when
+		w.ended = a.StartedAtMs // the end is unknown
 	}
 	for _, m := range meta {
 		of, err := jsonobject.Read(m.Value)
@@ -67,7 +67,7 @@ func (w *WaitRow) ofSignal(of []jsonobject.Member) {
 	seq, received, timedOut := memberTime(of, "resolvedSignalSeq"), memberTime(of, "receivedAtMs"), memberTime(of, "timedOutAtMs")
 	switch {
 	case seq != nil:
-		// It is over when the signal is there, though the attempt ends when the run goes on.
+		// The wait ends when the signal arrives. The attempt ends later, when the run continues.
 		if received != nil {
 			w.ended = max(*received, w.Wait.StartedAtMs)
 		}
@@ -92,7 +92,7 @@ func (w *WaitRow) ofTimer(of []jsonobject.Member) {
 	}
 }
 
-// memberTime returns the member with a name as a time, or nil if it is not one.
+// memberTime returns the member with a name as a time, or nil if it is not a valid time.
 func memberTime(members []jsonobject.Member, name string) *int64 {
 	for _, m := range members {
 		if m.Name != name {
@@ -107,8 +107,8 @@ func memberTime(members []jsonobject.Member, name string) *int64 {
 	return nil
 }
 
-// Then returns the wait as it was at a time. ok is false if the wait was given up by then. signals are our numbers of signals
-// by Smithers' numbers.
+// Then returns the wait as it was at a time. ok is false if the wait had been given up by then. signals maps
+// Smithers' numbers of signals to ours.
 func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, ok bool) {
 	was = w.Wait
 	if w.ended == Never || atMs < w.ended {
@@ -126,7 +126,7 @@ func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, o
 	return was, true
 }
 
-// WaitMeta is the meta_json of a wait for a signal. signals are the run's, in their order and with Smithers' numbers.
+// WaitMeta returns the meta_json of a wait for a signal. signals are the run's, in order, with Smithers' numbers.
 func WaitMeta(e *tree.Element, w snapshot.Wait, signals []snapshot.Signal) string {
 	timeout, seq, received, timedOut := "null", "null", "null", "null"
 	if w.DueAtMs != nil {
@@ -145,7 +145,7 @@ func WaitMeta(e *tree.Element, w snapshot.Wait, signals []snapshot.Signal) strin
 		`,"timedOutAtMs":` + timedOut + `}}`
 }
 
-// timerMeta is the meta_json of a timer.
+// timerMeta returns the meta_json of a timer.
 func timerMeta(e *tree.Element, w snapshot.Wait) string {
 	kind, fired := "duration", "null"
 	if e.Props["until"] != "" {

@@ -30,7 +30,7 @@ func TestAWatchWaitsForADatabaseThatIsBeingCopiedAndSaysSoOnce(t *testing.T) {
 		}
 	}
 	require.Len(t, at.warnings, 1)
-	assert.Contains(t, at.warnings[0], "smithers.db is not whole")
+	assert.Contains(t, at.warnings[0], "smithers.db is incomplete")
 	at.grow(content)
 	require.NoError(t, watch.Look(t.Context()))
 	assert.EqualValues(t, 31, at.frame())

@@ -275,7 +275,7 @@ func TestRowsThatDoNotFitAreErrors(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new.db")
 	write(t, path, func(tx *source.WriteTx) error {
-		assert.ErrorContains(t, tx.Insert("nothing", run("r")), `no table "nothing"`)
+		assert.ErrorContains(t, tx.Insert("nothing", run("r")), `table "nothing" does not exist`)
 		row := run("r")
 		row["nothing"] = text("x")
 		assert.ErrorContains(t, tx.Insert("_smithers_runs", row), `no column "nothing"`)

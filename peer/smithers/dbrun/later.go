@@ -36,8 +36,8 @@ func settledBy(atMs int64) source.Settled {
 	return source.Settled{Column: "finished_at_ms", Most: atMs}
 }
 
-// Seen returns the rows that were read. stored is the number of stored events. It returns nil if the run's clock was
-// set back, because ended attempts would then count as open.
+// Seen returns the rows that were read. stored is the number of stored events. done has Attempt.Done for the next
+// pass. It returns nil if the run's clock was set back, because ended attempts would then count as open.
 func (p *Run) Seen(stored int, done []bool) *Seen {
 	newest := p.Heads[len(p.Heads)-1]
 	s := &Seen{Heads: p.Heads, events: p.Events.All, attempts: p.Attempts}

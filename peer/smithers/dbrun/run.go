@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Run is one run in a database. A pass reads it once and then does not change it, except by Events.PutKnownFirst,
-// which reorders the events, and by setting Attempt.Done.
+// Run is one run in a database. A pass reads it once and then does not change it, with two exceptions:
+// Events.PutKnownFirst reorders the events before the pass drafts anything, and Seen takes the run over at the end.
 type Run struct {
 	RunRow
 

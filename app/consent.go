@@ -27,8 +27,8 @@ type Consenter func(*workflow.Workflow) error
 // agreeing to the bytes that are read from it.
 func Agreed(*workflow.Workflow) error { return nil }
 
-// askConsent returns a workflow as one that may run here: its commands ran before, or ask agrees. If ask is nil, nobody is
-// asked, and new commands are unconfirmed.
+// askConsent returns a workflow as one that may run here: its commands ran before, or ask agrees. If ask is nil, a workflow
+// with new commands is refused as unconfirmed.
 func askConsent(store *timeline.Store, wf *workflow.Workflow, ask Consenter) (consent.Workflow, error) {
 	return consent.Ask(store, wf.Snapshot(), func() error { return ask.decide(wf) })
 }
@@ -40,8 +40,8 @@ func (c Consenter) decide(wf *workflow.Workflow) error {
 	return c(wf)
 }
 
-// agree is consent to continue a run. The input is checked after somebody agreed, since a stranger's schema may take long
-// to check, and before the consent is noted: a run that is refused leaves no note.
+// agree asks for consent to continue a run. It checks the input after a person agreed, since a stranger's schema may take
+// long to check, and before it notes the consent, so that a refused run leaves no note.
 func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, opts engine.Options) (consent.Workflow, error) {
 	checked := false
 	agreed, err := askConsent(store, wf, func(wf *workflow.Workflow) error {
@@ -57,7 +57,7 @@ func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, as
 	return agreed, err
 }
 
-// Unconfirmed is the error about a workflow whose commands nobody has confirmed here.
+// Unconfirmed returns the error for a workflow whose commands were not confirmed in this clone.
 func Unconfirmed(wf *workflow.Workflow) *fault.Error {
 	const shown = 20
 	out := fault.New(fault.Unconfirmed, "the commands of workflow %s were never run or confirmed in this clone", wf.Name).

@@ -62,7 +62,7 @@ type execution struct {
 	back         *filesBack        // brings the files of the newest frame back first; nil: they are as they are
 }
 
-// execute has somebody agree to the commands that are left of a run, claims the run and runs it. The result is nil if the
+// execute asks for consent to a run's remaining commands, claims the run and runs it. The result is nil if the
 // run was left alone, or was not left in order.
 func (e *execution) execute(ctx context.Context) (*Result, error) {
 	started := e.Now()
@@ -98,8 +98,8 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 // that arrives meanwhile does not stop the claim.
 const maxClaims = 32
 
-// claimIfLeft claims a run if anything of it is left to do, once somebody agreed to its
-// commands. The claim is nil if nothing is left. The consent comes before the claim, which writes.
+// claimIfLeft claims a run that has work left, after a person agreed to its commands. The claim is nil if no
+// work is left. It asks before it claims, because a claim writes.
 func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agreed consent.Workflow, _ *claim.Claim, _ error) {
 	for try := 1; ; try++ {
 		left, err := engine.Check(e.head, e.workflow, opts)

@@ -54,7 +54,7 @@ func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *workflow
 	return err
 }
 
-// bring restores the files, and tells what that changed.
+// bring restores the files, and notes each working copy that it restored.
 func (b *filesBack) bring(ctx context.Context) (err error) {
 	b.done, err = b.each(ctx, false, b.confirm)
 	for _, one := range b.done {
@@ -81,5 +81,6 @@ func (b *filesBack) each(ctx context.Context, dryRun bool, confirm code.ConfirmR
 	return out, nil
 }
 
-// isMade reports whether a working copy that is not here is one that the run makes.
+// isMade reports whether the run itself makes the missing working copy: a task's worktree always, the shared one if the
+// command runs in a working copy.
 func (b *filesBack) isMade(name string) bool { return name != "" || b.Store.Workspace().Root != "" }

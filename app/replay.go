@@ -73,7 +73,7 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 }
 
 // replayed finds the frame that is replayed and the workflow that runs: the file that the request names, or
-// the definition that the frame keeps, once somebody agreed to it.
+// the definition that the frame keeps, once a person agreed to it.
 func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loaded, *workflow.Workflow, error) {
 	wf, err := d.Folder.namedWorkflow(ctx, req.Workflow)
 	if err != nil && IsScript(req.Workflow) {

@@ -135,7 +135,7 @@ func (p foreignPlay) away() string {
 	return fmt.Sprintf("`%s` removes the fork from this repository; Smithers' database keeps it", command)
 }
 
-// left is err, with hints at how the fork, which stays, goes on and how it is taken away.
+// left returns err with hints: the fork stays, and the hints name the commands that continue and that remove it.
 func (p foreignPlay) left(err error, next string) error {
 	if errors.Is(err, context.Canceled) {
 		err = fault.New(fault.Interrupted, "%w", err)

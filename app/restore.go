@@ -50,7 +50,8 @@ func discard(ctx context.Context, made *code.CheckedOut) error {
 	return made.Discard(context.WithoutCancel(ctx))
 }
 
-// FrameBefore returns the frame that has what a restore changed; nil if it changed nothing.
+// FrameBefore returns the frame that has the files as they were before a restore, or nil if the restore changed no file
+// or recorded no frame.
 func FrameBefore(done *code.Restored) *timeline.Address {
 	switch {
 	case len(done.Changes) == 0:

@@ -139,7 +139,7 @@ func (e *smithersEngine) run(ctx context.Context, d *Desk, args ...string) (stat
 	return cmd.ProcessState.ExitCode(), nil // how it ended is no error of ours
 }
 
-// lineTeller tells the lines that another program writes. For one goroutine at a time.
+// lineTeller passes the lines that another program writes to a Teller. For one goroutine at a time.
 type lineTeller struct {
 	ctx    context.Context // here, since Write has no room for it
 	teller Teller
@@ -160,7 +160,7 @@ func (w *lineTeller) Write(p []byte) (int, error) {
 	}
 }
 
-// end tells a last line without a line feed.
+// end passes on a last line that has no line feed.
 func (w *lineTeller) end() {
 	if len(w.rest) > 0 {
 		w.teller.Note(w.ctx, EngineSaidNote{string(w.rest)})

@@ -292,7 +292,7 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 }
 
 // workflow reads the workflow file of a run. It refuses a file that is not the run's, and a file
-// whose commands nobody has confirmed here: a supervisor asks nobody.
+// whose commands were not confirmed in this clone: a supervisor has no person to ask.
 func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (consent.Workflow, error) {
 	wf, err := v.definition(ctx, head)
 	if err != nil {
@@ -335,7 +335,7 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *cla
 		close(lost)
 	}()
 	opts.Lost = lost
-	// The end of ctx would leave the run cancelled, and nobody would resume it.
+	// The end of ctx would leave the run cancelled, and no supervisor would resume it.
 	ctx = context.WithoutCancel(ctx)
 	opts.Progress = func(p engine.Progress) { v.Teller.Note(ctx, FrameNote{run, p}) }
 	opts.Warn = func(err error) { v.Teller.Warn(fmt.Errorf("run %s: %w", run, err)) }

@@ -78,7 +78,7 @@ func (d *Desk) Undo(ctx context.Context, req travel.UndoRequest) (*travel.Result
 	return travel.Undo(ctx, d.Store, req)
 }
 
-// confirming ends a wait before somebody is asked.
+// confirming returns ask, and ends the wait before the question is shown. It returns nil if ask is nil.
 func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 	if ask == nil {
 		return nil
@@ -89,8 +89,8 @@ func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 	}
 }
 
-// beforeSequel reads the workflow file that a request names, and refuses, before a run goes back, to go on with a run of
-// another engine.
+// beforeSequel reads the workflow file of next, or returns nil if next names no file. If the run is to continue after it
+// went back, beforeSequel refuses a run that another engine owns.
 func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*workflow.Workflow, error) {
 	file, err := d.Folder.namedWorkflow(ctx, next.Workflow)
 	if err != nil || !next.Resume && next.Workflow == "" {

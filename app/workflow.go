@@ -63,11 +63,11 @@ func scriptError(file string) *fault.Error {
 		Detail("file", file)
 }
 
-// namedWorkflow reads the workflow file that a request names; nil for "". A request is read once, before anything is
-// written: the bytes that were read are those that run.
+// namedWorkflow reads the workflow file that a request names, or returns nil if file is "". Callers call it once for a
+// request, before any write, so that the run executes the bytes that were checked.
 func (f Folder) namedWorkflow(ctx context.Context, file string) (*workflow.Workflow, error) {
 	if file == "" {
-		return nil, nil //nolint:nilnil // that none is named is an answer, and no error
+		return nil, nil //nolint:nilnil // a request without a file is valid
 	}
 	return f.ReadWorkflow(ctx, file)
 }

@@ -62,7 +62,7 @@ func (p *printer) heading(text string, entries int) {
 	}
 }
 
-// keys prints a section that lists only keys.
+// keys prints a section that lists keys without values. It prints nothing for an empty list.
 func (p *printer) keys(heading string, m mark, keys []string) {
 	p.heading(heading, len(keys))
 	for _, key := range keys {

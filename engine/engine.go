@@ -96,8 +96,8 @@ type LogKeeper interface {
 	Clear()
 }
 
-// ShortenedLog is a log that keeps the ends of both streams: Shorten tells it that the beginning
-// of a stream was dropped. Other logs keep only their own end.
+// ShortenedLog is a log that keeps the ends of both streams. The engine calls Shorten when it has dropped the
+// beginning of a stream. Other logs keep only their own end.
 type ShortenedLog interface {
 	// Shorten replaces the log's content by kept.
 	Shorten(kept []byte) error

@@ -16,9 +16,9 @@ import (
 // ignoreFile is the name of the files that tell git and jj which files to ignore.
 const ignoreFile = ".gitignore"
 
-// ignored returns those files which the plan would remove although the .gitignore files of p.To
-// name them: they may have existed when p.To was captured. Files in git's index are captured even
-// if they are ignored, so they do not count.
+// ignored returns the files that p would remove and that the .gitignore files of p.To ignore. The capture of
+// p.To may have left these files out, so p must not remove them. Files in git's index are captured even if
+// they are ignored, so they are not returned.
 func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, error) {
 	var ask bytes.Buffer
 	for _, e := range p.edits {
@@ -38,7 +38,7 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, e
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // it is in the way of nothing
+	defer os.RemoveAll(dir) //nolint:errcheck // a leftover folder does no harm
 	err = withObjects(w.Repo, p.repository, func(objects *objstore.Store) error {
 		return writeIgnoreFiles(ctx, objects, dir, p.To)
 	})

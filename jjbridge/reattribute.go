@@ -82,7 +82,7 @@ func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []
 	}
 	// git does not write a file that is as its index remembers it. This index remembers nothing.
 	index := g.index.IndexPath() + ".attributes" + gitindex.Unfinished
-	defer os.Remove(index) //nolint:errcheck // whoever locks the folder next removes it
+	defer os.Remove(index) //nolint:errcheck // the next process that locks the folder removes it
 	fresh := *g
 	fresh.env = append(slices.Clip(g.env), "GIT_INDEX_FILE="+index)
 	if _, err := fresh.run(ctx, "read-tree", tree.String()); err != nil {

@@ -128,7 +128,7 @@ func (p *Plan) Settled() bool {
 // since the capture is never overwritten: the error is a *RefusedError and nothing is touched.
 //
 // HEAD, branch and the user's index stay as they are. With jj, Restore ends with one snapshot, an
-// operation that `jj undo` undoes. Once it has begun, it goes on to its end even if ctx ends. If it
+// operation that `jj undo` undoes. Once it has begun, the end of ctx does not stop it. If it
 // cannot finish, the error wraps ErrUnfinished.
 func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	if len(plan.Refused) > 0 {

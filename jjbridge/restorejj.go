@@ -27,7 +27,7 @@ func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	if err := os.WriteFile(config, snapshotConfig(p), 0o666); err != nil {
 		return err
 	}
-	defer os.Remove(config) //nolint:errcheck // whoever locks the folder next removes it
+	defer os.Remove(config) //nolint:errcheck // the next process that locks the folder removes it
 	rev, _, err := w.jjRevision(ctx, "--config-file="+config)
 	if err != nil || rev.conflict || len(p.added()) == 0 {
 		return err

@@ -9,7 +9,7 @@ import (
 const (
 	// mergeLock is held by the process that merges.
 	mergeLock = "merge.lock"
-	// mergeLots bounds the lots of one Merge, which goes on if captures have made another one due:
+	// mergeLots bounds the lots of one Merge, which continues if captures have made another one due:
 	// processes that end meanwhile leave their packs to it.
 	mergeLots = 256
 )
@@ -60,7 +60,7 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 	var total MergeResult
 	share := mergeShare
 	for failed := 0; failed < attempts && lots > 0; {
-		now, err := m.temp.now() // anew, because captures go on
+		now, err := m.temp.now() // anew, because captures continue
 		if err != nil {
 			return total, err
 		}

@@ -25,7 +25,7 @@ type Item struct {
 	Ours   bool        // the name is a valid name of ours
 }
 
-// LockFile is the lock of a ref, whoever made it.
+// LockFile is the lock of a ref, of any process.
 type LockFile struct {
 	File string // path in the common directory
 	Made time.Time

@@ -40,7 +40,7 @@ func (db *DB) RecoverLocks(ctx context.Context) error {
 //
 // An incomplete lock belongs to an owner that was killed while writing, or to a process
 // that is about to write it. Such locks stay, and are returned as torn, by path. If a lock is in
-// seen and still unchanged, nobody is writing it, and it is removed.
+// seen and still unchanged, no process is writing it, and it is removed.
 func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn map[string]fs.FileInfo, err error) {
 	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
 	names, err := readNames(folder)

@@ -116,7 +116,8 @@ type writer struct {
 	insertAttempt *sql.Stmt
 }
 
-// apply makes one change, unless another process made one.
+// apply makes the change and returns true. It changes nothing and returns false if the run is no longer indexed at
+// c.from, because another process has updated the index.
 func (w writer) apply(ctx context.Context, c change) (bool, error) {
 	var runID, tipText string
 	err := w.tx.QueryRowContext(ctx, sqlIndexed, c.ref).Scan(&runID, &tipText)

@@ -190,7 +190,7 @@ func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
 		visit(entry)
 	}
 	run := h.row.ID
-	return fault.New(fault.Conflict, "run %q has another history now: %w", run, ErrOtherHistory).
+	return fault.New(fault.Conflict, "run %q was replaced by another history while this command used it: %w", run, ErrOtherHistory).
 		Hint("if a fetch split the run because it was continued elsewhere too, your own continuation is now a fork: `git smithers branches %s` lists it", fault.Word(run)).
 		Detail("runId", run).Detail("known", h.entry.ID.String()).Detail("tip", tip.ID.String())
 }

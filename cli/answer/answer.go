@@ -146,7 +146,7 @@ func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, o
 	return printRequest(s, store, head, answered)
 }
 
-// printRequest prints what became of a human request, and tells who continues the run.
+// printRequest prints a human request after it was answered or cancelled, and notes which command continues the run.
 func printRequest(s *session.Session, store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest) error {
 	row := head.Row()
 	running := store.Owner(row).Live

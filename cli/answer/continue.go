@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// noteWhoContinues tells what happens to a run now that it has what it waited for.
+// noteWhoContinues notes which process or command continues a run that has received an answer or a signal.
 func noteWhoContinues(s *session.Session, store *timeline.Store, head *timeline.Head, running bool) {
 	row := head.Row()
 	id := plain.Text(row.ID)

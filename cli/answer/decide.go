@@ -43,7 +43,7 @@ func parseDecide(c *urfave.Context, approved bool) (decideOptions, error) {
 	return decideOptions{c.Args().First(), place, approved, c.String("note"), arg.ParseWho(c)}, err
 }
 
-// runDecide decides an approval, and tells who continues the run.
+// runDecide decides an approval, and notes which command continues the run.
 func runDecide(ctx context.Context, s *session.Session, store *timeline.Store, opts decideOptions) error {
 	head, decided, err := desk.Open(s, store).Decide(ctx, opts.run, mailbox.Decision{
 		Place: opts.place, Approved: opts.approved, Note: opts.note, By: arg.Who(opts.by, store),

@@ -143,7 +143,7 @@ func parseSignal(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 	return opts, err
 }
 
-// runSignal sends one signal, or one a line.
+// runSignal sends one signal, or with --batch one for each line of standard input.
 func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, opts signalOptions) error {
 	head, err := app.OpenRun(ctx, store, opts.run)
 	if err != nil {

@@ -47,15 +47,15 @@ func (c *Command) statuses() []exitStatus {
 	})
 }
 
-// Reads are the statuses of commands that read history.
+// Reads returns the exit statuses of commands that read history.
 func Reads() []int {
 	return []int{fault.ExitFailed, fault.ExitNotFound, fault.ExitCorrupt, fault.ExitTooNew}
 }
 
-// Writes are the statuses of commands that write history.
+// Writes returns the exit statuses of commands that write history.
 func Writes() []int { return append(Reads(), fault.ExitConflict) }
 
-// Runs are the statuses of commands that run workflows.
+// Runs returns the exit statuses of commands that run workflows.
 func Runs() []int { return append(Writes(), fault.ExitCancelled, fault.ExitWaiting) }
 
 // A flagHelp is a flag as help, man page and completion show it.

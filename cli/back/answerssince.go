@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// noteAnswersSince tells what people have answered or sent since the frame that was forked: tip is the entry that
-// they would have expected in its place.
+// noteAnswersSince notes the answers and signals that the run received after the frame that was forked, which the fork
+// lacks. tip is the newest entry of the run.
 func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.Store, tip *snapshot.Entry, at timeline.Address) error {
 	frame, err := store.Load(ctx, at.String())
 	if err != nil || frame.Entry.ID == tip.ID {

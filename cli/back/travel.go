@@ -118,7 +118,7 @@ func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	}
 	hint := desk.YesRemoves
 	if req.Resume && req.Workflow == "" {
-		// With --resume, --yes would run commands that nobody has seen yet, too.
+		// With --resume, --yes would also run commands that were never shown.
 		hint = "without --resume, --yes saves them in a frame, removes them and runs nothing"
 	}
 	req.Confirm = desk.ConfirmRemoval(s, c.Bool("yes"), hint)
@@ -192,7 +192,7 @@ func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workfl
 	return out, nil
 }
 
-// tellWentBack tells what was done to a run and how it continued, if it was resumed. err is that of the run that continued.
+// tellWentBack reports a travel, reset or undo, and how the run ended if it was resumed. err is the error of the resumed run.
 // describe is what --json prints, once, at the end.
 func tellWentBack(ctx context.Context, s *session.Session, store *timeline.Store, done *app.TravelResult, err error, resumes bool,
 	describe func(resumed *desk.RunDocument) any,

@@ -86,7 +86,7 @@ func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store
 	})
 }
 
-// runWorktreesPrune removes worktrees and prints what became of each.
+// runWorktreesPrune removes worktrees, and prints for each whether it was removed, or why not.
 func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.Store, runs []string, dryRun bool) error {
 	over := s.While("looking for unsaved work")
 	list, err := code.PruneWorktrees(ctx, store, runs, dryRun)

@@ -18,8 +18,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// WhereForGit tells git where the repository is, where it would not find it by itself:
-// in a jj workspace without a .git, and beside a store for run history alone.
+// WhereForGit returns options by which git finds a repository that it would not find by itself: that of a jj workspace
+// without a .git, and a store for run history alone. It returns nil if git finds the repository.
 func WhereForGit(ctx context.Context, s *session.Session, store *timeline.Store) ([]string, error) {
 	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
 	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {

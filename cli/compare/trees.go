@@ -18,7 +18,7 @@ import (
 // Trees are the files of two frames.
 type Trees struct{ From, To objstore.ID }
 
-// Arguments adds the trees to the arguments of a git command; paths may follow.
+// Arguments adds the two trees and "--" to the arguments of a git command, so that paths may follow.
 func (t Trees) Arguments(args []string) []string {
 	return append(args, t.From.String(), t.To.String(), "--")
 }

@@ -27,7 +27,7 @@ type fileWords struct {
 	before *timeline.Address // the frame that has what was there before; nil for none
 }
 
-// tellFiles tells what a restore did that was a part of another command.
+// tellFiles prints what a restore did as a part of another command.
 func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, words fileWords) {
 	in := ""
 	if done.Name != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// tellFilled tells that a worktree was made with the files of a run's newest frame, and names the files that the frame does
+// tellFilled notes that a worktree was made with the files of a run's newest frame, and names the files that the frame does
 // not have.
 func tellFilled(s *session.Session, run, root string, files *snapshot.VCS) {
 	s.Note("made the worktree %s with the files of the newest frame of run %s", plain.Text(root), plain.Text(run))

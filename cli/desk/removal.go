@@ -19,8 +19,8 @@ func RemovalFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files without asking; they are saved in a frame"}
 }
 
-// ConfirmRemoval asks a person whether untracked files may be removed, and returns nil if there is nobody to ask.
-// hint follows a no: what to do.
+// ConfirmRemoval asks a person whether untracked files may be removed, and returns nil if no person
+// can be asked. hint says what to do after a no.
 func ConfirmRemoval(s *session.Session, yes bool, hint string) code.ConfirmRemoval {
 	const shown = 50
 	if yes || !s.CanAsk() {

@@ -141,7 +141,7 @@ func noteShared(s *session.Session, beside []string) {
 	}
 }
 
-// NoteIncomplete tells which files the frame does not have, or not as they were.
+// NoteIncomplete names the files that a frame left out or altered. v may be nil.
 func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
 	if v == nil {
 		return
@@ -154,7 +154,7 @@ func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
 	}
 }
 
-// noteElsewhere tells that HEAD, or jj's change, is not the one of the frame.
+// noteElsewhere warns that HEAD, or jj's change, differs from the frame's.
 func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) error {
 	if done.Frame == nil || done.VCS == nil {
 		return nil

@@ -42,8 +42,8 @@ func DescribeResult(kind string, r *app.Result) RunDocument {
 	return doc
 }
 
-// TellResult tells that a run has finished, and prints its result: for people its id, unless they have read it above. err is the
-// error of the run; a closed output is not an error. doc is the document for --json.
+// TellResult prints the result of a run: for people a note and the id, unless the id was printed before. err is the error of
+// the run. A closed output is not an error. doc is the document for --json.
 func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	switch {
 	case err != nil:

@@ -1,4 +1,4 @@
-// Package desk takes the requests of commands to app, and tells people and scripts how they go and how they end.
+// Package desk hands the requests of commands to app, and prints their progress and results for people and scripts.
 package desk
 
 import (
@@ -21,13 +21,13 @@ func Open(s *session.Session, store *timeline.Store) *app.Desk {
 	return &app.Desk{Store: store, Folder: s.Folder(), Env: s.Env, Now: s.Now, Hurry: s.Hurry, Teller: teller{s, store}}
 }
 
-// A teller tells people how a request is going.
+// teller prints the progress of a request for people.
 type teller struct {
 	s     *session.Session
 	store *timeline.Store
 }
 
-// Note tells what has happened.
+// Note prints one step of the request.
 func (t teller) Note(ctx context.Context, note app.Note) {
 	s := t.s
 	switch note := note.(type) {
@@ -63,13 +63,13 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 	}
 }
 
-// Warn tells what went wrong without harm to the request.
+// Warn prints an error that does not harm the request.
 func (t teller) Warn(err error) { t.s.Warn(err) }
 
-// While tells what is waited for.
+// While shows what the request waits for, until over is called.
 func (t teller) While(what app.Wait) (over func()) { return sync.OnceFunc(t.s.While(string(what))) }
 
-// Count tells how much is done.
+// Count shows how much is done.
 func (t teller) Count(what app.Wait) (update func(done, total int), over func()) {
 	p := t.s.Progress(string(what))
 	return p.Update, p.Finish

@@ -65,8 +65,7 @@ func PrintTraveled(s *session.Session, done *travel.Result, doc any) error {
 	return s.Printf("%s\n", plain.Text(timeline.Address{Run: done.Run, Frame: done.Frame}.String()))
 }
 
-// TellTraveled tells what a travel, reset or undo has done. next is a sentence with the command that continues the run; "" for
-// none.
+// TellTraveled prints what a travel, reset or undo did. next is a sentence with the command that continues the run, or "".
 func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result, next string) {
 	if len(done.Reset) > 0 {
 		s.Note("pending again: %s", display.List(done.Reset))
@@ -97,7 +96,7 @@ func AfterTravel(ctx context.Context, store *timeline.Store, done *travel.Result
 	return app.NextCommand(head, " continues it")
 }
 
-// tellTraveledFiles tells what a travel did to the working copies.
+// tellTraveledFiles prints what a travel changed in working copies.
 func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result) {
 	if done.NoFiles != "" {
 		s.Note("the files stay as they are: %s", plain.Text(done.NoFiles))

@@ -26,7 +26,7 @@ type Document struct {
 	TimeoutAtMs   *int64          `json:"timeoutAtMs"`
 	Engine        *string         `json:"engine"` // another one, that runs the run
 	Untold        bool            `json:"untold"` // it was answered here, and the engine still asks
-	Tell          *string         `json:"tell"`   // the command that tells the engine
+	Tell          *string         `json:"tell"`   // the command that passes the answer to the engine
 }
 
 // Describe is a line for scripts.

@@ -22,7 +22,7 @@ type Line struct {
 
 	Engine string // another engine that runs the run and asks; "" for none
 	Untold bool   // it was answered or sent here, and the engine does not know
-	tell   string // the command that tells the engine; "" if there is nothing to tell
+	tell   string // the command that passes the answer to the engine, or ""
 }
 
 // Open reports whether the run, or its engine, still waits for it.
@@ -73,7 +73,7 @@ func untoldOf(ctx context.Context, store *timeline.Store, run string) (*smithers
 	return smithers.ReadUntold(store, head)
 }
 
-// ask sets the command that tells Smithers the answer.
+// ask sets the command that passes the answer to Smithers.
 func (l *Line) ask(of *smithers.Untold) {
 	l.Engine = app.EngineSmithers
 	switch l.Kind {
@@ -117,7 +117,7 @@ func (l *Line) askSignal(of *smithers.Untold) {
 // KindApproval is the kind of an approval in the inbox.
 const KindApproval = "approval"
 
-// Prompt is what somebody is asked, in words.
+// Prompt returns the question to a person.
 func Prompt(l Line) string {
 	switch {
 	case l.Kind == snapshot.WaitTimer && l.TimeoutAtMs != nil:

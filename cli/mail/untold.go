@@ -18,7 +18,7 @@ type untoldAnswer struct {
 	Iteration   int    `json:"iteration"`
 	RequestKind string `json:"requestKind"`
 	Status      string `json:"status"` // as inbox has it
-	Tell        string `json:"tell"`   // the command that tells the engine
+	Tell        string `json:"tell"`   // the command that passes the answer to the engine
 }
 
 // UntoldAnswers are the untold answers of a run as it is now. There are none for a run of ours and for a run that has ended.

@@ -29,7 +29,7 @@ type importDocument struct {
 	Left []smithers.LeftTable `json:"left"`
 }
 
-// importedRun is what became of a run that import or watch looked at.
+// importedRun is the outcome of an import or a watch for one run.
 type importedRun struct {
 	RunID   string  `json:"runId"`
 	Outcome string  `json:"outcome"`
@@ -103,7 +103,7 @@ func refuseEmptyRuns(runs []string) error {
 	return nil
 }
 
-// runImport imports, and prints what became of each run, also where some were refused.
+// runImport imports runs, and prints the outcome for each run, also if some were refused.
 func runImport(ctx context.Context, s *session.Session, store *timeline.Store, path string, req smithers.ImportRequest) error {
 	bar, begun := s.Progress("importing"), sync.OnceFunc(s.While("reading the database"))
 	req.Progress = func(run string, done, total int) {

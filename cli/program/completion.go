@@ -12,7 +12,7 @@ import (
 func completionCommand(tree func() *arg.Command) *arg.Command {
 	return &arg.Command{
 		Name:    "completion",
-		Summary: "print the completion script of a shell",
+		Summary: "print the completion script for a shell",
 		Usage:   []string{"{bash | zsh | fish}"},
 		About: `The script completes commands, flags, runs, frames (after "<run>:"), tasks and workflow
 files, for "git smithers" and for "git-smithers". In bash and zsh it extends git's own

@@ -70,7 +70,7 @@ supervise looks once, and returns when every run that it resumed has ended or wa
 
 func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest, error) {
 	settings, err := desk.ParseSettings(s, c)
-	settings.Consent = nil // a supervisor asks nobody
+	settings.Consent = nil // a supervisor has no person to ask
 	if settings.Logs != nil {
 		settings.Logs = func(run string) io.Writer { return desk.NamedLogsOf(s, run) }
 	}

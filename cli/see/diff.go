@@ -81,8 +81,8 @@ have the same meaning as for git diff.`,
 }
 
 // withoutWorkflow leaves out a workflow file in front of addresses. Of two arguments, the first is one if a file has that
-// name; of more, also if its name ends as those of workflows do. If a file without such a name is taken for a workflow, a note
-// tells so.
+// name; of more, also if its name ends as those of workflows do. It notes when it takes a file
+// without such a name for a workflow.
 func withoutWorkflow(s *session.Session, args []string) []string {
 	switch {
 	case len(args) < 2 || !arg.IsFile(s, args[0]) && (len(args) == 2 || !arg.IsWorkflowName(args[0])):

@@ -27,7 +27,7 @@ type patch struct {
 	frame string // of what came after a run's newest frame: the subject of that frame
 	state *diff.Result
 	code  *compare.Trees // nil if a side has no files
-	where []string       // tells git where the repository is
+	where []string       // options by which git finds the repository
 }
 
 // patchOf compares a frame with the one before it.

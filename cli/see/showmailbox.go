@@ -66,7 +66,7 @@ func optionalTime(ms *int64) string {
 	return display.ClockTime(*ms)
 }
 
-// approvals writes those that somebody has decided.
+// approvals writes the approvals that were decided.
 func (v *stateView) approvals(state *snapshot.State) error {
 	t := term.Table{Header: []string{"APPROVAL", "DECISION", "BY", "WHEN", "NOTE", "TITLE"}}
 	for a, err := range state.AllApprovals() {

@@ -39,7 +39,7 @@ func (s *Session) Report(err error) int {
 	return e.Exit()
 }
 
-// tellError tells people what is wrong and what to type. A run that waits is not an error.
+// tellError prints an error and its hints for people. A run that waits is not an error.
 func (s *Session) tellError(e *fault.Error) {
 	if flaws, ok := e.Details[workflow.DetailFlaws].([]workflow.Flaw); ok {
 		for _, flaw := range flaws {

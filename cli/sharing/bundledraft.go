@@ -61,7 +61,7 @@ func lockedDraft(path, shown string) (*bundleDraft, error) {
 		return nil, err
 	}
 	d := &bundleDraft{file, path, shown, flock.New(name, flock.SetFlag(os.O_RDWR))}
-	// Without locks, as in some file systems, nobody takes the file away either.
+	// A file system without locks has no process that removes the file either.
 	locked, err := d.lock.TryLock()
 	if mine := locked || err != nil; mine && isThere(name) {
 		return d, nil
@@ -86,7 +86,7 @@ func isThere(path string) bool {
 func removeLeftDraft(path string) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	if locked, err := lock.TryLock(); locked && err == nil {
-		_ = os.Remove(path) // it is in nobody's way
+		_ = os.Remove(path) // a leftover file does no harm
 	}
 	_ = lock.Close()
 }

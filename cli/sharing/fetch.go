@@ -62,7 +62,7 @@ func asFlag() urfave.Flag {
 	return &urfave.StringFlag{Name: "as", Usage: "store the run under the id `NEWID`"}
 }
 
-// runFetch fetches, and prints what became of each run, also where some were refused.
+// runFetch fetches runs, and prints the outcome for each run, also if some were refused.
 func runFetch(ctx context.Context, s *session.Session, sharer *share.Sharer, req share.FetchRequest) error {
 	fetched, err := sharer.Fetch(ctx, req)
 	return tellFetched(ctx, s, "fetch", fetched, err)

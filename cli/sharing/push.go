@@ -64,7 +64,7 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 	}
 }
 
-// runPush pushes, and prints what became of each run, also where some were refused.
+// runPush pushes runs, and prints the outcome for each run, also if some were refused.
 func runPush(ctx context.Context, s *session.Session, sharer *share.Sharer, req share.PushRequest) error {
 	pushed, err := sharer.Push(ctx, req)
 	if pushed == nil || err != nil && len(pushed.Runs) == 0 {

@@ -8,8 +8,8 @@ import (
 )
 
 // LinesOf yields the lines of r without their line feeds, until r ends or fails. A
-// line longer than limit is cut at limit+1 bytes, so that its length tells. A line
-// is the caller's to keep.
+// line longer than limit is cut at limit+1 bytes, so that the caller sees it by the length. The
+// caller may keep a line.
 func LinesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReader(r)

@@ -78,7 +78,7 @@ func askForAlias(ctx context.Context, s *session.Session) (bool, error) {
 	return yes && err == nil, nil
 }
 
-// noteJJ tells how jj and git-smithers go together.
+// noteJJ notes which jj configuration makes jj and git-smithers work together.
 func noteJJ(s *session.Session, alias bool) {
 	if alias {
 		s.Note("`jj smithers` works in this repository")

@@ -46,7 +46,7 @@ prints how much space this can free, but frees none yet: --undo restores pruned 
 --collect deletes the objects that only they need.
 
 Forks of a pruned run lose nothing. A pruned run leaves a tombstone. push pushes it, so that
-nobody's push brings the run back. --remote deletes pruned runs at a remote, the first
+no push brings the run back. --remote deletes pruned runs at a remote, the first
 argument or the default remote of push, unless another person has continued the run there.
 
 --collect rewrites the packs of run history without the objects that only pruned runs need.

@@ -223,7 +223,8 @@ func (in schemaInspector) ref(at string, value any) error {
 	return nil
 }
 
-// pattern limits a regular expression. The schema library reports an invalid one.
+// pattern adds the size of a regular expression to node, and returns an error if the expressions of the schema exceed
+// the limit. It ignores an invalid expression: the schema library reports it.
 func (in schemaInspector) pattern(node *node, value any) error {
 	text, ok := value.(string)
 	if !ok {

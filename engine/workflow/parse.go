@@ -38,7 +38,7 @@ func Parse(file string, data []byte) (*Workflow, error) {
 	}}
 	top := p.document(data)
 	if top != nil && top.Kind != yaml.MappingNode {
-		p.fail(top, workflowHint+": begin with \"name: hello\" and \"tasks:\", and put the tasks under the latter", "the workflow must be a mapping, not %s", kindName(top))
+		p.fail(top, workflowHint, "the workflow must be a mapping, not %s", kindName(top))
 	}
 	_, fields := p.mapping(top, "the workflow", workflowKeys)
 	if p.err == nil {
@@ -88,7 +88,7 @@ func (p *parser) outputs(n *yaml.Node) {
 }
 
 // workflowHint is the hint for a file that is not a workflow.
-const workflowHint = "a workflow has at least a name and tasks"
+const workflowHint = "a workflow has at least a name and tasks: begin with \"name: hello\" and \"tasks:\", and put the tasks under the latter"
 
 // taskHint shows how to add a task.
 const taskHint = "give at least one under tasks:, such as - {id: greet, run: echo hello}"

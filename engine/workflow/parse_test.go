@@ -73,7 +73,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]struct{ file, message, hint string }{
 		"no YAML":         {"name: [w\n", "wf.yaml:2: not valid YAML: did not find expected ',' or ']'", ""},
 		"unknown anchor":  {"name: *w\n", "wf.yaml:1: not valid YAML: unknown anchor 'w' referenced", ""},
-		"empty file":      {"# nothing\n", "wf.yaml: the file is empty", "a workflow has at least a name and tasks"},
+		"empty file":      {"# nothing\n", "wf.yaml: the file is empty", `a workflow has at least a name and tasks: begin with "name: hello" and "tasks:", and put the tasks under the latter`},
 		"two documents":   {"name: w\n---\nname: v\n", "wf.yaml:2: a second YAML document begins", "one file is one workflow"},
 		"a list":          {"- name: w\n", "wf.yaml:1: the workflow must be a mapping, not a list", `a workflow has at least a name and tasks: begin with "name: hello" and "tasks:", and put the tasks under the latter`},
 		"a tab":           {"name: w\ntasks:\n\t- {id: a, run: 'true'}\n", "wf.yaml:3: not valid YAML: found character that cannot start any token", "indent with spaces: YAML allows no tab there"},

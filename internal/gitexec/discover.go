@@ -34,7 +34,7 @@ func Discover(ctx context.Context, dir string, env []string) (Repo, error) {
 	return discover(ctx, Process{Dir: dir, Env: plainEnv(env)})
 }
 
-// DiscoverGitDir is Discover for a known git directory, whatever env points at and whoever owns the
+// DiscoverGitDir is Discover for a known git directory, whatever env points at and whichever user owns the
 // directory. WorkTree is "".
 func DiscoverGitDir(ctx context.Context, gitDir string, env []string) (Repo, error) {
 	git := Process{Dir: filepath.Dir(gitDir), Env: PlumbingEnv(env), Options: []string{"--git-dir=" + gitDir}}

@@ -33,7 +33,7 @@ type AlteredFiles struct {
 // StateVersion is the version of the files in a Folder.
 const StateVersion = 1
 
-// Fingerprint tells versions of an index file apart. It is zero for a missing file.
+// Fingerprint distinguishes versions of an index file. It is zero for a missing file.
 type Fingerprint struct {
 	Size int64     `json:",omitzero"`
 	Time time.Time `json:",omitzero"`

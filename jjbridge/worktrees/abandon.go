@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// abandonSaved abandons the change of a removed workspace, which jj would go on showing, if the
+// abandonSaved abandons the change of a removed workspace, which jj would keep showing, if the
 // user has put nothing into it: it has no description, and no bookmark, tag, remote or other change
 // keeps it. Its files are exactly the tree saved, so a frame has them. jj itself abandons a change
 // without files.

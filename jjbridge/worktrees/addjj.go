@@ -45,7 +45,7 @@ func addWorkspaceJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, 
 		return added, err
 	}
 	// The bookmark is at the workspace's own commit, so that it moves on with the work, as a branch
-	// does. jj goes on showing the commits that had the bookmark before.
+	// does. jj still shows the commits that had the bookmark before.
 	_, _, err = added.RunJJ(ctx, "bookmark", "set", "--allow-backwards", "--revision=@", "--", req.Branch)
 	return added, err
 }
@@ -67,7 +67,7 @@ func dropJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest) error {
 }
 
 // forgetStaleJJ forgets workspaces that are in the way of the new one. Nothing is lost, because jj
-// goes on showing their commits. If jj does not know the folder of a workspace with the same name,
+// still shows their commits. If jj does not know the folder of a workspace with the same name,
 // the folder counts as gone.
 func forgetStaleJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) error {
 	for _, info := range list {
@@ -117,7 +117,7 @@ const maxAncestors = 200
 
 // nearest returns a revset of the commit, or of its nearest ancestors that jj shows, or "" if git
 // has no such commit. jj would make a hidden commit visible again, beside its successor. A commit
-// that is a working copy goes on changing, and so do the commits on it.
+// that is a working copy keeps changing, and so do the commits on it.
 func nearest(ctx context.Context, w *jjbridge.Workspace, commit string) (string, error) {
 	out, err := w.RunGit(ctx, "rev-list", fmt.Sprintf("--max-count=%d", maxAncestors), commit)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {

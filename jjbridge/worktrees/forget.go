@@ -31,7 +31,7 @@ func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstor
 		return err
 	}
 	if w.Type == snapshot.VCSJJ {
-		// Its name tells which change it is, so this comes before the removal.
+		// The change is found by the name, so this comes before the removal.
 		if err := abandonSaved(ctx, w, info, saved); err != nil {
 			return err
 		}

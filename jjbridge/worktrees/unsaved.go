@@ -219,8 +219,8 @@ const lostRevset = `::@ ~ ::(bookmarks() | remote_bookmarks() | tags() | (visibl
 // the commit has changes or a description.
 const lostTemplate = `if(current_working_copy, "@", "-") ++ if(empty && !description, "", "work") ++ "\n"`
 
-// unsavedJJ is unsaved for jj's workspaces. jj goes on showing commits that have changes, so the
-// loss is their name.
+// unsavedJJ is unsaved for jj's workspaces. jj still shows commits that have changes, so a
+// removal loses only the workspace's name for them.
 func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	captured, err := w.Capture(ctx, jjbridge.CaptureOptions{})
 	if err != nil {

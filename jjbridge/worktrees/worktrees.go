@@ -34,7 +34,7 @@ type AddRequest struct {
 	Base string
 	// Commit, if not zero, is the commit to start from instead of Base. With jj it is the nearest
 	// of the commit and its ancestors that jj shows and that is no workspace's working copy, which
-	// goes on changing. If git has no such commit, Base counts.
+	// keeps changing. If git has no such commit, Base counts.
 	Commit objstore.ID
 }
 
@@ -76,7 +76,7 @@ func (e *UnsavedError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.R
 // Unwrap returns ErrUnsaved.
 func (e *UnsavedError) Unwrap() error { return ErrUnsaved }
 
-// FetchError is a fetch that failed before a rebase. The rebase went on with the present commits,
+// FetchError is a fetch that failed before a rebase. The rebase continued with the present commits,
 // and succeeded unless there is another error beside this one.
 type FetchError struct{ Err error }
 

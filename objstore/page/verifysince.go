@@ -62,7 +62,7 @@ func splitPages(from, to int) []int {
 	return slices.Compact(splits)
 }
 
-// verify checks the sums of a directory that is not shared, and goes on below it.
+// verify checks the sums of a directory that is not shared, and of the directories below it.
 func (v *sinceVerifier) verify(p position) error {
 	if p.level == 0 {
 		v.pages = append(v.pages, p.index)

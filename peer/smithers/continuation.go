@@ -28,9 +28,9 @@ func (c continuation) refuseOther(cut bool) error {
 	switch {
 	case int64(count) < c.had && c.events.HasOne(c.stored, count-1):
 		return fault.New(fault.ImportRefused, "the database has an older state of run %q: %d events, of which %d were imported", c.run, count, c.had).
-			Hint("import the database that the run went on in").Detail("runId", c.run)
+			Hint("import the database in which the run continued").Detail("runId", c.run)
 	case int64(count) < c.had, !has(c.stored):
-		return fault.New(fault.ImportRefused, "run %q went on elsewhere, and in this database too: its events are not those that were imported", c.run).
+		return fault.New(fault.ImportRefused, "run %q continued elsewhere, and in this database too: its events are not those that were imported", c.run).
 			Hint("import this database into another clone, and push from there: what was added becomes a fork").Detail("runId", c.run)
 	}
 	return nil
@@ -51,12 +51,12 @@ func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool)
 	case has == len(had), c.events.IsRewound(c.stored):
 		return nil
 	case wentOn:
-		return fault.New(fault.ImportRefused, "run %q went on elsewhere, and in this database too: it lacks %d of %d signals that were imported",
+		return fault.New(fault.ImportRefused, "run %q continued elsewhere, and in this database too: it lacks %d of %d signals that were imported",
 			c.run, len(had)-has, len(had)).
 			Hint("import this database into another clone, and push from there: what was added becomes a fork").Detail("runId", c.run)
 	}
 	return fault.New(fault.ImportRefused, "the database has an older state of run %q: it lacks %d of %d signals that were imported", c.run, len(had)-has, len(had)).
-		Hint("import the database that the run went on in").Detail("runId", c.run)
+		Hint("import the database in which the run continued").Detail("runId", c.run)
 }
 
 // continuation returns the comparison of the run with its imported part.

@@ -28,7 +28,7 @@ func explainDatabase(path string, err error) error {
 	case errors.Is(err, source.ErrInterrupted):
 		return out.Hint("open the database with its engine once: this undoes the interrupted transaction")
 	case errors.Is(err, source.ErrTooLarge):
-		return fault.New(fault.LimitExceeded, "%s: %w", path, err).Hint("a value of a database may have 256 MiB at most")
+		return fault.New(fault.LimitExceeded, "%s: %w", path, err).Hint("git-smithers reads values of at most 256 MiB")
 	case errors.Is(err, source.ErrIncomplete):
 		return out.Hint("wait until the copy is complete, or copy the database again")
 	case errors.Is(err, source.ErrIndex):

@@ -23,11 +23,11 @@ func TestADatabaseThatLacksASignalIsRefused(t *testing.T) {
 		"an older copy": {touched, `the database has an older state of run "` + replayRun + `": it lacks 1 of 2 signals that were imported`},
 		"another signal": {
 			signalRow(42, "another", decided+2),
-			`run "` + replayRun + `" went on elsewhere, and in this database too: it lacks 1 of 2 signals that were imported`,
+			`run "` + replayRun + `" continued elsewhere, and in this database too: it lacks 1 of 2 signals that were imported`,
 		},
 		"an event": {
 			`INSERT INTO _smithers_events SELECT run_id, max(seq) + 1, 1795199900002, 'RunStarted', '{}' FROM _smithers_events WHERE run_id = '` + replayRun + `'`,
-			`run "` + replayRun + `" went on elsewhere, and in this database too: it lacks 1 of 2 signals that were imported`,
+			`run "` + replayRun + `" continued elsewhere, and in this database too: it lacks 1 of 2 signals that were imported`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

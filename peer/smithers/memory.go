@@ -67,7 +67,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 		if entry.Frame != int64(len(frames)) {
 			return nil
 		}
-		frames = append(frames, kept.FrameOf(entry)) //nolint:gocritic // what is behind the known ones is nobody's
+		frames = append(frames, kept.FrameOf(entry)) //nolint:gocritic // no other slice uses the room behind the known frames
 	}
 	m.runs[r.ID] = &knownRun{
 		tip: tip, frames: frames, peer: r.now, journal: r.journal, stored: r.stored, tree: r.ours, rows: r.rowsKnown(),

@@ -128,7 +128,7 @@ func parsePorcelain(out []byte, said string, chunk []Move) (map[refs.Name]answer
 	}
 	for _, move := range chunk {
 		if answers[move.Name].verdict == unknown {
-			return nil, fmt.Errorf("%w: git push did not say what became of %s", ErrRemote, move.Name)
+			return nil, fmt.Errorf("%w: git push gave no result for %s", ErrRemote, move.Name)
 		}
 	}
 	return answers, nil

@@ -98,5 +98,5 @@ func noOwnWorktree(head *timeline.Head, at timeline.Address, own *OwnWorktree) e
 	if head.Row().Status == snapshot.RunFinished {
 		return out
 	}
-	return out.Hint("`git smithers resume %s` makes it anew, with the files of the newest frame, and goes on in it", fault.Word(at.Run))
+	return out.Hint("`git smithers resume %s` makes it anew, with the files of the newest frame, and continues in it", fault.Word(at.Run))
 }

@@ -163,8 +163,8 @@ func idsIn(path string) []objstore.ID {
 	return ids
 }
 
-// strays returns the objects, except ids, that git keeps although nothing may reach them: loose
-// objects and those of cruft packs. Running commands or the user may still need them.
+// strays returns the objects that git may keep without a ref that reaches them: loose objects and the
+// objects of cruft packs, without those in ids. A running command or the user may still need them.
 func (n needFinder) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([]objstore.ID, error) {
 	objects := filepath.Join(n.git.repo.CommonDir, "objects")
 	var strays []objstore.ID

@@ -36,10 +36,10 @@ type PrunedAt struct {
 	Runs   []PrunedThere `json:"runs"`
 }
 
-// PruneRemote deletes, at a remote, runs that were pruned here: the named ones, or all. place.Find resolves
-// the remote, including "". The tombstones are pushed, too. PruneRemote deletes tips and frame refs only if they
-// have not changed since it read them, and only if they are the pruned run or an earlier state
-// of it: later additions belong to another person.
+// PruneRemote deletes runs at a remote that were pruned in this repository: the named runs, or all if none is named.
+// It also pushes their tombstones. remote "" means the default remote, see place.Find. It deletes tips and frame refs
+// only if they have not changed since it read them, and only if they are at the pruned state of the run or at an
+// earlier one: later additions belong to another person. With dryRun, it returns what it would delete.
 //
 // Error codes: nothing_pruned if a named run was not pruned here; remote_not_found; remote_failed;
 // push_refused, with the result for each run, if a run is still there.
@@ -232,7 +232,7 @@ func refusedThere(out *PrunedAt) error {
 	err := fault.New(fault.PushRefused, "run %q is still at %s", run.RunID, out.Remote).Detail("runs", out.Runs)
 	switch run.State {
 	case ThereMoved:
-		err = err.Hint("the run there is not the one pruned here: somebody may have continued it")
+		err = err.Hint("the remote's run differs from the run that was pruned in this repository: another person may have continued it")
 	case ThereUnknown:
 		err = err.Hint("the run pruned here is collected, so the two can no longer be compared")
 	default:

@@ -213,7 +213,7 @@ func (d Folder) look(token string) (claim, error) {
 	}
 	seen := claim{beatAt: info.ModTime(), locked: true}
 	if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &seen.process) != nil {
-		seen.process = process{} // shown to people only; the lock and the age decide
+		seen.process = process{} // it is only shown to people: the lock and the age decide whether the owner is alive
 	}
 	err = d.ifDead(token, func(string) error {
 		seen.locked = false

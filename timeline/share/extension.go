@@ -121,7 +121,7 @@ func (s splitter) write(x *extension, w objstore.Writer) (*snapshot.Entry, error
 		Run: func(row *snapshot.Run) {
 			row.ID, row.Parent, row.CreatedAtMs = x.id, x.parent, at
 			row.Epoch, row.Owner = 0, ""
-			if row.Status == snapshot.RunRunning { // nobody runs it
+			if row.Status == snapshot.RunRunning { // no process runs the child
 				row.Status = snapshot.RunPending
 			}
 		},

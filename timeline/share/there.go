@@ -132,9 +132,9 @@ func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 	}
 }
 
-// remember tracks the moves of a push.
+// remember updates the tracking refs to what a push moved at the remote, or found up to date.
 func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
-	ctx = context.WithoutCancel(ctx) // the remote has it, even if this process is cancelled
+	ctx = context.WithoutCancel(ctx) // the remote has moved its refs, even if this process is cancelled
 	var moves []refs.Update
 	for _, outcome := range outcomes {
 		if outcome.Status != transport.Moved && outcome.Status != transport.UpToDate {

@@ -89,7 +89,7 @@ func (b *backReset) downstream(key string) ([]snapshot.Change, error) {
 	return changes, stays
 }
 
-// alone makes a node pending and changes no other node.
+// alone returns the changes that reset one node, without the nodes that need it.
 func (b *backReset) alone(key string) ([]snapshot.Change, error) {
 	state, err := b.now()
 	if err != nil {

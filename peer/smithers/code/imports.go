@@ -110,8 +110,8 @@ func (s *importScanner) statement() bool {
 
 func isJSSpace(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }
 
-// importsValues tells of the words of a statement up to the module's name whether it imports more than types.
-// ok is false where it is no import, or none that is known.
+// importsValues reports whether a statement imports more than types, by its words up to the module's name.
+// ok is false if the statement is not an import of a known form.
 func importsValues(tokens []string) (values, ok bool) {
 	if len(tokens) == 1 {
 		return true, tokens[0] == "import"

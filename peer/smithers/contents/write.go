@@ -175,7 +175,7 @@ func compareOutputs(a, b snapshot.Output) int {
 	return cmp.Or(cmp.Compare(seqOf(a.Value), seqOf(b.Value)), strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
 }
 
-// seqOf returns the row's number in the order of provenance. Smithers writes it as the last member. A row without it
+// seqOf returns the row's provenance number, which Smithers writes as the row's last member. A row without the number
 // sorts last.
 func seqOf(row []byte) int64 {
 	const (
@@ -204,7 +204,7 @@ func readSeq(text []byte) (int64, error) {
 	return n, err
 }
 
-// outputs returns outputs_json.
+// outputs returns the text of the column outputs_json of a snapshot.
 func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) ([]byte, error) {
 	pieces, size, err := s.outputPieces(run, outputs, signals, l)
 	if err != nil {

@@ -31,8 +31,8 @@ func (p *Run) PlaceByTime(w *snapshot.Whole, atMs int64) {
 	}
 }
 
-// During returns a function that changes our row of a run to its state while it was running. pointer is the revision
-// at which its process had started.
+// During returns a function that sets a run's row to its state while Smithers executed the run. pointer is the revision at
+// which the process of Smithers started. The row of a run that was never executed keeps its final state.
 func (p *Run) During(pointer string) func(*snapshot.Run) {
 	return func(row *snapshot.Run) {
 		p.Ended(row)

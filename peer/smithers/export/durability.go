@@ -6,7 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 )
 
-// durabilityKey is the member of config_json that tells Smithers with which workflow file it may resume a run.
+// durabilityKey is the member of config_json by which Smithers knows the workflow file with which it may resume a run.
 const durabilityKey = "__smithersDurability"
 
 // The versions of this member. With entryVersion, Smithers compares workflow_hash with the hash of the workflow file

@@ -9,7 +9,7 @@ import (
 // row.
 type unownedRows map[string]map[string]int
 
-// put adds rows until the database has each of them as often as rows does. A row whose key is taken is not added.
+// put adds each row that occurs more often in rows than in the database. It skips a row whose key exists already.
 func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.Row) error {
 	have, err := u.of(tx, table)
 	if err != nil {

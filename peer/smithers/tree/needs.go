@@ -108,9 +108,9 @@ func (ids *nodeIDs) add(id string) {
 	}
 }
 
-// find returns the ids of the nodes that a node means by an id of the tree. It prefers the node that shares the most
-// outer iterations with the asking node, then the nodes of loops within the asking node's own iteration, then all
-// nodes with that id. If there are none yet, it returns the id itself.
+// find returns the ids of the nodes that need, an id in the tree, means for a node with the given scope. It prefers the
+// node that shares the most outer iterations with scope, then the nodes of loops below inside, then all nodes with
+// that id. If no node has the id yet, it returns need itself.
 func (ids *nodeIDs) find(need, scope, inside string) []string {
 	ids.found++
 	for {

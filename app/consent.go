@@ -19,16 +19,16 @@ type command struct {
 	Env     []string `json:"env,omitempty"` // "NAME=value"
 }
 
-// A Consenter decides whether the commands of a workflow may run that were never run or confirmed in this clone. Its error
-// is of code unconfirmed.
+// A Consenter decides whether a workflow may run commands that were never run or confirmed in this clone. It returns nil if
+// they may run, else unconfirmed.
 type Consenter func(*workflow.Workflow) error
 
-// Agreed is the Consenter of a user who agreed already: by a flag, or by naming the workflow file. Naming a file is
-// agreeing to the bytes that are read from it.
+// Agreed returns nil. It is the Consenter of a user who agreed already, with a flag or by naming the workflow file: a user
+// who names a file agrees to the bytes that are read from the file.
 func Agreed(*workflow.Workflow) error { return nil }
 
-// askConsent returns a workflow as one that may run here: its commands ran before, or ask agrees. If ask is nil, a workflow
-// with new commands is refused as unconfirmed.
+// askConsent returns the consent to run a workflow here: its commands ran before, or ask agrees. If ask is nil, it returns
+// unconfirmed for a workflow with new commands.
 func askConsent(store *timeline.Store, wf *workflow.Workflow, ask Consenter) (consent.Workflow, error) {
 	return consent.Ask(store, wf.Snapshot(), func() error { return ask.decide(wf) })
 }
@@ -40,8 +40,8 @@ func (c Consenter) decide(wf *workflow.Workflow) error {
 	return c(wf)
 }
 
-// agree asks for consent to continue a run. It checks the input after a person agreed, since a stranger's schema may take
-// long to check, and before it notes the consent, so that a refused run leaves no note.
+// agree asks for consent to continue a run. It checks the input only after a person agreed, since a stranger's schema may
+// take long to check. It notes the consent last, so that a refused run leaves no note.
 func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, opts engine.Options) (consent.Workflow, error) {
 	checked := false
 	agreed, err := askConsent(store, wf, func(wf *workflow.Workflow) error {
@@ -83,7 +83,7 @@ func commandsOf(wf *workflow.Workflow) []command {
 	return out
 }
 
-// ConsentLines are the commands of a workflow, and the worktrees that it asks for, safe to show.
+// ConsentLines returns the commands of a workflow and the worktrees that it asks for, safe to show.
 func ConsentLines(wf *workflow.Workflow) []string {
 	lines := worktreeLines("", wf.Worktree)
 	for _, t := range wf.Tasks {
@@ -102,7 +102,7 @@ func ConsentLines(wf *workflow.Workflow) []string {
 	return lines
 }
 
-// worktreeLines name the folder, branch and base of a worktree, if the workflow does.
+// worktreeLines returns a line with the folder, branch and base of a worktree, or nil if the workflow names none of them.
 func worktreeLines(of string, w *workflow.Worktree) []string {
 	if w == nil || w.Path == "" && w.Branch == "" && w.Base == "" {
 		return nil

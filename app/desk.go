@@ -9,31 +9,31 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// A Desk takes requests of one caller about the history of one repository. All fields are required.
+// A Desk carries out the requests of one caller on the history of one repository. All fields are required.
 type Desk struct {
 	Store  *timeline.Store
-	Folder Folder           // in which the caller is
+	Folder Folder           // the caller's
 	Env    []string         // of tasks and other engines, as os.Environ gives it
 	Now    func() time.Time // the clock
-	Hurry  context.Context  // when it ends, whatever runs is killed without grace
+	Hurry  context.Context  // when it ends, running tasks and engines are killed at once
 	Teller Teller
 }
 
-// A Teller hears how a request is going, before there is a result. Safe for concurrent use.
+// A Teller receives the progress of a request. It must be safe for concurrent use.
 type Teller interface {
-	// Note is told what has happened.
+	// Note receives an event.
 	Note(context.Context, Note)
-	// Warn is told what went wrong without harm to the request.
+	// Warn receives an error that does not harm the request.
 	Warn(error)
-	// While is told what the request waits for. over ends the wait; it can be called twice.
+	// While begins a wait. over ends the wait, and may be called twice.
 	While(Wait) (over func())
-	// Count is told how much of something is done; a total of 0 is unknown.
+	// Count begins a counted wait. update receives how much is done; a total of 0 is unknown.
 	Count(Wait) (update func(done, total int), over func())
-	// Tasks is told that a run's tasks begin, and then of every frame.
+	// Tasks begins to show the tasks of a run. frame receives every new frame.
 	Tasks(context.Context, *workflow.Workflow) (frame func(engine.Progress), over func())
 }
 
-// A Wait is something that may take long, in words.
+// A Wait describes an activity that may take long, in words.
 type Wait string
 
 // The waits of requests.

@@ -10,12 +10,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// check returns engine_missing if Smithers cannot be started, as far as one can see without
-// starting it.
+// check returns engine_missing if the program that starts Smithers does not exist or cannot be run. It starts nothing, and
+// returns nil if only a shell could find the program.
 func (e *smithersEngine) check(ctx context.Context) error {
 	missing := func(format string, args ...any) error {
 		return fault.New(fault.EngineMissing, format, args...).
-			Hint("use --engine-command or the setting smithers.engineCommand to name the command that starts Smithers")
+			Hint("name the command that starts Smithers with --engine-command COMMAND or the setting smithers.engineCommand")
 	}
 	if _, err := exec.LookPath(e.program[0]); err != nil {
 		return missing("%s cannot be run: %w", e.program[0], err)
@@ -44,7 +44,7 @@ func (e *smithersEngine) check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// commandName is the program that a shell would run for a command; "" if only the shell can find out.
+// commandName returns the program that a shell would run for a command, or "" if only a shell can find it.
 func commandName(command string) string {
 	for word := range strings.FieldsSeq(command) {
 		name, _, assigned := strings.Cut(word, "=")

@@ -28,7 +28,7 @@ type Settings struct {
 	MaxParallel int       // tasks at work at once
 	Wait        bool      // stay while the run waits for people, signals or timers
 	Consent     Consenter // for commands that are new to this clone; nil: they are unconfirmed
-	// Logs returns where the logs of a run's tasks go, whole lines at a time; nil: nowhere.
+	// Logs returns the writer for the logs of a run's tasks, which gets whole lines. If Logs is nil, no logs are shown.
 	Logs func(run string) io.Writer
 }
 
@@ -37,8 +37,8 @@ type Result struct {
 	Run         snapshot.Run // its row at the tip
 	Tip         objstore.ID
 	ContentHash page.Sum
-	Waiting     []mailbox.Waiting // for what it waits; empty if it does not
-	Nothing     bool              // the run was finished already
+	Waiting     []mailbox.Waiting // its open waits; empty if it does not wait
+	Nothing     bool              // the run had already finished
 	Took        time.Duration
 }
 
@@ -54,16 +54,16 @@ type execution struct {
 	acceptChange bool
 	force        bool              // take the run over from a live owner
 	input        json.RawMessage   // laid over the run's; nil: nothing
-	files        *code.WorkingCopy // nil: those in which the request is made
-	captured     bool              // the run's tip has the files as they are
+	files        *code.WorkingCopy // nil: the working copy of the request
+	captured     bool              // the run's tip has the current files
 	resumes      bool              // tell from which frame the run continues
-	baseFiles    bool              // worktrees that are made have the files of their base, not those of the frame
+	baseFiles    bool              // new worktrees get the files of their base, not of the frame
 	bringFiles   string            // see engine.Options
-	back         *filesBack        // brings the files of the newest frame back first; nil: they are as they are
+	back         *filesBack        // restores the files of the newest frame first; nil: the files stay
 }
 
-// execute asks for consent to a run's remaining commands, claims the run and runs it. The result is nil if the
-// run was left alone, or was not left in order.
+// execute asks for consent to a run's remaining commands, claims the run and runs it. The result is nil unless the run has
+// finished, failed, was cancelled or waits.
 func (e *execution) execute(ctx context.Context) (*Result, error) {
 	started := e.Now()
 	opts, err := e.options()
@@ -94,8 +94,8 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 	return out, err
 }
 
-// maxClaims is how often in a row a run is claimed anew because others append to it: a signal
-// that arrives meanwhile does not stop the claim.
+// maxClaims is how often in a row a claim is tried while other processes append to the run: a signal that arrives meanwhile
+// must not stop the claim.
 const maxClaims = 32
 
 // claimIfLeft claims a run that has work left, after a person agreed to its commands. The claim is nil if no
@@ -132,7 +132,7 @@ func (e *execution) executeClaimed(ctx context.Context, agreed consent.Workflow,
 	return err
 }
 
-// options say how the engine runs the run.
+// options returns the options with which the engine runs the run.
 func (e *execution) options() (engine.Options, error) {
 	files := e.files
 	if files == nil {
@@ -152,7 +152,7 @@ func (e *execution) options() (engine.Options, error) {
 	if e.back != nil {
 		opts.Before = e.back.bring
 	}
-	if e.files == nil && !e.captured { // one of a new run's own is what its workflow asks for
+	if e.files == nil && !e.captured { // a new run has its own worktree only if the workflow asks for one
 		own, err := code.OwnWorktreeOf(e.Store, e.head)
 		if err != nil {
 			return opts, err
@@ -177,8 +177,8 @@ func resultOf(head *timeline.Head, now time.Time) (*Result, error) {
 	return out, err
 }
 
-// taskEnv is the environment of tasks. Tasks run in another folder than the request
-// may have been made in, so the paths by which git names a repository are made absolute.
+// taskEnv returns the environment of tasks. Tasks may run in another folder than the request, so taskEnv makes the paths by
+// which git finds a repository absolute.
 func (d *Desk) taskEnv() []string {
 	paths := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_INDEX_FILE"}
 	env := slices.Clone(d.Env)

@@ -12,18 +12,18 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// filesBack brings the files of a run's newest frame back before the run continues: the files that its tasks share, and
-// those of tasks' own worktrees. It leaves out worktrees that are not here: they are made with the frame's files.
+// filesBack restores the files of a run's newest frame before the run continues: the files that its tasks share, and the
+// worktrees of tasks. It skips missing worktrees, because the run makes them with the frame's files.
 type filesBack struct {
 	*Desk
 	from    timeline.Address
-	names   []string            // of working copies: "" is the one that tasks share
-	file    string              // the workflow file, which stays as it is; "" for none
+	names   []string            // of working copies: "" is the working copy that tasks share
+	file    string              // the workflow file, which is not restored; "" for none
 	confirm code.ConfirmRemoval // nil: untracked files are removed unasked
 	done    []*code.Restored
 }
 
-// newFilesBack finds out which files a run's newest frame has.
+// newFilesBack returns the filesBack for the working copies of a run's newest frame.
 func newFilesBack(d *Desk, head *timeline.Head, confirm code.ConfirmRemoval) (*filesBack, error) {
 	vcs, err := head.Entry().VCSRevision()
 	if err != nil {

@@ -52,7 +52,7 @@ func (f Folder) ReadFile(ctx context.Context, name string, limit int) ([]byte, e
 	}
 }
 
-// RealFolder resolves the symbolic links in that part of a path that exists.
+// RealFolder resolves the symbolic links in the existing part of a path.
 func RealFolder(dir string) string {
 	resolved, err := filepath.EvalSymlinks(dir)
 	switch parent := filepath.Dir(dir); {
@@ -65,7 +65,7 @@ func RealFolder(dir string) string {
 	}
 }
 
-// textRead is how much of a workflow file is looked at.
+// textRead is how many bytes of a workflow file NeedFile checks.
 const textRead = 512
 
 // NeedFile returns workflow_not_found if a workflow file is missing or unreadable, and invalid_workflow if it is not text.
@@ -88,12 +88,12 @@ func (f Folder) NeedFile(name string) error {
 	return nil
 }
 
-// beginningOf reads the beginning of a file.
+// beginningOf reads the first textRead bytes of a file.
 func (f Folder) beginningOf(name string) ([]byte, error) {
 	file, err := os.Open(f.Path(name))
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close() //nolint:errcheck // the file was only read
 	return io.ReadAll(io.LimitReader(file, textRead))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ForkRequest asks for a run whose state is that of a frame, or of a run's newest one.
+// ForkRequest asks to fork a run at a frame, by default at its newest state.
 type ForkRequest struct {
 	From string // an address; the run may be a prefix
 	Resets
@@ -16,13 +16,13 @@ type ForkRequest struct {
 	RunID       string // "" makes one up
 }
 
-// ForkResult is a fork that was made, and the entry that the address of the request means.
+// ForkResult is a fork that was made, and the entry from which it was forked.
 type ForkResult struct {
 	Head *timeline.Head
 	From *timeline.Loaded
 }
 
-// Fork makes a run of another one's frame. Nothing runs.
+// Fork forks a run at a frame. It runs no task.
 func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 	out := &ForkResult{}
 	var check func(json.RawMessage) error
@@ -50,7 +50,8 @@ func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 	return out, nil
 }
 
-// keptInputCheck is the input check of the workflow that a frame keeps; nil if the frame keeps no workflow of ours.
+// keptInputCheck returns the function that checks an input against the workflow stored in a frame, or nil if the frame
+// stores no workflow of git smithers.
 func keptInputCheck(at *timeline.Loaded) (func(json.RawMessage) error, error) {
 	kept, err := at.Entry.Workflow()
 	if err != nil || kept == nil {
@@ -58,7 +59,7 @@ func keptInputCheck(at *timeline.Loaded) (func(json.RawMessage) error, error) {
 	}
 	wf, err := workflow.Parse("workflow of "+at.Address.String(), kept.Definition)
 	if err != nil {
-		return nil, nil //nolint:nilerr // another engine's definition is its own to check
+		return nil, nil //nolint:nilerr // another engine checks the input of its own workflow
 	}
 	return wf.ValidateInput, nil
 }

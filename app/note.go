@@ -8,23 +8,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// A Note is one thing that happened while a request is carried out.
+// A Note is an event that a desk reports while it carries out a request.
 type Note interface{ note() }
 
 // CreatedNote notes that a run was made.
 type CreatedNote struct{ Run string }
 
-// ForkedNote notes that a run was made of another one's frame.
+// ForkedNote notes that a run was forked from a frame.
 type ForkedNote struct {
 	Run  string
 	From timeline.Address
 }
 
-// ContinuedNote notes that a run continues, and is claimed if anything of it is left.
+// ContinuedNote notes that a run continues. If the run has work left, this process has claimed the run.
 type ContinuedNote struct{ Head *timeline.Head }
 
-// DefinitionKeptNote notes that the workflow file of a run is not here, so that the run continues with the definition that it
-// keeps.
+// DefinitionKeptNote notes that a run continues with the workflow stored in it, because its workflow file is missing here.
 type DefinitionKeptNote struct{ Run string }
 
 // FilledNote notes that a worktree was made for a run, with the files of its newest frame.
@@ -48,7 +47,7 @@ type FrameNote struct {
 	engine.Progress
 }
 
-// FolderMissingNote notes that the folder of the request is not in a new working copy, so that the engine is started at its top.
+// FolderMissingNote notes that a new working copy does not have the folder of the request, so Smithers starts at its top.
 type FolderMissingNote struct{ Folder string }
 
 // ExportedNote notes that a run was written to the database of another engine.

@@ -16,8 +16,8 @@ import (
 // EngineSmithers is the name of Smithers' engine.
 const EngineSmithers = "smithers"
 
-// ForeignEngine returns the engine that runs a run, if it is another one: the engine keeps data of its own with the run,
-// and the run has no workflow of ours. It is "" for a run of ours.
+// ForeignEngine returns the other engine that runs a run, or "" if there is none. An engine runs a run if it keeps data of
+// its own with the run, and the run stores no workflow of git smithers.
 func ForeignEngine(head *timeline.Head) (string, error) {
 	engines, err := head.Entry().ExtEngines()
 	if err != nil || len(engines) == 0 {
@@ -29,7 +29,7 @@ func ForeignEngine(head *timeline.Head) (string, error) {
 	return engines[0], nil
 }
 
-// EngineName is an engine as people call it.
+// EngineName returns the name by which people call an engine.
 func EngineName(engine string) string {
 	if engine == EngineSmithers {
 		return "Smithers"
@@ -37,7 +37,7 @@ func EngineName(engine string) string {
 	return engine
 }
 
-// refuseForeign returns foreign_run for a run that another engine runs.
+// refuseForeign returns foreign_run if another engine runs the run, with hints that say how to continue it.
 func refuseForeign(head *timeline.Head) error {
 	engine, err := ForeignEngine(head)
 	if err != nil || engine == "" {
@@ -55,7 +55,7 @@ func refuseForeign(head *timeline.Head) error {
 	return refused.Hint("`%s replay WORKFLOW.yaml %s` runs a fork with a workflow of git smithers", fault.Program, newestFrame)
 }
 
-// refuseForeignCancel returns foreign_run for a run that another engine runs: the engine would run it all the same.
+// refuseForeignCancel returns foreign_run if another engine runs the run: the engine would not notice the mark.
 func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 	engine, err := ForeignEngine(head)
 	if err != nil || engine == "" {
@@ -77,8 +77,8 @@ func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 	return refused
 }
 
-// isCaptured reports whether a run has no workflow of ours and is no other engine's that we know: its frames come from a
-// program that calls capture.
+// isCaptured reports whether the frames of a run come from a program that calls capture: the run stores no workflow of git
+// smithers and no data of another engine.
 func isCaptured(head *timeline.Head) (bool, error) {
 	engines, err := head.Entry().ExtEngines()
 	if err != nil || len(engines) > 0 {
@@ -93,8 +93,8 @@ func captureNext(run string) string {
 	return fmt.Sprintf("`%s capture %s` appends the next frame, read from the program that captures the run", fault.Program, fault.Word(run))
 }
 
-// noWorkflow returns the error about a run without a workflow: why, or what to type if another program captures the
-// run.
+// noWorkflow returns the error for a run without a workflow: why or, if another program captures the run, an error that
+// says what to type.
 func noWorkflow(head *timeline.Head, why error) error {
 	captured, err := isCaptured(head)
 	if err != nil || !captured {
@@ -124,9 +124,9 @@ func NextCommand(head *timeline.Head, does string) (string, error) {
 	return fmt.Sprintf("`%s resume %s`%s", fault.Program, fault.Word(row.ID), does), nil
 }
 
-// AfterFailure returns what to type if a run of ours has failed, else "".
+// AfterFailure returns what to type if a run has failed, or "" if it has not failed or another engine runs it.
 func AfterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) (string, error) {
-	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // an engine that claims nothing has no resume of ours
+	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // no process of ours ever claimed a run with epoch 0
 		return "", nil
 	}
 	head, err := store.Head(ctx, row.ID)

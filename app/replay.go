@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Resets are how a fork's state differs from that of its frame.
+// Resets say how the state of a fork differs from the state of its frame.
 type Resets struct {
 	Nodes     []string
 	NoDeps    bool            // reset the named nodes alone
@@ -29,7 +29,7 @@ type ReplayRequest struct {
 	Resets
 	RestoreVCS bool   // run on the files of the frame, in a new working copy
 	To         string // where the working copy is made; "" chooses a folder
-	// BringFiles says to people, in warnings, how the frame is replayed on its own files.
+	// BringFiles tells people, in warnings, how to replay the frame on its own files.
 	BringFiles string
 	Settings
 }
@@ -40,8 +40,8 @@ type ReplayResult struct {
 	Made *code.CheckedOut // the fork's own working copy; nil if it has none
 }
 
-// Replay forks a frame, fits its state to the workflow, and executes the fork. The result is nil if the fork was not made,
-// or not left in order.
+// Replay forks a frame, fits its state to the workflow, and executes the fork. The result is nil unless the fork has
+// finished, failed, was cancelled or waits.
 func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, error) {
 	at, wf, err := d.replayed(ctx, req)
 	if err != nil {
@@ -72,8 +72,8 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 	return &ReplayResult{result, made}, err
 }
 
-// replayed finds the frame that is replayed and the workflow that runs: the file that the request names, or
-// the definition that the frame keeps, once a person agreed to it.
+// replayed returns the frame to replay and the workflow to run: the file that the request names or, after a person agreed,
+// the workflow stored in the frame.
 func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loaded, *workflow.Workflow, error) {
 	wf, err := d.Folder.namedWorkflow(ctx, req.Workflow)
 	if err != nil && IsScript(req.Workflow) {
@@ -95,7 +95,7 @@ func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loade
 	return at, wf, err
 }
 
-// explained returns the coded error in err.
+// explained returns the coded error in err, or an internal error if err has none.
 func explained(err error) *fault.Error {
 	if known, ok := errors.AsType[*fault.Error](timeline.Explain(err)); ok {
 		return known
@@ -103,7 +103,7 @@ func explained(err error) *fault.Error {
 	return fault.New(fault.Internal, "%w", err)
 }
 
-// frameWorkflow is the workflow that a frame keeps.
+// frameWorkflow returns the workflow stored in a frame, or usage if the frame stores no workflow of git smithers.
 func frameWorkflow(at *timeline.Loaded) (*workflow.Workflow, error) {
 	kept, err := at.Entry.Workflow()
 	if err != nil {
@@ -134,7 +134,7 @@ func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from ti
 	return d.Store.Fork(ctx, fork)
 }
 
-// forkOf is a replay's fork of a frame into the run id.
+// forkOf returns the request that forks a frame into the run id for a replay.
 func (r Resets) forkOf(from timeline.Address, id string) timeline.ForkRequest {
 	return timeline.ForkRequest{
 		From: from.String(), RunID: id, Nodes: r.Nodes, NoDeps: r.NoDeps, NamedOnly: r.NamedOnly,

@@ -22,9 +22,9 @@ type SmithersReplayRequest struct {
 	Resets
 	RestoreVCS bool   // run on the files of the frame, in a new working copy
 	To         string // where the working copy is made; "" chooses a folder
-	Database   string // "" is the one that Smithers uses
-	Command    string // for the shell, which starts Smithers; "" is what is configured, else what is installed
-	Home       string // the user's own folder, above which Smithers looks for no project; "" for none
+	Database   string // "" for the database that Smithers uses by itself
+	Command    string // the shell command that starts Smithers; "" for the configured or installed one
+	Home       string // the user's own folder: Smithers looks for projects only below; "" for no limit
 }
 
 // SmithersReplayResult is a fork that Smithers executed.
@@ -73,8 +73,8 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 	return d.finishForeign(ctx, made, end)
 }
 
-// sameFolderIn is the folder of a new working copy in which Smithers is started: the desk's folder there, or the top if
-// the new working copy has no such folder.
+// sameFolderIn returns the folder of a new working copy in which Smithers starts: the counterpart of the desk's folder, or
+// the top if there is no such folder.
 func (d *Desk) sameFolderIn(ctx context.Context, made *code.CheckedOut) string {
 	top := RealFolder(made.WorkingCopy.Root())
 	below, err := filepath.Rel(RealFolder(code.WorkingCopyOf(d.Store).Root()), RealFolder(string(d.Folder)))
@@ -89,14 +89,14 @@ func (d *Desk) sameFolderIn(ctx context.Context, made *code.CheckedOut) string {
 	return dir
 }
 
-// foreignPlay is what Smithers is to do with a fork.
+// foreignPlay is a fork that Smithers is to run.
 type foreignPlay struct {
 	id       string
 	workflow string // its path
 	engine   *smithersEngine
 	db       string
 
-	checkedOut bool // it has a working copy of its own
+	checkedOut bool // the fork has a working copy of its own
 }
 
 func (d *Desk) planPlay(id, workflow string, e *smithersEngine, req SmithersReplayRequest) foreignPlay {
@@ -107,13 +107,13 @@ func (d *Desk) planPlay(id, workflow string, e *smithersEngine, req SmithersRepl
 	return play
 }
 
-// again says how Smithers continues the fork once it is in the database.
+// again returns a hint: the command by which Smithers continues the fork, once the fork is in the database.
 func (p foreignPlay) again() string {
 	return fmt.Sprintf("`%s` in %s continues the run, and %s",
 		p.engine.line("up", p.workflow, "--run-id", p.id, "--resume", "true"), p.engine.dir, p.takeIn())
 }
 
-// answer says how a fork that waits is answered, or what says so.
+// answer returns a hint for a fork that waits: the command that answers the request, or that shows how to answer.
 func (p foreignPlay) answer(status snapshot.RunStatus) string {
 	if status == snapshot.RunWaitingApproval {
 		return fmt.Sprintf("`%s` in %s, or `deny`, answers the request", p.engine.line("approve", p.id), p.engine.dir)
@@ -121,12 +121,12 @@ func (p foreignPlay) answer(status snapshot.RunStatus) string {
 	return fmt.Sprintf("`%s` in %s shows why the run waits and how to answer", p.engine.line("why", p.id), p.engine.dir)
 }
 
-// takeIn says how what Smithers did comes here.
+// takeIn returns a hint: the command that imports the result of Smithers.
 func (p foreignPlay) takeIn() string {
 	return fmt.Sprintf("`%s` imports the result", fault.CommandLine(fault.Program, "import", p.db, "--run", p.id))
 }
 
-// away says how the fork is taken away again.
+// away returns a hint: the command that removes the fork.
 func (p foreignPlay) away() string {
 	command := fault.CommandLine(fault.Program, "prune", p.id)
 	if p.checkedOut {
@@ -135,7 +135,8 @@ func (p foreignPlay) away() string {
 	return fmt.Sprintf("`%s` removes the fork from this repository; Smithers' database keeps it", command)
 }
 
-// left returns err with hints: the fork stays, and the hints name the commands that continue and that remove it.
+// left returns err with two hints for a fork that stays: next, the command that continues the fork, and the command that
+// removes it. If err is the end of a context, left returns interrupted.
 func (p foreignPlay) left(err error, next string) error {
 	if errors.Is(err, context.Canceled) {
 		err = fault.New(fault.Interrupted, "%w", err)
@@ -145,8 +146,7 @@ func (p foreignPlay) left(err error, next string) error {
 	return e.Hint("the fork was made, as run %s: %s", p.id, next).Hint("%s", p.away())
 }
 
-// playForeign exports a run, has Smithers resume it, and imports it again. The result is how Smithers
-// ended.
+// playForeign exports a run, has Smithers resume it, imports the run again, and returns how Smithers ended.
 func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, error) {
 	before, err := d.Store.Head(ctx, play.id)
 	if err != nil {
@@ -172,7 +172,7 @@ func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, e
 			err = errors.Join(err, run.Err)
 		}
 	}
-	after, missing := d.Store.Head(ended, play.id) // a watch may have imported it before
+	after, missing := d.Store.Head(ended, play.id) // a watch may have imported the run before
 	if err = errors.Join(err, missing); err != nil {
 		return foreignEnd{}, play.left(err, play.takeIn())
 	}
@@ -186,10 +186,10 @@ func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, e
 type foreignEnd struct {
 	play   foreignPlay
 	status int  // its exit status
-	went   bool // whether it made a frame
+	went   bool // Smithers made a frame
 }
 
-// finishForeign reads how a run ended that Smithers ran.
+// finishForeign returns the result of a run that Smithers ran. The error is nil if the run has finished.
 func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end foreignEnd) (*SmithersReplayResult, error) {
 	head, err := d.Store.Head(ctx, end.play.id)
 	if err != nil {
@@ -202,15 +202,18 @@ func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end for
 	return &SmithersReplayResult{ReplayResult{result, made}, end.went}, end.check(head.Row())
 }
 
-// mended says what to do if the workflow is why Smithers did not finish a run.
-const mended = "after a fix of the workflow, replay again: Smithers resumes a run only with the workflow of its export"
+// mended is the hint for a run that Smithers did not finish because of an error in the workflow.
+const mended = "if you fix the workflow, replay again: Smithers resumes a run only with the exported workflow"
 
-// check is nil if Smithers has finished the run.
+// check returns nil if Smithers has finished the run, else an error with the commands that continue the run.
 func (r foreignEnd) check(row snapshot.Run) error {
 	switch {
 	case !r.went:
 		return fault.New(fault.EngineFailed, "Smithers did nothing with run %s and ended with status %d", row.ID, r.status).
-			Hint("see the output of Smithers above").Hint("%s", r.play.again()).Hint(mended).Hint("%s", r.play.away()).
+			Hint("see the output of Smithers above").
+			Hint("%s", r.play.again()).
+			Hint(mended).
+			Hint("%s", r.play.away()).
 			Detail("status", r.status).Detail("runId", row.ID)
 	case row.Status == snapshot.RunFinished:
 		return nil

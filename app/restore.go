@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// Restore puts the files of a frame into the working copy. What is there and in no frame is saved as a frame first.
+// Restore restores the files of a frame. It saves unsaved changes as a frame first.
 func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Restored, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
@@ -15,7 +15,7 @@ func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Rest
 	return code.Restore(ctx, d.Store, req)
 }
 
-// Revert puts the files back to what they were after an attempt, as Restore does.
+// Revert restores the files as they were after an attempt. It saves unsaved changes as a frame first.
 func (d *Desk) Revert(ctx context.Context, req code.RevertRequest) (*code.Restored, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
@@ -42,7 +42,7 @@ func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address
 	return made, err
 }
 
-// discard removes the working copy of a run that was not made; nil is none.
+// discard removes the working copy of a run that could not be created. It does nothing if made is nil.
 func discard(ctx context.Context, made *code.CheckedOut) error {
 	if made == nil {
 		return nil

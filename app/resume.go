@@ -12,7 +12,7 @@ import (
 // ResumeRequest asks to continue a run from its newest frame.
 type ResumeRequest struct {
 	Run          string              // its whole id
-	Workflow     string              // the file; "": the one that the run remembers
+	Workflow     string              // the file; "" for the file that the run remembers
 	AcceptChange bool                // continue although the workflow file has changed
 	Force        bool                // take the run over from a process that is running it
 	Input        json.RawMessage     // laid over the run's input; nil: nothing
@@ -27,7 +27,7 @@ type ResumeResult struct {
 	Restored []*code.Restored // the working copies whose files were brought back
 }
 
-// Resume executes the rest of a run. The result is nil if the run was left alone, or was not left in order.
+// Resume executes the rest of a run. The result is nil unless the run has finished, failed, was cancelled or waits.
 func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, error) {
 	head, err := OpenRun(ctx, d.Store, req.Run)
 	if err == nil {
@@ -58,8 +58,8 @@ func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, er
 	return out, err
 }
 
-// resume executes the rest of a run. file is the workflow file that the request names, as it was when the request began;
-// nil if it names none.
+// resume executes the rest of a run. file is the workflow file that the request names, as it was when the request began, or
+// nil if the request names no file.
 func (e *execution) resume(ctx context.Context, file *workflow.Workflow) (_ *Result, err error) {
 	e.workflow, e.ask = file, Agreed
 	if file == nil {
@@ -75,7 +75,7 @@ func (e *execution) resume(ctx context.Context, file *workflow.Workflow) (_ *Res
 	return e.execute(ctx)
 }
 
-// OpenRun opens the tip of a run that a request changes, given its whole id.
+// OpenRun opens the tip of a run for a request that changes the run. run must be the whole id.
 func OpenRun(ctx context.Context, store *timeline.Store, run string) (*timeline.Head, error) {
 	id, err := store.ResolveRunToChange(ctx, run)
 	if err != nil {

@@ -21,7 +21,7 @@ type RunRequest struct {
 	Settings
 }
 
-// Run creates a run and executes it. The result is nil if the run was not left in order.
+// Run creates a run and executes it. The result is nil unless the run has finished, failed, was cancelled or waits.
 func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	wf, err := d.Folder.ReadWorkflow(ctx, req.Workflow)
 	if err == nil {
@@ -49,8 +49,8 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	return e.execute(ctx)
 }
 
-// create makes a run whose frame 0 has the files as they are in the working copy, or in the worktree that the
-// workflow asks for, which is opened first.
+// create makes a run. If the workflow asks for a worktree of the run, create opens the worktree first, and frame 0 has its
+// files; else frame 0 has the files of the working copy.
 func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	spec, own := wf.OwnWorktree(row.ID)
 	if !own || d.Store.Workspace().Root == "" {
@@ -70,8 +70,8 @@ func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.R
 	return head, nil
 }
 
-// createOn makes a run whose frame 0 has the files of a working copy. Files that cannot be read are a warning:
-// the run is worth having without.
+// createOn makes a run whose frame 0 has the files of a working copy. If the files cannot be captured, createOn warns and
+// makes the run without them.
 func (d *Desk) createOn(ctx context.Context, files *code.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	over := d.Teller.While(ReadingFiles)
 	captured, err := files.Capture(ctx)

@@ -14,20 +14,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// engineGrace is how long Smithers has to end a run when it is asked to; it takes five seconds at most
-// by itself.
+// engineGrace is how long Smithers may take to end after an interrupt. Smithers itself needs five seconds at most.
 const engineGrace = 20 * time.Second
 
-// smithersEngine is Smithers' own program, and where it is started.
+// smithersEngine is the program of Smithers, and the folder in which it starts.
 type smithersEngine struct {
 	program []string // the program and its first arguments
 	command string   // for a shell; "" if there is none
-	bin     string   // the folder in which npm has installed it; "" if it is from elsewhere
-	dir     string   // the folder it is started in, without links
+	bin     string   // the folder in which npm installed the program; "" for any other program
+	dir     string   // the folder in which Smithers starts, without links
 	env     []string
 }
 
-// line is how people start Smithers with arguments, in the folder that it is started in.
+// line returns the command line that starts Smithers with arguments, as people type it in e.dir.
 func (e *smithersEngine) line(args ...string) string {
 	switch {
 	case e.command != "":
@@ -38,8 +37,8 @@ func (e *smithersEngine) line(args ...string) string {
 	return fault.CommandLine(EngineSmithers, args...)
 }
 
-// findEngine finds Smithers: the command line that was given or configured, else what is
-// installed for the workflow, else what is on PATH.
+// findEngine finds Smithers: the given or configured command, else the npm package installed beside or above the workflow,
+// else the program on PATH. It returns engine_missing if there is none.
 func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error) {
 	out := &smithersEngine{dir: dir, env: d.taskEnv()}
 	if command == "" {
@@ -68,8 +67,8 @@ func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error
 	return out, nil
 }
 
-// withPath is an environment with one more folder at the end of PATH: a program that npm has installed
-// may need others that npm has installed beside it.
+// withPath returns an environment with a folder added to the end of PATH: a program that npm installed may need the programs
+// beside it.
 func withPath(env []string, folder string) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, "PATH=") })
 	path := folder
@@ -81,8 +80,8 @@ func withPath(env []string, folder string) []string {
 	return append(out, "PATH="+path)
 }
 
-// database is the one that Smithers uses in the folder that it is started in: in the nearest folder above
-// that has .smithers, below the user's own folder, or in the folder itself.
+// database returns the path of the database that Smithers uses in e.dir. The database is in the nearest folder, from e.dir
+// upwards and below home, that has a folder .smithers; else it is in e.dir.
 func (e *smithersEngine) database(home string) string {
 	anchor := e.dir
 	for dir := e.dir; below(home, dir); dir = filepath.Dir(dir) {
@@ -95,8 +94,8 @@ func (e *smithersEngine) database(home string) string {
 	return filepath.Join(anchor, "smithers.db")
 }
 
-// below reports whether dir is inside home, and is neither home nor the top of the file system. If home is "",
-// every folder is.
+// below reports whether dir is inside home, and is neither home nor the top of the file system. If home is "", it reports
+// whether dir is not the top.
 func below(home, dir string) bool {
 	if dir == filepath.Dir(dir) {
 		return false
@@ -108,14 +107,14 @@ func below(home, dir string) bool {
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
-// run starts Smithers with arguments and waits for its end. The teller hears every line that Smithers writes. When ctx
-// ends, Smithers is asked to end, once: asked twice, it stops at once, as it does at the end of d.Hurry. status is -1 if
-// Smithers did not exit by itself.
+// run starts Smithers with arguments, waits for its end, and returns its exit status, or -1 if Smithers did not exit by
+// itself. The teller hears every line that Smithers writes. The end of ctx interrupts Smithers once, since a second
+// interrupt would stop it at once. The end of d.Hurry kills Smithers.
 func (e *smithersEngine) run(ctx context.Context, d *Desk, args ...string) (status int, err error) {
 	cmd := exec.CommandContext(ctx, e.program[0], append(slices.Clone(e.program[1:]), args...)...)
 	cmd.Dir, cmd.Env = e.dir, e.env
 	lines := &lineTeller{ctx: ctx, teller: d.Teller}
-	cmd.Stdout, cmd.Stderr = lines, lines // the same: then exec writes from one goroutine
+	cmd.Stdout, cmd.Stderr = lines, lines // one writer for both, so exec writes from one goroutine
 	apart(cmd)
 	cmd.Cancel = func() error { return interrupt(cmd.Process) }
 	cmd.WaitDelay = engineGrace
@@ -136,17 +135,17 @@ func (e *smithersEngine) run(ctx context.Context, d *Desk, args ...string) (stat
 	if cmd.ProcessState == nil {
 		return -1, fault.New(fault.EngineFailed, "Smithers: %w", err)
 	}
-	return cmd.ProcessState.ExitCode(), nil // how it ended is no error of ours
+	return cmd.ProcessState.ExitCode(), nil // the caller judges the status
 }
 
 // lineTeller passes the lines that another program writes to a Teller. For one goroutine at a time.
 type lineTeller struct {
-	ctx    context.Context // here, since Write has no room for it
+	ctx    context.Context // a field, because Write takes no context
 	teller Teller
-	rest   []byte // of a line that has not ended
+	rest   []byte // the beginning of a line that has not ended
 }
 
-// Write never fails: the run continues if its lines cannot be read.
+// Write never fails, so that Smithers can always write.
 func (w *lineTeller) Write(p []byte) (int, error) {
 	const longest = 1 << 16
 	w.rest = append(w.rest, p...)

@@ -9,11 +9,10 @@ import (
 	"syscall"
 )
 
-// apart starts a command in a process group of its own: what a terminal sends to ours does not
-// reach it a second time.
+// apart makes a command start in its own process group, so that a signal from the terminal does not reach it a second time.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// interrupt asks a leader's group to end, as a terminal does.
+// interrupt asks the group of a leader to end, as a terminal does. It returns os.ErrProcessDone if the group has ended.
 func interrupt(leader *os.Process) error {
 	if err := syscall.Kill(-leader.Pid, syscall.SIGINT); !errors.Is(err, syscall.ESRCH) {
 		return err
@@ -21,5 +20,5 @@ func interrupt(leader *os.Process) error {
 	return os.ErrProcessDone
 }
 
-// kill ends a leader's group at once. That it is gone is as good.
+// kill ends the group of a leader at once. A group that has already ended is not an error.
 func kill(leader *os.Process) { _ = syscall.Kill(-leader.Pid, syscall.SIGKILL) }

@@ -18,11 +18,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// SuperviseRequest asks to execute runs that no process executes, as long as there are some.
+// SuperviseRequest asks to find runs that no process executes, and to execute them.
 type SuperviseRequest struct {
 	Runs     []string      // whole ids; none: all that were executed here
 	Once     bool          // look once, and return when everything that was resumed has ended or waits
-	Interval time.Duration // how often to look, beside when a timer is due
+	Interval time.Duration // the longest time between two looks; a due timer starts a look earlier
 	MaxRuns  int           // executed at once
 	// Report is called for each run that was resumed, ended or left, from one goroutine. Its error ends the supervision.
 	Report func(SupervisorReport) error
@@ -35,8 +35,8 @@ type SupervisorReport struct {
 	Run    string
 	Status snapshot.RunStatus
 	Frame  int64
-	Err    error // why it was left or stopped; nil otherwise
-	Failed error // of a run that has ended: how it failed; nil if it did not
+	Err    error // why the run was left or stopped; nil otherwise
+	Failed error // why a run that has ended failed; nil if it did not fail
 }
 
 // A SupervisorAction is one thing that a supervisor does with a run.
@@ -44,13 +44,13 @@ type SupervisorAction string
 
 // The actions of a supervisor.
 const (
-	RunResumed SupervisorAction = "resumed" // it continues the run
+	RunResumed SupervisorAction = "resumed" // the supervisor continues the run
 	RunEnded   SupervisorAction = "ended"   // the run has ended, or waits: see its status
 	RunLeft    SupervisorAction = "left"    // the run was not resumed
-	RunStopped SupervisorAction = "stopped" // the run can be resumed, since something kept it from continuing
+	RunStopped SupervisorAction = "stopped" // an error stopped the run, which can be resumed
 )
 
-// Supervise resumes runs whose process died, and those that no longer have to wait, until ctx ends, or once.
+// Supervise resumes runs whose process died and runs that no longer have to wait, until ctx ends, or once.
 func (d *Desk) Supervise(ctx context.Context, req SuperviseRequest) error {
 	for i, run := range req.Runs {
 		id, err := d.Store.ResolveRunToChange(ctx, run)
@@ -62,34 +62,34 @@ func (d *Desk) Supervise(ctx context.Context, req SuperviseRequest) error {
 	return newSupervisor(d, req).supervise(ctx)
 }
 
-// A supervisor finds runs that no process executes and executes them. One goroutine looks and
-// reports; each run that is executed has one of its own.
+// A supervisor finds runs that no process executes and executes them. One goroutine looks and reports; one goroutine
+// executes each run.
 type supervisor struct {
 	*Desk
 	req SuperviseRequest
 
 	running map[string]bool      // by run id
 	ended   chan executionEnd    // has room for all that run
-	quit    chan struct{}        // closed to stop what runs, and leave it resumable
+	quit    chan struct{}        // closed to stop the running runs, and leave them resumable
 	pauses  map[string]pausedRun // runs that could not be executed
-	due     time.Time            // when the next wait that is known ends; zero: none is
+	due     time.Time            // when the next known timer is due; zero: no timer
 }
 
 // executionEnd is how the execution of a run ended.
 type executionEnd struct {
 	row   snapshot.Run
 	err   error
-	taken bool // by another process
+	taken bool // another process took the run over
 }
 
-// pausedRun is a run that could not be executed: it stays as it was for a while, since
-// trying writes entries.
+// pausedRun is the pause of a run that could not be executed. The supervisor does not try again at once, because every try
+// writes entries.
 type pausedRun struct {
 	length time.Duration
 	until  time.Time
 }
 
-// maxPause bounds the time after which a run is tried again that could not be executed.
+// maxPause is the longest pause before the supervisor tries a run again.
 const maxPause = time.Hour
 
 func newSupervisor(d *Desk, req SuperviseRequest) *supervisor {
@@ -108,14 +108,14 @@ func (v *supervisor) supervise(ctx context.Context) error {
 			err = v.look(ctx)
 		}
 	}
-	if err == nil { // once: to the end of what was resumed
+	if err == nil { // Once: wait until the resumed runs have ended
 		err = v.await(ctx, 0)
 	}
 	close(v.quit)
 	return errors.Join(err, v.await(context.WithoutCancel(ctx), 0))
 }
 
-// look resumes what can be resumed, when there is room for it.
+// look resumes the runs that can be resumed, at most MaxRuns at a time.
 func (v *supervisor) look(ctx context.Context) error {
 	v.due = time.Time{}
 	runs, err := claim.FindUnattended(ctx, v.Store, v.req.Runs...)
@@ -169,7 +169,7 @@ func (v *supervisor) sleep(ctx context.Context) error {
 	}
 }
 
-// settle reports how a run ended that was executed.
+// settle reports how the execution of a run ended. It returns a panic of the execution, or the error of Report.
 func (v *supervisor) settle(end executionEnd) error {
 	run := claim.Unattended{Run: end.row.ID, Status: end.row.Status}
 	delete(v.running, run.Run)
@@ -192,7 +192,7 @@ func (v *supervisor) settle(end executionEnd) error {
 	return v.report(RunStopped, run, end.row.Frame, end.err)
 }
 
-// report calls Report with what was done with a run.
+// report calls Report for a run.
 func (v *supervisor) report(action SupervisorAction, run claim.Unattended, frame int64, cause error) error {
 	return v.req.Report(SupervisorReport{Action: action, Run: run.Run, Status: run.Status, Frame: frame, Err: cause})
 }
@@ -206,8 +206,8 @@ func (v *supervisor) stopping() bool {
 	}
 }
 
-// try resumes a run, if it still has to be resumed and can be. A run that another process has
-// by now is not reported.
+// try resumes a run, if the run can be resumed and still needs it. It does not report a run that another process has taken
+// meanwhile.
 func (v *supervisor) try(ctx context.Context, run claim.Unattended) error {
 	var err error
 	for range maxClaims {
@@ -218,8 +218,8 @@ func (v *supervisor) try(ctx context.Context, run claim.Unattended) error {
 	return v.leave(ctx, run, 0, err)
 }
 
-// tryOnce is try, except that it returns a conflict if the tip has moved: a signal or another supervisor may have moved it,
-// so the run has to be looked at again.
+// tryOnce tries like try, but returns conflict if another process has moved the tip, such as a signal or another supervisor.
+// The caller must then look at the run again.
 func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 	head, err := v.Store.Head(ctx, run.Run)
 	if err != nil {
@@ -259,8 +259,8 @@ func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 	return v.report(RunResumed, run, row.Frame, nil)
 }
 
-// leave reports why a run is not resumed, unless there is nothing to do or another process
-// does it. It returns the error of ctx.
+// leave reports why a run is not resumed. It reports nothing if cause is nil, or if the run waits, is gone or belongs to
+// another process. It returns the error of ctx or of Report.
 func (v *supervisor) leave(ctx context.Context, run claim.Unattended, frame int64, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -291,8 +291,8 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 	return slices.ContainsFunc(waits, func(w mailbox.Waiting) bool { return w.Ready }), err
 }
 
-// workflow reads the workflow file of a run. It refuses a file that is not the run's, and a file
-// whose commands were not confirmed in this clone: a supervisor has no person to ask.
+// workflow reads the workflow file of a run. It refuses a file that differs from the run's workflow, and a file whose
+// commands were not confirmed in this clone: a supervisor has no person to ask.
 func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (consent.Workflow, error) {
 	wf, err := v.definition(ctx, head)
 	if err != nil {
@@ -307,7 +307,7 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 	return agree(v.Store, head, wf, nil, opts)
 }
 
-// definition reads the workflow file of a run or, if the run follows no file, what it keeps.
+// definition reads the workflow file of a run or, if the run's row names no file, the workflow stored in the run.
 func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*workflow.Workflow, error) {
 	file, err := v.rememberedPath(head.Row())
 	if err == nil {

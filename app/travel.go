@@ -12,18 +12,18 @@ import (
 
 // A Sequel is how a run continues after it went back.
 type Sequel struct {
-	Workflow string // the file with which it continues; "": as it is
+	Workflow string // the file with which it continues; "" for its own
 	Resume   bool   // continue at once
 	Settings
 }
 
-// TravelRequest asks to go back within a run, and on from there. The desk fills in the Redefinition.
+// TravelRequest asks to take a run back and, with Resume, to continue it. The desk fills in the Redefinition.
 type TravelRequest struct {
 	travel.Request
 	Sequel
 }
 
-// ResetRequest asks to begin a run anew, or to set its state back to a frame. The desk fills in the Redefinition.
+// ResetRequest asks to start a run again, or to set its state back to a frame. The desk fills in the Redefinition.
 type ResetRequest struct {
 	travel.ResetRequest
 	Sequel
@@ -32,10 +32,10 @@ type ResetRequest struct {
 // TravelResult is a run that went back.
 type TravelResult struct {
 	*travel.Result
-	Resumed *Result // nil if the run was not resumed, or not left in order
+	Resumed *Result // nil unless the run was resumed and then finished, failed, was cancelled or waits
 }
 
-// Travel takes a run back and, if the request asks for it, on from there. The result is nil if the run did not go back.
+// Travel takes a run back and, if the request asks for it, resumes the run. The result is nil if the run did not go back.
 func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, error) {
 	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 	return d.goOn(ctx, done, file, req.Sequel)
 }
 
-// Reset sets a run back and, if the request asks for it, resumes it. The result is nil if the run was not set back.
+// Reset sets a run back and, if the request asks for it, resumes the run. The result is nil if the run was not set back.
 func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, error) {
 	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
 	if err != nil {
@@ -107,9 +107,9 @@ func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*
 	return file, refuseForeign(head)
 }
 
-// redefinition fits a run to the workflow file that the request names, as a replay does; the
-// file stays as it is. If it names none, the definition that the run is resumed with needs
-// agree before the run goes back.
+// redefinition returns how a run adapts to the workflow file that the request names, as a replay does. The travel does not
+// restore that file. If the request names no file, a run that is resumed needs consent to its own workflow before it goes
+// back.
 func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) travel.Redefinition {
 	if fit.Workflow == nil {
 		return travel.Redefinition{Agree: d.agreeToSequel(next)}
@@ -120,7 +120,8 @@ func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) travel.Red
 	}
 }
 
-// agreeToSequel asks whether the definition that a run keeps may run; nil if nothing is resumed.
+// agreeToSequel returns the function that asks whether the workflow stored in a run may run, or nil if the run is not
+// resumed.
 func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 	if !next.Resume {
 		return nil
@@ -128,15 +129,15 @@ func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 	return func(kept *snapshot.Workflow) error {
 		wf, err := workflow.Parse("the run's workflow", kept.Definition)
 		if err != nil {
-			return nil //nolint:nilerr // nothing of it runs: resume reports the error
+			return nil //nolint:nilerr // resume reports the error and runs nothing
 		}
 		_, err = askConsent(d.Store, wf, next.Consent)
 		return err
 	}
 }
 
-// goOn resumes a run that went back, if the request asks for it, with the workflow file that the request names; file is nil
-// if it names none.
+// goOn resumes a run that went back, if the request asks for it, with the workflow file that the request names. file is nil
+// if the request names no file.
 func (d *Desk) goOn(ctx context.Context, done *travel.Result, file *workflow.Workflow, next Sequel) (*TravelResult, error) {
 	out := &TravelResult{Result: done}
 	if !next.Resume {

@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ReadWorkflow reads a workflow file that a request, or a run's row, names.
+// ReadWorkflow reads the workflow file that a request or a run's row names.
 func (f Folder) ReadWorkflow(ctx context.Context, file string) (*workflow.Workflow, error) {
 	data, err := f.ReadFile(ctx, file, workflow.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,10 +36,10 @@ func (f Folder) ReadWorkflow(ctx context.Context, file string) (*workflow.Workfl
 	return workflow.Parse(file, data)
 }
 
-// errFolder is the cause of the error about a folder in the place of a workflow file.
+// errFolder is the cause of folderError.
 var errFolder = errors.New("a folder")
 
-// folderError is about a folder in the place of a workflow file.
+// folderError returns the error for a folder that is named as the workflow file.
 func folderError(file string) error {
 	out := fault.New(fault.InvalidWorkflow, "%s is a folder, not a workflow file", file).Hint("name a YAML file in it").Detail("file", file)
 	out.Err = errFolder
@@ -55,7 +55,7 @@ func IsScript(name string) bool {
 	return false
 }
 
-// scriptError is about a workflow that Smithers runs. A run of it can be followed from here.
+// scriptError returns the error for a workflow that only Smithers can run. Its hints name the commands of Smithers.
 func scriptError(file string) *fault.Error {
 	return fault.New(fault.InvalidWorkflow, "%s is a workflow of Smithers, which only Smithers can run", file).
 		Hint("`smithers up %s` runs it, and `%s watch smithers.db` stores its frames in this repository", fault.Word(filepath.ToSlash(file)), fault.Program).
@@ -72,8 +72,8 @@ func (f Folder) namedWorkflow(ctx context.Context, file string) (*workflow.Workf
 	return f.ReadWorkflow(ctx, file)
 }
 
-// isOtherFile reports whether a workflow, which may be nil, is what a linked worktree has under the name of the workflow
-// file of a run that has a worktree of its own.
+// isOtherFile reports whether wf probably belongs to another run: it differs from the run's workflow, the run has its own
+// worktree, and the command was called in a linked worktree. wf may be nil.
 func isOtherFile(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow) bool {
 	if wf == nil || wf.Snapshot().Hash() == head.Row().WorkflowHash {
 		return false
@@ -82,7 +82,7 @@ func isOtherFile(store *timeline.Store, head *timeline.Head, wf *workflow.Workfl
 	return err == nil && own != nil && own.Linked // opening the worktree reports the error
 }
 
-// KeptWorkflow returns the workflow that a run keeps; nil if it keeps none, or another engine's.
+// KeptWorkflow returns the workflow stored in a run, or nil if the run stores no workflow of git smithers.
 func KeptWorkflow(head *timeline.Head) (*workflow.Workflow, error) {
 	kept, err := head.Entry().Workflow()
 	if err != nil || kept == nil {
@@ -90,7 +90,7 @@ func KeptWorkflow(head *timeline.Head) (*workflow.Workflow, error) {
 	}
 	wf, err := workflow.Parse("the workflow of "+head.Row().ID, kept.Definition)
 	if err != nil {
-		return nil, nil //nolint:nilnil,nilerr // another engine's is no workflow of ours
+		return nil, nil //nolint:nilnil,nilerr // the workflow is another engine's
 	}
 	return wf, nil
 }

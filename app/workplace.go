@@ -18,8 +18,7 @@ import (
 // workflowOf reads the workflow with which a run continues if the request names none: the file that the run remembers or,
 // if the file is not here, the definition that the run keeps.
 //
-// If the run has a worktree of its own and this is a linked worktree, a file of the same name here is mostly another one:
-// it is taken only with anyFile.
+// Without anyFile, workflowOf ignores a file that probably belongs to another run (see isOtherFile).
 func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool) (*workflow.Workflow, error) {
 	row := head.Row()
 	file, err := d.rememberedPath(row)
@@ -44,8 +43,8 @@ func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool
 	return kept, nil
 }
 
-// workflowFile is the absolute path of the workflow file that the request names or, if that is "", that the run
-// remembers; "" if there is none.
+// workflowFile returns the absolute path of the workflow file that the request names or, if named is "", that the run
+// remembers. It returns "" if the run remembers no file.
 func (d *Desk) workflowFile(row snapshot.Run, named string) string {
 	if named != "" {
 		return d.Folder.Path(named)
@@ -57,8 +56,9 @@ func (d *Desk) workflowFile(row snapshot.Run, named string) string {
 	return path
 }
 
-// workflowFileToType returns the workflow file of a run as one types it here: the one that the request names or, if
-// that is "", the one that the run remembers; "" if that one is not here. No command takes it for an option.
+// workflowFileToType returns the workflow file of a run as people type it here: the file that the request names or, if named
+// is "", the file that the run remembers. It returns "" if the remembered file does not exist. No command takes the result
+// for an option.
 func (d *Desk) workflowFileToType(row snapshot.Run, named string) string {
 	file := d.relativeWorkflowFile(row, named)
 	if strings.HasPrefix(file, "-") {
@@ -81,8 +81,8 @@ func (d *Desk) relativeWorkflowFile(row snapshot.Run, named string) string {
 	return filepath.ToSlash(rel)
 }
 
-// workDir is where the tasks of runs are run: the top of the working copy. A store
-// for run history alone stands in for it with the folder that it was made in.
+// workDir returns the folder in which tasks run: the top of the working copy. For a store of run history alone, it returns
+// the folder in which the store was made; in any other repository without a working copy, the desk's folder.
 func (d *Desk) workDir() string {
 	if top := d.Store.Workspace().Root; top != "" {
 		return top
@@ -93,8 +93,8 @@ func (d *Desk) workDir() string {
 	return string(d.Folder)
 }
 
-// needWorkDir is no_working_copy where tasks of a workflow would run among git's own files:
-// in a bare repository, or inside of any git directory.
+// needWorkDir returns no_working_copy if tasks of a workflow would run among git's own files: in a bare repository, or
+// inside a git directory.
 func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
 	here := func(t *workflow.Task) bool { return t.Run != "" && t.Worktree == nil }
 	if d.Store.Workspace().Root != "" || wf.Worktree != nil || !slices.ContainsFunc(wf.Tasks, here) {
@@ -102,19 +102,18 @@ func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
 	}
 	dir, err := filepath.EvalSymlinks(d.workDir())
 	if err != nil {
-		return nil //nolint:nilerr // whatever that is, it is no git directory
+		return nil //nolint:nilerr // a folder without a real path is not inside a git directory
 	}
 	rel, err := filepath.Rel(d.Store.Repo().CommonDir, dir)
 	if err != nil || !filepath.IsLocal(rel) {
-		return nil //nolint:nilerr // it is elsewhere
+		return nil //nolint:nilerr // the folder is outside of the git directory
 	}
 	return fault.New(fault.NoWorkingCopy, "the tasks would run among git's own files: %s is not a working copy", dir).
 		Hint("run the command in a clone, or in a worktree of this repository")
 }
 
-// storedPath is how a run remembers its workflow file: relative to the folder in
-// which its tasks run, with slashes. "" for a file elsewhere, since nothing that is
-// stored names a machine's folders, and for a name that is no text.
+// storedPath returns the path by which a run remembers its workflow file: relative to workDir, with slashes. It returns ""
+// for a name that is not UTF-8, and for a file outside of workDir: history must not name the folders of a machine.
 func (d *Desk) storedPath(file string) string {
 	top, topErr := filepath.EvalSymlinks(d.workDir())
 	path, pathErr := filepath.EvalSymlinks(d.Folder.Path(file))
@@ -128,8 +127,8 @@ func (d *Desk) storedPath(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// rememberedPath is the file that a run's row names. History may come from
-// elsewhere, so a path that leads out of the working copy is refused.
+// rememberedPath returns the path of the file that a run's row names, or usage if the row names no file. History may come
+// from another machine, so it returns invalid_state for a path that leads out of the working copy.
 func (d *Desk) rememberedPath(row snapshot.Run) (string, error) {
 	if row.WorkflowPath == "" {
 		return "", fault.New(fault.Usage, "run %q has no workflow file", row.ID).

@@ -8,11 +8,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// worktree makes or finds a worktree that the run asks for.
+// worktree opens a worktree that the run asks for, and makes it if it does not exist.
 func (e *execution) worktree(ctx context.Context, spec code.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
 	if e.baseFiles && spec.Fill {
 		spec.Fill = false
-		if spec.Name != "" { // those that tasks share are compared
+		if spec.Name != "" { // the engine itself compares the worktree that tasks share
 			e.Teller.Warn(fmt.Errorf("the worktree of task %s has the files of its base, not the files of the frame; %s", spec.Name, e.bringFiles))
 		}
 	}

@@ -14,11 +14,9 @@ import (
 // Streams are the streams, the environment, the folder and the clock of a command.
 type Streams = term.Streams
 
-// Main runs one command line, args being what follows the program's name, and
-// returns the exit status of the process. It writes to s and nowhere else. The
-// first SIGINT or SIGTERM cancels what is under way, which then ends in an orderly
-// way; the second one leaves tasks no time to end by themselves; the third one ends
-// the process.
+// Main runs one command line and returns the exit status of the process. args has the words after the program's name. Main
+// writes only to s. The first SIGINT or SIGTERM cancels the command, which then ends in an orderly way; the second signal
+// ends running tasks at once; the third signal ends the process.
 func Main(ctx context.Context, s Streams, args []string) int {
 	ctx, hurry, stop := interrupt.Catch(ctx)
 	defer stop()
@@ -56,7 +54,7 @@ func statusOrHelp(ctx context.Context, s *session.Session, in *arg.Invocation) e
 	return err
 }
 
-// wantsJSON reports whether a command line asks for JSON, even if it has other faults.
+// wantsJSON reports whether a command line asks for JSON, even if the command line is wrong.
 func wantsJSON(args []string) bool {
 	for _, arg := range args {
 		switch arg {

@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/arg"
 )
 
-// tree is all commands, in the order in which help lists them.
+// tree returns the root of all commands, in the order in which help lists them.
 func tree() *arg.Command {
 	root := &arg.Command{
 		Summary: "keep the history of workflow runs in the repository they work on",
@@ -42,8 +42,8 @@ run, a unique prefix of its id is enough; to change or remove it, give the whole
 	return root
 }
 
-// topics are the commands as help lists them. Help has room for 25 in commands; the others are for upkeep, for programs
-// and for Smithers.
+// topics returns the topics of the help with their commands. Help has room for 25 commands; help --all also lists the
+// commands for upkeep, programs and Smithers.
 func topics() []arg.Topic {
 	return []arg.Topic{
 		run.Topic(), answer.Topic(), see.Topic(), back.Topic(), sharing.Topic(), peers.Topic(), upkeep.Topic(), program.Topic(tree),

@@ -31,9 +31,8 @@ func WhereForGit(ctx context.Context, s *session.Session, store *timeline.Store)
 	return []string{"--git-dir=" + here.Repo.GitDir, "--work-tree=" + here.Root}, nil
 }
 
-// HandOver runs git with the streams of this process. An interrupt is git's and its
-// pager's, whose keys are the user's. A signal to terminate came to this process alone, and
-// is passed on.
+// HandOver runs git with the streams of this process. It leaves interrupts to git and its pager, because the terminal sends
+// them to git, too. It passes SIGTERM on, because only this process receives it.
 func HandOver(ctx context.Context, s *session.Session, args []string) error {
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()

@@ -35,7 +35,7 @@ func (c Sides) FromAddress() *string {
 	return new(AddressOf(c.From))
 }
 
-// CountFiles counts what differs of the files; nothing if there is no first side.
+// CountFiles counts the files and lines that differ. It returns nil if there is no first side.
 func (c Sides) CountFiles(ctx context.Context, store *timeline.Store) ([]code.FileChanges, error) {
 	if c.From == nil {
 		return nil, nil
@@ -43,7 +43,7 @@ func (c Sides) CountFiles(ctx context.Context, store *timeline.Store) ([]code.Fi
 	return code.CompareFiles(ctx, store, c.From.Entry, c.To.Entry)
 }
 
-// AddressOf returns the address of a loaded entry. For a tip that is not a frame it is the run alone.
+// AddressOf returns the address of a loaded entry: for a tip that is not a frame, only the run.
 func AddressOf(at *timeline.Loaded) string {
 	if at.Entry.Frame == snapshot.NoFrame {
 		return at.Address.Run
@@ -51,7 +51,7 @@ func AddressOf(at *timeline.Loaded) string {
 	return at.Address.String()
 }
 
-// States compares the states.
+// States compares the states of both sides.
 func (c Sides) States() (*diff.Result, error) {
 	from := diff.Snapshot{State: snapshot.EmptyState()}
 	if c.From != nil {
@@ -67,7 +67,7 @@ func (c Sides) States() (*diff.Result, error) {
 	return diff.Snapshots(from, to)
 }
 
-// sideOf is an entry as one side of a comparison.
+// sideOf returns an entry as one side of a comparison.
 func sideOf(entry *snapshot.Entry) (diff.Snapshot, error) {
 	state, err := entry.State()
 	if err != nil {

@@ -23,8 +23,8 @@ func (t Trees) Arguments(args []string) []string {
 	return append(args, t.From.String(), t.To.String(), "--")
 }
 
-// Trees finds the files of both sides, those of a task's own worktree if one is named. A comparison that is too large is
-// refused.
+// Trees finds the files of both sides: the worktree of a task or, if worktree is "", the files that tasks share. It refuses a
+// comparison that is too large.
 func (c Sides) Trees(ctx context.Context, store *timeline.Store, worktree string) (out Trees, err error) {
 	if out.From, err = codeTree(c.From, worktree); err != nil {
 		return out, err
@@ -45,7 +45,8 @@ func PathChanges(ctx context.Context, s *session.Session, where []string, trees 
 	return append([]jjbridge.PathChange{}, readNameStatus(out)...), nil
 }
 
-// codeTree is the tree of the files of a frame, or of those of a task's own worktree.
+// codeTree returns the tree of a frame's files: the worktree of a task or, if worktree is "", the files that tasks share. It
+// returns no_code if the frame has no such files.
 func codeTree(loaded *timeline.Loaded, worktree string) (objstore.ID, error) {
 	vcs, err := loaded.Entry.VCSRevision()
 	if err != nil {
@@ -65,7 +66,7 @@ func codeTree(loaded *timeline.Loaded, worktree string) (objstore.ID, error) {
 	return vcs.Tree, nil
 }
 
-// ownWorktree is what vcs says of a task's own worktree; nil where it says nothing.
+// ownWorktree returns the revision of a task's own worktree, or nil if vcs has none.
 func ownWorktree(vcs *snapshot.VCS, task string) *snapshot.VCS {
 	if vcs == nil {
 		return nil

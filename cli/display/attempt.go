@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// AttemptKey is the key of an attempt in words.
+// AttemptKey returns the key of an attempt in words. It returns a malformed key unchanged.
 func AttemptKey(key string) string {
 	node, iteration, attempt, err := snapshot.SplitAttemptKey(key)
 	if err != nil {
@@ -16,7 +16,7 @@ func AttemptKey(key string) string {
 	return AttemptName(node, iteration) + ", attempt " + strconv.Itoa(attempt)
 }
 
-// AttemptName is a node, and its iteration where it is in a loop.
+// AttemptName returns the id of a node, with the iteration if it is above 0.
 func AttemptName(node string, iteration int) string {
 	if iteration > 0 {
 		return fmt.Sprintf("%s, iteration %d", node, iteration)
@@ -24,7 +24,7 @@ func AttemptName(node string, iteration int) string {
 	return node
 }
 
-// BesideNames are attempts that ran in the same files, for people.
+// BesideNames returns a list for people of attempts that ran in the same files.
 func BesideNames(keys []string) string {
 	names := make([]string, len(keys))
 	for i, key := range keys {

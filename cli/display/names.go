@@ -8,13 +8,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// namesShown is how many of a list of names people see in talk.
+// namesShown is how many names of a list people see.
 const namesShown = 5
 
-// List is a list for people, cut where it is long.
+// List returns a list for people of the first few names, and how many more there are.
 func List(names []string) string { return ListUpTo(namesShown, names) }
 
-// ListUpTo is a list for people of the first names, at most that many, and how many there are besides.
+// ListUpTo returns a list for people of at most most names, and how many more there are.
 func ListUpTo(most int, names []string) string {
 	shown := make([]string, 0, most)
 	for _, name := range names[:min(most, len(names))] {
@@ -26,7 +26,7 @@ func ListUpTo(most int, names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// LeftOutNames are the files that a capture left out, with the reason of each.
+// LeftOutNames returns the files that a capture left out, each with the reason.
 func LeftOutNames(list []snapshot.LeftOut) []string {
 	names := make([]string, len(list))
 	for i, f := range list {

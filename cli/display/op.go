@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Op is an op in a few words.
+// Op describes an op in a few words.
 func Op(op snapshot.Op) string {
 	text := op.Kind
 	key := snapshot.AttemptKey(op.NodeID, op.Iteration, op.Attempt)

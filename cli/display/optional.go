@@ -1,6 +1,6 @@
 package display
 
-// OrEmpty is "" for nil.
+// OrEmpty returns *s, or "" if s is nil.
 func OrEmpty(s *string) string {
 	if s == nil {
 		return ""
@@ -8,7 +8,7 @@ func OrEmpty(s *string) string {
 	return *s
 }
 
-// OrNull is nil for "".
+// OrNull returns a pointer to text, or nil if text is "".
 func OrNull(text string) *string {
 	if text == "" {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Padded is painted text, as wide as others; text is the same without paint.
+// Padded adds spaces to painted text until it is width columns wide. text is the same text without paint.
 func Padded(painted, text string, width int) string {
 	return painted + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
 }

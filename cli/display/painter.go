@@ -1,4 +1,4 @@
-// Package display is how stored values look to people: times, sizes, revisions, names, and their colours.
+// Package display formats stored values for people: times, sizes, revisions, names, and their colours.
 package display
 
 import (
@@ -12,10 +12,10 @@ import (
 // A Painter paints runs, frames, revisions and paths.
 type Painter struct{ term.Painter }
 
-// NewPainter decides about colour on standard output.
+// NewPainter returns the painter for standard output.
 func NewPainter(ctx context.Context, s *session.Session) Painter { return Painter{s.Painter(ctx)} }
 
-// Change paints what becomes of a path.
+// Change paints the kind of change of a path.
 func (p Painter) Change(op string) string {
 	switch op {
 	case jjbridge.OpAdd:

@@ -10,8 +10,8 @@ import (
 // as jj prints.
 const RevisionShown = 8
 
-// ShortRevision is a revision of the working copy for people: jj's change id as jj
-// prints it, or the commit of git. "" where there is none.
+// ShortRevision returns a revision of the working copy for people: jj's change id as jj prints it, or git's commit. It
+// returns "" if there is no revision.
 func ShortRevision(kind, commit, change string) string {
 	if kind == snapshot.VCSJJ {
 		return ShortID(change)
@@ -19,10 +19,10 @@ func ShortRevision(kind, commit, change string) string {
 	return ShortID(commit)
 }
 
-// ShortID is the beginning of a change or commit id.
+// ShortID returns the beginning of a change or commit id.
 func ShortID(id string) string { return id[:min(RevisionShown, len(id))] }
 
-// RevisionCell is ShortRevision in a table.
+// RevisionCell returns ShortRevision as a cell, which is empty if tag is nil.
 func (p Painter) RevisionCell(tag *jjbridge.Tag, change *string) term.Cell {
 	if tag == nil {
 		return term.Cell{}

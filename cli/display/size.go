@@ -6,7 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// Size is a number of bytes for people.
+// Size formats a number of bytes for people.
 func Size(bytes int64) string {
 	const step = 1024
 	if bytes < step {

@@ -7,10 +7,11 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// ClockTime is a moment as text, to the second, in UTC.
+// ClockTime formats a moment in UTC, to the second.
 func ClockTime(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05Z") }
 
-// Ago is how long before now a moment was, for people.
+// Ago formats a moment for people as the time before now. It formats a future moment as ClockTime does, and a moment more
+// than 30 days ago as a date.
 func Ago(now time.Time, ms int64) string {
 	d := now.Sub(time.UnixMilli(ms))
 	switch {
@@ -28,7 +29,7 @@ func Ago(now time.Time, ms int64) string {
 	return ClockTime(ms)[:len("2006-01-02")]
 }
 
-// Duration is a length of time for people, in at most two units.
+// Duration formats a length of time for people, in at most two units.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Second:

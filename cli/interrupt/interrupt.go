@@ -18,7 +18,7 @@ type Error struct{ Signal os.Signal }
 // Error names the signal.
 func (e *Error) Error() string { return "got signal " + e.Signal.String() }
 
-// Unwrap is context.Canceled, for callers that report the cause instead.
+// Unwrap returns context.Canceled, for callers that report the cause of a context in place of its error.
 func (e *Error) Unwrap() error { return context.Canceled }
 
 // echo is the time after the first signal in which the same signal may come once more without meaning more. git, which runs us
@@ -57,8 +57,8 @@ func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	}
 }
 
-// again waits for a signal after the first one and reports whether one came before done. Until over, one signal like the first
-// counts as its echo.
+// again waits for a signal after the first one and reports whether it came before done. Until over, one signal like the
+// first counts as its echo.
 func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, done <-chan struct{}) bool {
 	select {
 	case sig := <-signals:
@@ -77,8 +77,8 @@ func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, don
 	}
 }
 
-// Explain gives the code of the signal to an error that a signal caused. An error with a code of its own keeps the code, such
-// as the error of a run that was cancelled. Hints stay.
+// Explain returns interrupted or terminated, with the hints of err, if a signal caused err. It returns err itself if no
+// signal came, or if err has another code, such as run_cancelled.
 func Explain(ctx context.Context, err error) error {
 	var sig *Error
 	if err == nil || !errors.As(context.Cause(ctx), &sig) {

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// Choices returns the choices of a form for people; nil if it has none.
+// Choices returns the choices of a form for people, or nil if the form has none.
 func Choices(form json.RawMessage) []string {
 	var schema struct {
 		Enum []json.RawMessage `json:"enum"`
@@ -22,7 +22,7 @@ func Choices(form json.RawMessage) []string {
 // ChoicesShown is how many choices an error shows.
 const ChoicesShown = 20
 
-// ChoiceText is a choice for people: a text without its quotes.
+// ChoiceText formats a choice for people: a text without its quotes.
 func ChoiceText(choice json.RawMessage) string {
 	var text string
 	if json.Unmarshal(choice, &text) == nil {

@@ -24,12 +24,12 @@ type Document struct {
 	CorrelationID *string         `json:"correlationId"`
 	RequestedAtMs int64           `json:"requestedAtMs"`
 	TimeoutAtMs   *int64          `json:"timeoutAtMs"`
-	Engine        *string         `json:"engine"` // another one, that runs the run
-	Untold        bool            `json:"untold"` // it was answered here, and the engine still asks
+	Engine        *string         `json:"engine"` // the other engine that runs the run; null for none
+	Untold        bool            `json:"untold"` // the request was answered here, and the engine still asks
 	Tell          *string         `json:"tell"`   // the command that passes the answer to the engine
 }
 
-// Describe is a line for scripts.
+// Describe describes a line for scripts.
 func Describe(l Line) Document {
 	doc := Document{
 		Kind: "inbox", RunID: l.RunID, WorkflowName: l.WorkflowName, RunStatus: l.RunStatus,

@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ForeignSignal is the part of Smithers' command that sends a signal.
+// ForeignSignal returns Smithers' command that sends a signal, without the program.
 func ForeignSignal(run string, sent snapshot.Signal) string {
 	args := signalArguments(run, sent)
 	if payload := string(sent.Payload); payload != "" && payload != "null" {
@@ -16,7 +16,7 @@ func ForeignSignal(run string, sent snapshot.Signal) string {
 	return fault.CommandLine(args[0], args[1:]...)
 }
 
-// signalArguments are the command that sends a signal, ours and Smithers', without the payload.
+// signalArguments returns the command that sends a signal, without program and payload. Smithers has the same command.
 func signalArguments(run string, sent snapshot.Signal) []string {
 	args := []string{"signal", run, sent.Name}
 	if sent.CorrelationID != nil && *sent.CorrelationID != "" {
@@ -25,7 +25,7 @@ func signalArguments(run string, sent snapshot.Signal) []string {
 	return args
 }
 
-// ForeignDecision is the part of Smithers' command that decides an approval.
+// ForeignDecision returns Smithers' command that decides an approval, without the program.
 func ForeignDecision(run string, a snapshot.Approval) string {
 	args := []string{run, "--node", a.NodeID, "--iteration", strconv.Itoa(a.Iteration)}
 	if a.Note != nil {
@@ -37,7 +37,7 @@ func ForeignDecision(run string, a snapshot.Approval) string {
 	return fault.CommandLine("approve", args...)
 }
 
-// ForeignAnswer is the part of Smithers' command that settles what people are asked.
+// ForeignAnswer returns Smithers' command that answers or cancels a human request, without the program.
 func ForeignAnswer(run string, h snapshot.HumanRequest) string {
 	if h.Status != snapshot.HumanAnswered {
 		return fault.CommandLine("human", "cancel", h.RequestID(run))

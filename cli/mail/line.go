@@ -1,4 +1,4 @@
-// Package mail is what runs wait for, as people see it: the lines of the inbox, and the answers that Smithers has not been told.
+// Package mail shows what runs wait for: the lines of the inbox, and the answers that Smithers has not been told.
 package mail
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A Line is something that a run waits for.
+// A Line is a line of the inbox: an approval, a request, a signal or a timer.
 type Line struct {
 	sqliteindex.InboxRow
 
 	Engine string // another engine that runs the run and asks; "" for none
-	Untold bool   // it was answered or sent here, and the engine does not know
+	Untold bool   // the answer or signal was given here, and the engine does not know it
 	tell   string // the command that passes the answer to the engine, or ""
 }
 
-// Open reports whether the run, or its engine, still waits for it.
+// Open reports whether the run, or its engine, still waits.
 func (l *Line) Open() bool {
 	switch l.Status {
 	case snapshot.ApprovalRequested, snapshot.HumanPending, snapshot.WaitWaiting:
@@ -34,7 +34,7 @@ func (l *Line) Open() bool {
 	return l.Untold
 }
 
-// Lines returns rows of the inbox as lines, with what other engines have not been told.
+// Lines returns rows of the inbox as lines, with the answers that other engines have not been told.
 func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows []sqliteindex.InboxRow) ([]Line, error) {
 	known := make(map[string]*smithers.Untold)
 	lines := make([]Line, len(rows))

@@ -17,11 +17,11 @@ type untoldAnswer struct {
 	NodeID      string `json:"nodeId"`
 	Iteration   int    `json:"iteration"`
 	RequestKind string `json:"requestKind"`
-	Status      string `json:"status"` // as inbox has it
+	Status      string `json:"status"` // as in inbox
 	Tell        string `json:"tell"`   // the command that passes the answer to the engine
 }
 
-// UntoldAnswers are the untold answers of a run as it is now. There are none for a run of ours and for a run that has ended.
+// UntoldAnswers are the untold answers of a run at its tip. A run of ours, or a run that has ended, has none.
 type UntoldAnswers []untoldAnswer
 
 // Untold returns the answers of a run that Smithers has not been told. Unreadable Smithers data is a warning; the rest of the
@@ -78,7 +78,7 @@ func listUntold(of *smithers.Untold, run string, state *snapshot.State) (list Un
 	return list, nil
 }
 
-// Mark is what follows the status of an untold request, or "" if there is nothing to tell.
+// Mark returns NotTold if the answer to a request is untold, else "".
 func (l UntoldAnswers) Mark(requestKind, nodeID string, iteration int) string {
 	for _, u := range l {
 		if u.RequestKind == requestKind && u.NodeID == nodeID && u.Iteration == iteration {

@@ -21,7 +21,7 @@ type captureOptions struct {
 	batch bool
 }
 
-// captureAnswer is what was captured.
+// captureAnswer is what capture prints for a frame.
 type captureAnswer struct {
 	Kind string `json:"kind"`
 	door.Answer
@@ -64,7 +64,7 @@ A repeated "id" gets the same answer as the first time.`,
 	}
 }
 
-// runCapture captures one object, or one a line.
+// runCapture captures one object or, with --batch, one object per line.
 func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, opts captureOptions) error {
 	capturer, err := door.Open(ctx, store, opts.run)
 	if err != nil {
@@ -120,7 +120,7 @@ func captureBatch(ctx context.Context, s *session.Session, capturer *door.Captur
 	return nil
 }
 
-// captureID finds the id of a line that is no valid capture, if it has one.
+// captureID returns the id of a line that could not be captured, or "" if the line has none.
 func captureID(line []byte) string {
 	var named struct {
 		ID string `json:"id"`

@@ -19,8 +19,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// completeCommand prints what may stand in the place of the last word. The completion scripts of
-// shells call it.
+// completeCommand returns the command that the completion scripts of shells call. It prints the values that the last word
+// may become.
 func completeCommand(tree func() *arg.Command) *arg.Command {
 	return &arg.Command{
 		Name:    "__complete",
@@ -34,10 +34,10 @@ func completeCommand(tree func() *arg.Command) *arg.Command {
 			}
 			for _, candidate := range complete(ctx, s, tree(), words[:len(words)-1], words[len(words)-1]) {
 				if plain.Text(candidate) != candidate {
-					continue // a line feed would make two of it
+					continue // a line feed would make two candidates
 				}
 				if strings.HasPrefix(candidate, "-") && !strings.HasPrefix(words[len(words)-1], "-") {
-					continue // it would be an option
+					continue // a command would take the candidate for a flag
 				}
 				if err := s.Printf("%s\n", candidate); err != nil {
 					return err
@@ -51,12 +51,11 @@ func completeCommand(tree func() *arg.Command) *arg.Command {
 // A completion finds the values of one kind that begin with a word.
 type completion struct {
 	s    *session.Session
-	run  string // that the command line names; "" for none
+	run  string // the run that the command line names; "" for none
 	word string
 }
 
-// complete lists the values that word may become, after the words before it. What cannot be read has
-// no values.
+// complete returns the values that word may become after the words before it. It returns no values if they cannot be read.
 func complete(ctx context.Context, s *session.Session, root *arg.Command, before []string, word string) []string {
 	cmd, place, named, flag := arg.ReadPartly(root, before)
 	c := completion{s: s, run: named, word: word}
@@ -81,7 +80,7 @@ func complete(ctx context.Context, s *session.Session, root *arg.Command, before
 	return out
 }
 
-// values are the values of a kind that begin with the word.
+// values returns the values of a kind that begin with the word.
 func (c completion) values(ctx context.Context, kind string) []string {
 	var all []string
 	switch kind {
@@ -98,7 +97,7 @@ func (c completion) values(ctx context.Context, kind string) []string {
 	return slices.DeleteFunc(all, func(value string) bool { return !strings.HasPrefix(value, c.word) })
 }
 
-// stored are values from the history.
+// stored returns the values of a kind in the history.
 func (c completion) stored(ctx context.Context, store *timeline.Store, kind string) []string {
 	switch kind {
 	case "node":
@@ -120,7 +119,7 @@ func (c completion) stored(ctx context.Context, store *timeline.Store, kind stri
 	return runs
 }
 
-// framesOf are the numbers of a run's frames, behind prefix.
+// framesOf returns the numbers of a run's frames, behind prefix.
 func framesOf(ctx context.Context, store *timeline.Store, run, prefix string) []string {
 	t, err := list.Timeline(ctx, store, run, list.TreeOptions{})
 	if err != nil {
@@ -133,7 +132,7 @@ func framesOf(ctx context.Context, store *timeline.Store, run, prefix string) []
 	return frames
 }
 
-// nodesOf are the ids of a run's nodes, each once.
+// nodesOf returns the ids of a run's nodes, each once.
 func nodesOf(ctx context.Context, store *timeline.Store, address string) []string {
 	if address == "" {
 		return nil
@@ -158,7 +157,7 @@ func nodesOf(ctx context.Context, store *timeline.Store, address string) []strin
 	return slices.Compact(ids)
 }
 
-// workflows are the workflow files, and the folders, in the folder that the word names.
+// workflows returns the workflow files and the folders in the folder that the word names.
 func (c completion) workflows() []string {
 	folder, _ := filepath.Split(c.word)
 	entries, err := os.ReadDir(c.s.Path(folder))

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 )
 
-// manCommand prints the man page, which the Makefile installs: without it,
-// "git smithers --help" finds nothing, since git shows a man page for it.
+// manCommand returns the command that prints the man page. The Makefile installs the man page, because git shows it for
+// "git smithers --help".
 func manCommand(tree func() *arg.Command) *arg.Command {
 	return &arg.Command{
 		Name:    "man",

@@ -1,9 +1,9 @@
-// Package program is for programs: captures, completion, the man page and the version: a topic of the help.
+// Package program has the commands for programs: captures, completion, the man page and the version: a topic of the help.
 package program
 
 import "github.com/git-smithers/git-smithers/cli/arg"
 
-// Topic is the commands of this folder. tree makes all commands, for those that print or complete them.
+// Topic returns the commands of this folder. tree returns all commands, for the man page and completion.
 func Topic(tree func() *arg.Command) arg.Topic {
 	return arg.Topic{
 		Title: "for programs",

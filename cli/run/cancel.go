@@ -45,7 +45,7 @@ type cancelDocument struct {
 	Tip    string `json:"tip"`
 }
 
-// runCancel records that a run is to stop.
+// runCancel marks a run as cancelled.
 func runCancel(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	head, err := desk.Open(s, store).Cancel(ctx, run)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// checkDocument is what check prints with --json of a file that is sound.
+// checkDocument is what check prints with --json for a valid file.
 type checkDocument struct {
 	Kind         string `json:"kind"`
 	File         string `json:"file"`
@@ -43,7 +43,7 @@ works outside of a repository, too, and needs no confirmation.`,
 	}
 }
 
-// runCheck checks every file, also those behind one that has flaws.
+// runCheck checks every file, even after a file with errors. It reports all errors but the last, which it returns.
 func runCheck(ctx context.Context, s *session.Session, files []string) error {
 	var failed error
 	for _, file := range files {

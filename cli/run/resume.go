@@ -99,8 +99,8 @@ func runResume(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return acceptAsTyped(s, hintOrder(ctx, s, store, req, err), req.Workflow != "")
 }
 
-// hintOrder adds to an error about a run the command line with its arguments in order, if the first one is a file and the
-// second one a run.
+// hintOrder adds a hint to run_not_found if the first argument is a file and the second one a run: the command line with
+// both in order.
 func hintOrder(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RunNotFound || req.Workflow == "" || !arg.IsFile(s, req.Run) {
@@ -116,8 +116,8 @@ func hintOrder(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return known.Hint("type the run before the workflow: `%s`", fault.CommandLine(arg.Program, words...))
 }
 
-// acceptAsTyped keeps, in the hint about a workflow that has changed, the flags that were typed. named reports whether a
-// workflow file was.
+// acceptAsTyped adds the typed flags to the command in the first hint of workflow_changed. named reports whether the command
+// line names a workflow file.
 func acceptAsTyped(s *session.Session, err error, named bool) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.WorkflowChanged {

@@ -20,8 +20,8 @@ import (
 const (
 	// defaultSupervised is how many runs a supervisor executes at once.
 	defaultSupervised = 4
-	// defaultInterval is how often it looks for runs, beside when it knows that a timer
-	// is due.
+	// defaultInterval is the longest time between two looks for runs; a due timer starts a
+	// look earlier.
 	defaultInterval = 10 * time.Second
 	minInterval     = 100 * time.Millisecond
 )
@@ -90,7 +90,7 @@ func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest
 	return req, nil
 }
 
-// runSupervise resumes runs until it is told to stop, or once.
+// runSupervise resumes runs until ctx ends, or once.
 func runSupervise(ctx context.Context, s *session.Session, store *timeline.Store, req app.SuperviseRequest) error {
 	req.Report = (&supervisionView{s: s, told: make(map[string]string)}).tell
 	return desk.Open(s, store).Supervise(ctx, req)
@@ -103,19 +103,20 @@ type supervisedDocument struct {
 	RunID   string  `json:"runId"`
 	Status  string  `json:"status"`
 	Frame   int64   `json:"frame"`
-	Code    *string `json:"code"` // of the error, where there is one
+	Code    *string `json:"code"` // of the error; null if there is none
 	Message *string `json:"message"`
-	// Hints are what to type, of a run that has failed.
+	// Hints say what to type after a run has failed.
 	Hints []string `json:"hints,omitempty"`
 }
 
 // supervisionView prints the reports of a supervisor.
 type supervisionView struct {
 	s    *session.Session
-	told map[string]string // the reason, told last, why a run was left alone
+	told map[string]string // by run id: the last reason that was told for leaving the run alone
 }
 
-// tell prints a report of a supervisor. That a run was left alone is told once for each reason; to people it is a warning.
+// tell prints a report of a supervisor. A run that is left alone is a warning for people, and is not reported again for the
+// same reason.
 func (v *supervisionView) tell(did app.SupervisorReport) error {
 	doc := supervisedDocument{
 		Kind: "supervise", Action: string(did.Action), RunID: did.Run, Status: string(did.Status), Frame: did.Frame,

@@ -3,7 +3,7 @@ package run
 
 import "github.com/git-smithers/git-smithers/cli/arg"
 
-// Topic is the commands of this folder.
+// Topic returns the commands of this folder.
 func Topic() arg.Topic {
 	return arg.Topic{
 		Title:    "run workflows",

@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// reportURL is where bugs are reported.
+// reportURL is the page on which people report bugs.
 const reportURL = "https://github.com/git-smithers/git-smithers/issues"
 
 // ErrorDocument is an error for scripts.
@@ -60,14 +60,14 @@ func (s *Session) tellError(e *fault.Error) {
 	}
 }
 
-// inOneLine is an error whose message is one line, whatever a program said that it is about.
+// inOneLine returns e with a message of one line, even if the message quotes another program.
 func inOneLine(e *fault.Error) *fault.Error {
 	out := *e
 	out.Msg = plain.OneLine(e.Msg)
 	return &out
 }
 
-// DocumentOf is an error for scripts.
+// DocumentOf describes an error for scripts.
 func DocumentOf(e *fault.Error) ErrorDocument {
 	doc := ErrorDocument{"error", e.Code, e.Exit(), e.Msg, e.Hints, e.Details}
 	if doc.Hints == nil {
@@ -79,8 +79,7 @@ func DocumentOf(e *fault.Error) ErrorDocument {
 	return doc
 }
 
-// Describe finds the coded error in err. One without a code is a bug: everything
-// that can go wrong has one.
+// Describe returns the coded error in err. An error without a code is a bug, because every expected error has a code.
 func (s *Session) Describe(err error) *fault.Error {
 	known, ok := errors.AsType[*fault.Error](timeline.Explain(err))
 	if !ok {

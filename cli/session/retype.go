@@ -9,7 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Retyped adds to an error about the beginning of one run's id the command line with the whole id.
+// Retyped adds a hint to err if a command needs a run's whole id and got its beginning: the command line with the whole id.
 func Retyped(args []string, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RunNotFound && known.Code != fault.NothingPruned {
@@ -37,8 +37,8 @@ func Retyped(args []string, err error) error {
 	return err
 }
 
-// TypedWith returns the command line as it was typed, with more words at its end; "" if it is too long to repeat, or ends
-// its flags by "--".
+// TypedWith returns the command line as it was typed, with more words at its end. It returns "" if the command line is too
+// long to repeat, or has "--".
 func (s *Session) TypedWith(more ...string) string {
 	command := fault.CommandLine(fault.Program, slices.Concat(s.Args, more)...)
 	if slices.Contains(s.Args, "--") || utf8.RuneCountInString(command) > maxRetyped {

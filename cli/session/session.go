@@ -1,4 +1,4 @@
-// Package session is one command line under way: its terminal, the history of the repository that it is called in, and its errors.
+// Package session holds what one command line uses: its terminal, the history of its repository, and its errors.
 package session
 
 import (
@@ -24,13 +24,13 @@ func (s *Session) WithStore(ctx context.Context, f func(*timeline.Store) error) 
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(store), store.Close()) //nolint:contextcheck // what was begun is finished, also after Ctrl-C
+	return errors.Join(f(store), store.Close()) //nolint:contextcheck // closing must finish even after Ctrl-C
 }
 
-// Folder is the one in which the command was called.
+// Folder returns the folder in which the command was called.
 func (s *Session) Folder() app.Folder { return app.Folder(s.Dir) }
 
-// Path is a file that the command line names.
+// Path returns the path of a file that the command line names.
 func (s *Session) Path(name string) string {
 	return s.Folder().Path(name)
 }

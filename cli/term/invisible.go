@@ -12,16 +12,15 @@ const (
 	emojiStyle      = '\ufe0f'
 )
 
-// visible escapes, as Go does, the characters that a terminal shows as nothing or that change how others are shown:
-// by them two ids can look the same, and a text can hold another one that only a program reads. Joiners and style
-// selectors stay where they make one emoji of several symbols. All other text stays, control characters included: see
-// plain for those.
+// visible escapes, as Go does, the characters that a terminal does not show or that change how it shows others. With such
+// characters, two ids can look the same, or a text can hide another text. Joiners and style selectors stay if they make one
+// emoji of several symbols. All other text stays, even control characters, which package plain escapes.
 func visible(s string) string {
 	if strings.IndexFunc(s, isInvisible) < 0 {
 		return s
 	}
 	var b strings.Builder
-	var before, symbol rune // the character before, and without its style and skin
+	var before, symbol rune // the character before, and the last one that is no style and no skin
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
 		this := s[:size]
@@ -44,7 +43,7 @@ func visible(s string) string {
 	return b.String()
 }
 
-// isInvisible reports whether a terminal shows r as nothing, or takes it for an instruction.
+// isInvisible reports whether a terminal does not show r, or takes r for an instruction.
 func isInvisible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return false
@@ -58,8 +57,8 @@ func isEmojiBase(r rune) bool {
 	return isSymbol(r) || unicode.Is(unicode.Sm, r) || strings.ContainsRune("0123456789#*\u00a9\u00ae\u203c\u2049\u3030\u303d", r)
 }
 
-// isSymbol reports whether r can be a part of an emoji that several make.
+// isSymbol reports whether r can be part of an emoji that is made of several symbols.
 func isSymbol(r rune) bool { return unicode.Is(unicode.So, r) && r != utf8.RuneError }
 
-// isSkin reports whether r gives the emoji before it a colour of skin.
+// isSkin reports whether r gives the emoji before it a skin colour.
 func isSkin(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }

@@ -7,8 +7,8 @@ import (
 	"iter"
 )
 
-// LinesOf yields the lines of r without their line feeds, until r ends or fails. A
-// line longer than limit is cut at limit+1 bytes, so that the caller sees it by the length. The
+// LinesOf yields the lines of r without their line feeds, until r ends or fails. It cuts
+// a line longer than limit at limit+1 bytes, so that the caller can see the length. The
 // caller may keep a line.
 func LinesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
@@ -50,5 +50,5 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// MaxDocument is how long one document on standard input may be.
+// MaxDocument is the longest document on standard input, in bytes.
 const MaxDocument = 256 << 20

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Paged runs f, whose output a pager shows when a person reads it at a terminal.
-// Which pager, if any, git decides. A pager that is left early is success.
+// Paged runs f. If a person reads standard output at a terminal, the output of f goes
+// through the pager that git chooses, if any. The exit status of the pager is ignored.
 func (s *Terminal) Paged(ctx context.Context, f func() error) error {
 	if s.JSON || !s.OutTTY {
 		return f()
@@ -22,8 +22,8 @@ func (s *Terminal) Paged(ctx context.Context, f func() error) error {
 	return s.through(context.WithoutCancel(ctx), pager, f)
 }
 
-// through runs f with its output going through the shell command pager. The pager
-// outlives an interrupt, as its keys, which include Ctrl-C, are the user's.
+// through runs f with its output going through the shell command pager. An interrupt
+// does not end the pager, because Ctrl-C is one of the pager's keys.
 func (s *Terminal) through(ctx context.Context, pager string, f func() error) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
 	cmd.Dir, cmd.Env = s.Dir, slices.Clone(s.Env)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Painter puts colour around text. The zero Painter leaves it as it is. Meaning
+// A Painter puts colour around text. The zero Painter adds no colour. Meaning
 // never depends on colour alone.
 type Painter struct{ on bool }
 
@@ -49,8 +49,9 @@ func (p Painter) Status(text string) string {
 	return p.Paint(Dim, text)
 }
 
-// Painter decides about colour on standard output: by --color, then NO_COLOR, then
-// whether it ends at a terminal that can show it, then git's color.ui.
+// Painter returns the painter for standard output. It decides by --color, then NO_COLOR,
+// then whether standard output is a terminal with colour, then git's color.smithers and
+// color.ui.
 func (s *Terminal) Painter(ctx context.Context) Painter {
 	switch s.Color {
 	case "always":
@@ -82,8 +83,8 @@ func (s *Terminal) gitAllowsColor(ctx context.Context) bool {
 	return err != nil || answer != "false"
 }
 
-// Git runs a git command that only asks, and returns its answer without the final
-// line feed.
+// Git runs a git command that only reads, and returns its output without final line
+// feeds.
 func (s *Terminal) Git(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = s.Dir, s.Env

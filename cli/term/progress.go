@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// ProgressAfter is how long something takes before its progress is shown.
+	// ProgressAfter is how long an activity takes before its progress is shown.
 	ProgressAfter = 500 * time.Millisecond
 	// progressEvery is the time between two updates.
 	progressEvery = 100 * time.Millisecond
@@ -15,8 +15,8 @@ const (
 	clearLine = "\r\x1b[K"
 )
 
-// Progress is one line on a terminal that says how far something is, and goes
-// away when it is done. For one goroutine at a time.
+// Progress is a line at a terminal that shows the progress of an activity until the
+// activity ends. For one goroutine at a time.
 type Progress struct {
 	s    *Terminal
 	What string
@@ -24,7 +24,7 @@ type Progress struct {
 	next time.Time
 }
 
-// Progress starts to show the progress of what, if a person would see it.
+// Progress starts to show the progress of an activity, if a person would see the line.
 func (s *Terminal) Progress(what string) *Progress {
 	on := !s.Quiet && s.AtTerminal(s.Err)
 	return &Progress{s: s, What: what, on: on, next: s.Now().Add(ProgressAfter)}
@@ -47,11 +47,11 @@ func (p *Progress) Update(done, total int) {
 	p.s.TalkHalfway(p.What + ": " + count)
 }
 
-// Finish takes the line away.
+// Finish removes the line.
 func (p *Progress) Finish() { p.s.EndHalfway() }
 
-// While shows what the command waits for, if a person would see it and it takes long. The
-// caller calls done when it is over.
+// While shows what the command waits for, if the wait takes long and a person would see the
+// line. The caller calls done at the end of the wait.
 func (s *Terminal) While(what string) (done func()) {
 	if s.Quiet || !s.AtTerminal(s.Err) {
 		return func() {}

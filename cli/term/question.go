@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Ask asks a person at the terminal; anything but yes is no, and so is the end of the input.
+// Ask asks the person at the terminal and reports whether the answer is yes. Any other answer, and the end of the input, is
+// no.
 func (s *Terminal) Ask(question string) (bool, error) {
 	s.Talk("%s [y/N] ", question)
 	answer, err := bufio.NewReader(s.In).ReadString('\n')

@@ -1,16 +1,16 @@
 package term
 
-// Steps shows the progress of one thing after the other. For one goroutine at a time.
+// Steps shows the progress of one step after the other. For one goroutine at a time.
 type Steps struct {
 	s    *Terminal
 	what string
 	step *Progress
 }
 
-// Steps starts to show how far the steps of something are.
+// Steps starts to show the progress of steps.
 func (s *Terminal) Steps() *Steps { return &Steps{s: s} }
 
-// Update shows that done of total is done of the step called what; a total of 0 is unknown.
+// Update shows how much of a step is done; a total of 0 is unknown. what is the name of the step.
 func (p *Steps) Update(what string, done, total int) {
 	if p.step == nil || p.what != what {
 		p.Finish()
@@ -19,7 +19,7 @@ func (p *Steps) Update(what string, done, total int) {
 	p.step.Update(done, total)
 }
 
-// Finish takes the line away.
+// Finish removes the line.
 func (p *Steps) Finish() {
 	if p.step != nil {
 		p.step.Finish()

@@ -15,12 +15,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Streams is what a command may use of the world. In, Out, Err, Env, Dir and Now
-// are required.
+// Streams has everything outside of the program that a command may use. In, Out, Err,
+// Env, Dir and Now are required.
 type Streams struct {
 	In  io.Reader        // data for commands that read some
 	Out io.Writer        // data
-	Err io.Writer        // talk: errors, hints, progress
+	Err io.Writer        // messages: errors, hints, progress
 	Env []string         // as os.Environ gives it
 	Dir string           // the folder in which the command was called
 	Now func() time.Time // the clock
@@ -28,7 +28,7 @@ type Streams struct {
 	IsTTY func(stream any) bool
 }
 
-// AtTerminal reports whether stream, one of s's own, is a terminal.
+// AtTerminal reports whether stream, which is s.In, s.Out or s.Err, is a terminal.
 func (s *Streams) AtTerminal(stream any) bool {
 	if s.IsTTY != nil {
 		return s.IsTTY(stream)
@@ -37,7 +37,7 @@ func (s *Streams) AtTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// LookupEnv is os.LookupEnv over Env: the last entry wins.
+// LookupEnv returns a variable of Env and reports whether it is set. The last entry wins.
 func (s *Streams) LookupEnv(name string) (string, bool) {
 	for _, entry := range slices.Backward(s.Env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -47,12 +47,12 @@ func (s *Streams) LookupEnv(name string) (string, bool) {
 	return "", false
 }
 
-// ErrOutputClosed says that the reader of the output, such as a pager or head(1), has
-// closed it. It is not a failure.
+// ErrOutputClosed means that the reader of the output, such as a pager or head(1), has
+// closed the output. It is not a failure.
 var ErrOutputClosed = errors.New("output closed by its reader")
 
-// dataWriter is standard output: a closed reader is ErrOutputClosed, and every other failure has a code. It takes a
-// line of progress away before it writes, and writes no invisible characters to a person's terminal.
+// dataWriter is standard output. Write returns ErrOutputClosed if the reader has gone, and write_failed for any other
+// failure. It removes a line of progress first, and escapes invisible characters if a person reads at a terminal.
 type dataWriter struct {
 	io.Writer
 
@@ -81,7 +81,7 @@ func (w dataWriter) write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// RawOut is standard output as a child process gets it.
+// RawOut returns standard output as a child process gets it.
 func (s *Terminal) RawOut() io.Writer {
 	if w, ok := s.Out.(dataWriter); ok {
 		return w.Writer
@@ -89,11 +89,10 @@ func (s *Terminal) RawOut() io.Writer {
 	return s.Out
 }
 
-// inputReader is standard input that an interrupt does not have to wait for: a Read
-// ends with the context's error when the context does, and leaves the one under way
-// behind. For one goroutine at a time.
+// inputReader is standard input whose Read ends with the context. Read then returns the
+// context's error, and leaves the pending read of r behind. For one goroutine at a time.
 type inputReader struct {
-	ctx context.Context // here, since Read has no room for it
+	ctx context.Context // a field, because Read takes no context
 	r   io.Reader
 }
 
@@ -126,7 +125,7 @@ func (in inputReader) Read(p []byte) (int, error) {
 	}
 }
 
-// ReadStdin reads all of standard input, at most limit bytes.
+// ReadStdin reads all of standard input. It returns limit_exceeded for more than limit bytes.
 func (s *Terminal) ReadStdin(limit int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(s.In, int64(limit)+1))
 	switch {

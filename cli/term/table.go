@@ -7,15 +7,15 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// A Table is rows of cells. Cells are made safe to show when they are added.
+// A Table is rows of cells. Add removes control characters from cells.
 type Table struct {
 	Header []string
 	Rows   [][]Cell
 
-	KeepsHeader bool // also without rows, and where people do not watch
+	KeepsHeader bool // print the header without rows, too, and to a pipe or file
 }
 
-// A Cell is text and how to paint it; nil paints nothing.
+// A Cell is text and the function that paints it, or nil.
 type Cell struct {
 	Text  string
 	Paint func(string) string
@@ -48,8 +48,8 @@ func (t *Table) Write(s *Terminal) error {
 	return s.Printf("%s", b.String())
 }
 
-// Align lays out the table in columns under its header, each line behind indent.
-// A table without rows is nothing.
+// Align writes the table in columns under its header, each line behind indent. It
+// writes nothing for a table without rows, unless KeepsHeader is set.
 func (t *Table) Align(b *strings.Builder, indent string) {
 	if len(t.Rows) == 0 && !t.KeepsHeader {
 		return
@@ -91,7 +91,7 @@ func (t *Table) separate(b *strings.Builder) {
 	}
 }
 
-// AlignedLine pads all cells but the last one that says something.
+// AlignedLine returns the cells of a row, padded to widths, without empty cells at its end.
 func AlignedLine(row []Cell, widths []int) string {
 	last := len(row) - 1
 	for last > 0 && row[last].Text == "" {

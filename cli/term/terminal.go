@@ -1,5 +1,5 @@
-// Package term is where a command reads and writes: data, talk, tables, colour, a pager and progress, for people at a
-// terminal and for scripts.
+// Package term reads and writes for commands: data, messages, tables, colour, a pager and progress, for people at a terminal
+// and for scripts.
 package term
 
 import (
@@ -17,7 +17,7 @@ import (
 type Terminal struct {
 	Streams
 
-	JSON  bool   // scripts read: documents alone are written
+	JSON  bool   // a script reads: write only documents
 	Quiet bool   // progress is not shown
 	Color string // auto, always or never
 	// InTTY and OutTTY report whether standard input and output are terminals, before
@@ -27,7 +27,7 @@ type Terminal struct {
 
 	talking sync.Mutex
 	halfway bool            // a line of progress is on the terminal
-	warned  map[string]bool // what Warn has said
+	warned  map[string]bool // the warnings so far
 }
 
 // New returns the terminal of streams. Reading from it ends with ctx.
@@ -40,7 +40,7 @@ func New(ctx context.Context, s Streams, scripted bool) *Terminal {
 // TalksToPerson reports whether a person at a terminal reads standard error.
 func (s *Terminal) TalksToPerson() bool { return !s.Quiet && !s.JSON && s.AtTerminal(s.Err) }
 
-// CanAsk reports whether there is a person at a terminal to answer a question.
+// CanAsk reports whether a person at a terminal can answer a question.
 func (s *Terminal) CanAsk() bool { return !s.JSON && s.InTTY && s.AtTerminal(s.Err) }
 
 // A warningDocument is a warning for scripts.
@@ -49,7 +49,7 @@ type warningDocument struct {
 	Message string `json:"message"`
 }
 
-// Warn reports what went wrong without harm to stored history, once.
+// Warn prints an error that does not harm stored history, each message once.
 func (s *Terminal) Warn(err error) {
 	text := plain.OneLine(err.Error())
 	if !s.warnsFirst(text) {
@@ -76,8 +76,8 @@ func (s *Terminal) warnsFirst(text string) bool {
 	return true
 }
 
-// Note prints a line of talk for people. --quiet silences it, and so does --json,
-// with which standard error holds nothing but documents.
+// Note prints a line for people on standard error. It prints nothing with --quiet, and
+// with --json, since standard error then has only documents.
 func (s *Terminal) Note(format string, args ...any) {
 	if !s.Quiet && !s.JSON {
 		s.Talk(format+"\n", args...)
@@ -104,8 +104,8 @@ func (s *Terminal) Talk(format string, args ...any) {
 	_, _ = io.WriteString(s.Err, text)
 }
 
-// TalkHalfway shows, in the place of what it showed before, how far something is, until
-// anything else is written. Safe for concurrent use.
+// TalkHalfway shows a line of progress in place of the previous one, until the next
+// output. Safe for concurrent use.
 func (s *Terminal) TalkHalfway(text string) {
 	s.talking.Lock()
 	defer s.talking.Unlock()
@@ -113,14 +113,14 @@ func (s *Terminal) TalkHalfway(text string) {
 	_, _ = fmt.Fprint(s.Err, clearLine, visible(text))
 }
 
-// EndHalfway takes away what TalkHalfway shows.
+// EndHalfway removes the line of progress.
 func (s *Terminal) EndHalfway() {
 	s.talking.Lock()
 	defer s.talking.Unlock()
 	s.clear()
 }
 
-// clear is EndHalfway for callers that hold talking.
+// clear removes the line of progress. The caller holds talking.
 func (s *Terminal) clear() {
 	if s.halfway {
 		_, _ = fmt.Fprint(s.Err, clearLine)
@@ -128,15 +128,14 @@ func (s *Terminal) clear() {
 	s.halfway = false
 }
 
-// Printf writes data for people and tab-separated lines.
+// Printf writes data that is not JSON to standard output.
 func (s *Terminal) Printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(s.Out, format, args...)
 	return err
 }
 
-// WriteJSON prints v as one line. Of a stored value it drops white space between
-// tokens and nothing else: numbers, strings, keys and their order stay as they were
-// written.
+// WriteJSON prints v as one line. It removes only white space between the tokens of a
+// stored value: numbers, strings, keys and their order stay unchanged.
 func (s *Terminal) WriteJSON(v any) error {
 	text, err := encodeJSON(v)
 	if err != nil {
@@ -146,7 +145,7 @@ func (s *Terminal) WriteJSON(v any) error {
 	return err
 }
 
-// encodeJSON is v as JSON and a line feed, without escapes for HTML.
+// encodeJSON returns v as JSON and a line feed, without escapes for HTML.
 func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -155,7 +154,7 @@ func encodeJSON(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// EncodeValue is v as JSON, without escapes for HTML.
+// EncodeValue returns v as JSON, without escapes for HTML.
 func EncodeValue(v any) (json.RawMessage, error) {
 	text, err := encodeJSON(v)
 	return bytes.TrimSuffix(text, []byte("\n")), err

@@ -230,7 +230,7 @@ func run(ctx context.Context, rec Recorder, wf *workflow.Workflow, opts Options)
 
 // workflowChanged returns the error that a workflow file differs from the run's own definition.
 func workflowChanged(row snapshot.Run, wf *workflow.Workflow, file string) error {
-	out := fault.New(fault.WorkflowChanged, "run %s began with another definition of workflow %s", row.ID, wf.Name)
+	out := fault.New(fault.WorkflowChanged, "workflow %s differs from the definition stored in run %s", wf.Name, row.ID)
 	if file == "" {
 		return out.Hint("add --accept-workflow-change to continue with the new definition")
 	}

@@ -151,7 +151,7 @@ func waitAgain(ctx, patience context.Context) error {
 
 // ErrOvertaken is an ErrBusy: an engine that could not be locked out wrote to the database. The caller can read it
 // again at once.
-var ErrOvertaken = fmt.Errorf("%w: it was written to while it was read", ErrBusy)
+var ErrOvertaken = fmt.Errorf("%w: another process wrote to it during the read", ErrBusy)
 
 // unchanged returns ErrOvertaken if another process has written to the file since a state.
 func (f file) unchanged(since state) error {

@@ -24,7 +24,7 @@ type answerOptions struct {
 	of     requestName
 	value  json.RawMessage // nil: ask
 	words  *string         // the answer, as it would be typed at a terminal; nil for none
-	cancel bool            // the request, instead of answering it
+	cancel bool            // cancel the request
 	by     *string         // nil: git's user.name
 }
 
@@ -70,7 +70,7 @@ Prints the run's id.`,
 		Changes: true,
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
-			{"be asked", "git smithers answer triage-1"},
+			{"answer at the terminal", "git smithers answer triage-1"},
 			{"choose an answer", `git smithers answer triage-1 where 'one machine'`},
 			{"answer with a text", `git smithers answer triage-1 which-fix --text 'the second one'`},
 			{"fill in a form", `git smithers answer human:triage-1:estimate:0 --value '{"days":3,"risk":"low"}'`},
@@ -115,7 +115,7 @@ func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
 	return opts, err
 }
 
-// runAnswer answers or cancels a human request. Where the command line has no answer, it asks the person at the terminal.
+// runAnswer answers or cancels a human request. If the command line has no answer, it asks the person at the terminal.
 func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, opts answerOptions) error {
 	if opts.cancel {
 		return runCancelRequest(ctx, s, store, opts.of, opts.by)
@@ -124,7 +124,7 @@ func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, o
 	if err != nil {
 		return err
 	}
-	if opts.value == nil { // the person, or what a person would type, answers what the request asks
+	if opts.value == nil { // the request's form says how to read what a person types
 		request, err := mailbox.Request(head, place, s.Now())
 		if err != nil {
 			return err

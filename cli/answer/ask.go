@@ -20,10 +20,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// againError is the reason why an answer cannot be taken. The person is asked again.
+// againError is the error for an answer that does not fit the form. The asker shows the reason and asks again.
 type againError struct{ why string }
 
-// Error is the reason.
+// Error returns the reason.
 func (e againError) Error() string { return e.why }
 
 // An asker asks the person at the terminal, line by line.
@@ -32,8 +32,8 @@ type asker struct {
 	in *bufio.Reader
 }
 
-// askForAnswer shows a human request of a run to the person at the terminal, and reads an answer. It
-// asks again until there is one that could fit; whether it does, the engine says.
+// askForAnswer shows a human request to the person at the terminal, and reads the answer. It asks again until an answer
+// could fit the form; the engine checks whether it does.
 func askForAnswer(s *session.Session, run string, h snapshot.HumanRequest) (json.RawMessage, error) {
 	if !s.InTTY || !s.AtTerminal(s.Err) {
 		return nil, noTerminal(run, h)
@@ -48,7 +48,8 @@ func askForAnswer(s *session.Session, run string, h snapshot.HumanRequest) (json
 	return asker{s, bufio.NewReader(s.In)}.answer(form)
 }
 
-// noTerminal is the error about a question without an answer and without a terminal. It shows the question and how to answer it.
+// noTerminal returns the error for a command line without an answer where nobody can be asked. Its hints show the question
+// and how to answer it.
 func noTerminal(run string, h snapshot.HumanRequest) error {
 	out := fault.New(fault.Usage, "the command line has no answer, and there is no terminal to ask for it").Hint("the question is: %s", h.Prompt)
 	choices := mail.Choices(h.Form)
@@ -62,7 +63,7 @@ func noTerminal(run string, h snapshot.HumanRequest) error {
 	return out.Hint("the choices are: %s", display.ListUpTo(mail.ChoicesShown, choices)).Hint("`%s` answers with the first choice", fault.CommandLine(arg.Program, args...))
 }
 
-// readAnswer reads an answer on the command line as one that is typed at a terminal.
+// readAnswer reads an answer on the command line like an answer typed at the terminal.
 func readAnswer(h snapshot.HumanRequest, words string) (json.RawMessage, error) {
 	form, err := parseForm(h)
 	if err != nil {
@@ -121,7 +122,7 @@ func (a asker) answer(f form) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// value asks for one value until there is one. given is false where an optional one is left out.
+// value asks for one value until the answer could fit. given is false if the person leaves out an optional value.
 func (a asker) value(name string, v formValue) (value json.RawMessage, given bool, err error) {
 	if v.about != "" {
 		a.s.Talk("%s\n", strings.Join(plain.Lines(v.about), "\n"))
@@ -159,7 +160,7 @@ func (a asker) line(name string, v formValue) (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// read turns a line into a value; an againError where it cannot.
+// read turns a line into a value. It returns an againError if the line does not fit.
 func (v formValue) read(line string) (json.RawMessage, error) {
 	word := strings.TrimSpace(line)
 	switch v.kind {
@@ -187,8 +188,8 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 	return term.EncodeValue(line)
 }
 
-// choose finds the choice that a line names, by its number or by its value. Where a number is
-// the value of another choice, the choice must be given otherwise.
+// choose returns the choice that a line names, by its number or by its value. It returns an againError if there is no such
+// choice, or if the line is the number of one choice and the value of another.
 func (v formValue) choose(word string) (json.RawMessage, error) {
 	byValue := slices.IndexFunc(v.choices, func(choice json.RawMessage) bool {
 		return word == mail.ChoiceText(choice) || word == string(choice)

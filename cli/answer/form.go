@@ -85,14 +85,15 @@ func parseForm(h snapshot.HumanRequest) (form, error) {
 	return out, nil
 }
 
-// notAskable shows the form, so that one can write an answer to it.
+// notAskable returns the error for a form that a person cannot fill in line by line. Its hints show the question and the
+// schema of the answer.
 func notAskable(h snapshot.HumanRequest) error {
 	return fault.New(fault.Usage, "the form of this question cannot be filled in line by line").
 		Hint("the question is: %s", h.Prompt).
 		Hint("give the whole answer with --value; its schema is %s", schema.Compact(h.Form))
 }
 
-// typeName is the schema's type; "" where it has none, or several.
+// typeName returns the schema's type, or "" if the schema has none or several.
 func (f formSchema) typeName() string {
 	var name string
 	if json.Unmarshal(f.Type, &name) != nil {
@@ -101,7 +102,7 @@ func (f formSchema) typeName() string {
 	return name
 }
 
-// value reads a schema of one value; ok is false for one of several.
+// value reads a schema of a single value. ok is false for any other schema.
 func (f formSchema) value() (v formValue, ok bool) {
 	v.about = strings.TrimSpace(strings.TrimSpace(f.Title) + "\n" + f.Description)
 	switch name := f.typeName(); {

@@ -49,7 +49,7 @@ request open, inbox lists it as "not told", with the command that passes the ans
 	}
 }
 
-// runInbox prints what waits for people.
+// runInbox prints what runs wait for.
 func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) error {
 	if query.RunID != "" {
 		id, err := store.ResolveRun(ctx, query.RunID)
@@ -77,7 +77,7 @@ func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, qu
 	return printInbox(ctx, s, list)
 }
 
-// noteFailure notes what to type if a run, "" for none, has failed.
+// noteFailure notes what to type if the run has failed. It does nothing if run is "".
 func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	if run == "" {
 		return nil
@@ -93,10 +93,10 @@ func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store,
 	return err
 }
 
-// inbox lists the lines that a query selects, after requests whose time is up have expired. Where the repository cannot be
-// written to, and in runs of other engines, such requests only count as expired.
+// inbox lists the lines that a query selects. It first records that requests past their deadline have expired. If the
+// repository cannot be written, or another engine runs the run, such requests are only shown as expired.
 func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
-	query.Settled = true // another engine may not have been told of it
+	query.Settled = true // a settled request may be untold
 	list, err := listInbox(ctx, s, store, query)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query
 	return list, nil
 }
 
-// listInbox asks the index, brought up to date, and what other engines have not been told.
+// listInbox reads the lines of the inbox from the index, with the answers that other engines have not been told.
 func listInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
 	var runs []string
 	if query.RunID != "" {
@@ -156,7 +156,7 @@ func listInbox(ctx context.Context, s *session.Session, store *timeline.Store, q
 	return mail.Lines(ctx, s, store, rows)
 }
 
-// printInbox prints the list for people and, under it, how each is answered.
+// printInbox prints the list and, at a terminal, the command that answers each line.
 func printInbox(ctx context.Context, s *session.Session, list []mail.Line) error {
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"SINCE", "RUN", "WORKFLOW", "RUN IS", "TASK", "KIND", "STATUS", "PROMPT"}}
@@ -181,7 +181,7 @@ func printInbox(ctx context.Context, s *session.Session, list []mail.Line) error
 	return nil
 }
 
-// inboxStatus is the status, and that the engine of the run has not been told of it.
+// inboxStatus returns the status of a line, marked if the engine of the run has not been told.
 func inboxStatus(l mail.Line) string {
 	switch {
 	case !l.Untold:
@@ -192,8 +192,7 @@ func inboxStatus(l mail.Line) string {
 	return l.Status + mail.NotTold
 }
 
-// inboxTask is the task that waits, by its id, for which the other commands ask, and its
-// label.
+// inboxTask returns the id and the label of the task that waits. The commands that answer take the id.
 func inboxTask(row sqliteindex.InboxRow) string {
 	name := display.AttemptName(row.NodeID, row.Iteration)
 	if row.NodeLabel != nil && *row.NodeLabel != row.NodeID {

@@ -36,8 +36,8 @@ func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline
 	return openRequest(ctx, store, names, err)
 }
 
-// openRequest opens the first of the runs that there is and that has such a request; where
-// none has, the first run that there is. missing is the error of there being none.
+// openRequest opens the first run in names that exists and has the request or, if no run has it, the first run that exists.
+// missing is the error if no run exists.
 func openRequest(ctx context.Context, store *timeline.Store, names []requestName, missing error) (*timeline.Head, mailbox.Place, error) {
 	var first *timeline.Head
 	var firstPlace mailbox.Place
@@ -49,7 +49,7 @@ func openRequest(ctx context.Context, store *timeline.Store, names []requestName
 			continue
 		case code == fault.RunNotFound:
 			if known, ok := errors.AsType[*fault.Error](err); ok && known.Details["runs"] != nil {
-				missing = err // the runs whose ids begin so
+				missing = err // names the runs whose ids begin like this
 			}
 			continue
 		case err != nil:

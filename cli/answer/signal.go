@@ -25,8 +25,8 @@ type signalDocument struct {
 	Kind  string `json:"kind"`
 	RunID string `json:"runId"`
 	snapshot.Signal
-	Known *bool `json:"known,omitempty"` // of signal: the run had it already
-	// RunStatus is, of signal, how the run has ended, which keeps the signal for its resume; "" if it has not.
+	Known *bool `json:"known,omitempty"` // the run had already received the signal; nil with --list
+	// RunStatus is the status of a run that has ended and keeps the signal until it is resumed; "" otherwise.
 	RunStatus string `json:"runStatus,omitempty"`
 }
 
@@ -97,7 +97,7 @@ run's id is enough.`,
 // signalOptions are what signal takes.
 type signalOptions struct {
 	run   string
-	line  signalLine // what to send; of --batch, what lines leave out
+	line  signalLine // the signal to send; with --batch, the values that lines leave out
 	batch bool
 }
 
@@ -206,7 +206,7 @@ func send(ctx context.Context, s *session.Session, to *signalSender, line signal
 	return doc, nil
 }
 
-// signalBatch answers every line until the input ends. unsaid is what lines leave out.
+// signalBatch answers every line until the input ends. unsaid has the values that lines leave out.
 func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsaid signalLine) error {
 	for data, err := range term.LinesOf(s.In, term.MaxDocument) {
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// warnUnknownSignal warns if no task of the run waits for signals of that name. The run has the signal all the same: its
+// warnUnknownSignal warns if no task of the run waits for signals of that name. The run keeps the signal, because its
 // workflow may change.
 func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 	wf, err := to.sender.Workflow()
@@ -32,7 +32,7 @@ func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 	s.Warn(fault.New(fault.InvalidInput, "%s", text))
 }
 
-// noteWaitsOn notes what a run still waits for, and what ends the wait. It reports whether the run cannot continue yet.
+// noteWaitsOn notes what a run still waits for, and what ends the wait. It reports whether the run still waits.
 func noteWaitsOn(s *session.Session, to *signalSender) bool {
 	wf, err := to.sender.Workflow()
 	if err != nil || wf == nil {
@@ -44,7 +44,7 @@ func noteWaitsOn(s *session.Session, to *signalSender) bool {
 	}
 	waits := s.Describe(err)
 	s.Note("the signal is kept; %s", plain.Text(waits.Msg))
-	for _, hint := range waits.Hints[:len(waits.Hints)-1] { // the last one is resume, for afterwards
+	for _, hint := range waits.Hints[:len(waits.Hints)-1] { // the last hint is resume, which comes later
 		s.Note("  %s", plain.Text(hint))
 	}
 	return true

@@ -40,7 +40,7 @@ func signalsCommand() *arg.Command {
 	return cmd
 }
 
-// signalListFlags are the flags about which signals are listed.
+// signalListFlags returns the flags that select the listed signals.
 func signalListFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "name", Aliases: []string{"n"}, Usage: "list only signals called `N`"},
@@ -50,7 +50,7 @@ func signalListFlags() []urfave.Flag {
 	}
 }
 
-// listSignals is signal --list.
+// listSignals runs signal --list.
 func listSignals(ctx context.Context, s *session.Session, cmd *arg.Command, c *urfave.Context) error {
 	for _, flag := range []string{"batch", "at", "by"} {
 		if c.IsSet(flag) {
@@ -71,7 +71,7 @@ func listSignals(ctx context.Context, s *session.Session, cmd *arg.Command, c *u
 	return s.WithStore(ctx, func(store *timeline.Store) error { return runSignals(ctx, s, store, query) })
 }
 
-// parseSignals reads a query; its RunID is what the command line calls the run.
+// parseSignals reads a query. Its RunID is the run as the command line names it.
 func parseSignals(s *session.Session, cmd *arg.Command, c *urfave.Context) (sqliteindex.SignalQuery, error) {
 	query := sqliteindex.SignalQuery{RunID: c.Args().First(), Name: c.String("name"), Correlated: c.Bool("uncorrelated")}
 	if c.IsSet("correlation") {
@@ -111,7 +111,7 @@ func runSignals(ctx context.Context, s *session.Session, store *timeline.Store, 
 		return writeSignals(s, list)
 	}
 	if len(list) == 0 && s.OutTTY {
-		s.Note("the run has received no such signal")
+		s.Note("no signal of the run matches")
 	}
 	t := term.Table{Header: []string{"SEQ", "TIME", "NAME", "CORRELATION", "BY", "PAYLOAD"}}
 	for _, signal := range list {

@@ -1,5 +1,5 @@
-// Package arg is the words of a command line: the description of commands, from which parsing, help, the man page and shell
-// completion derive, and what several commands take in the same way.
+// Package arg describes commands. Parsing, help, the man page and shell completion derive from the descriptions. The package
+// also has the flags and arguments that several commands take.
 package arg
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// AnyNumber is the MaxArgs of a command that takes as many arguments as one likes.
+// AnyNumber is the MaxArgs of a command that takes any number of arguments.
 const AnyNumber = math.MaxInt
 
 // wholeIDs ends the help of every command that changes the runs which it names.
@@ -36,34 +36,34 @@ type Command struct {
 	Required []string // names of flags that must be given
 	Flags    []urfave.Flag
 	Examples []Example
-	Changes  bool  // the runs that it names, or files of theirs: it takes whole ids, and its help says so
-	Exits    []int // the exit statuses that it can have, besides 0, 4, 70, 130 and 143
+	Changes  bool  // the command changes the named runs or their files: it takes whole ids, and its help says so
+	Exits    []int // the exit statuses of the command besides 0, 4, 70, 130 and 143
 	Hidden   bool
 	Topics   []Topic    // of the root: its children in the order in which help lists them
-	Children []*Command // of a group; one without a run needs one of them
+	Children []*Command // of a group; if Run is nil, the command line must name one of them
 	Run      func(context.Context, *session.Session, *urfave.Context) error
 
-	Path string // the names from the first group to this command; set by link
+	Path string // the names from the first group to this command; set by Link
 }
 
 // A Topic is commands that help lists under a title.
 type Topic struct {
 	Title    string // imperative, no period
 	Commands []*Command
-	More     []*Command // listed by help --all alone
-	Old      []*Command // have become a flag of another command: no list has them
+	More     []*Command // listed only by help --all
+	Old      []*Command // commands that became a flag of another command; never listed
 }
 
 // An Example is a command line and what it is for.
 type Example [2]string
 
-// what is the purpose of the command line.
+// what returns the purpose of the command line.
 func (e Example) what() string { return e[0] }
 
-// line is the command line.
+// line returns the command line.
 func (e Example) line() string { return e[1] }
 
-// commonFlags are what every command takes, also before its name.
+// commonFlags returns the flags that every command takes, also before its name.
 func commonFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.BoolFlag{Name: "json", Usage: "print JSON"},
@@ -73,7 +73,8 @@ func commonFlags() []urfave.Flag {
 	}
 }
 
-// Link fills in what follows from the place of a command in the tree.
+// Link sets the path of a command and its children, and adds the common flags and the note about whole ids. parent is the
+// path of the group.
 func (c *Command) Link(parent string) {
 	c.Path = strings.TrimSpace(parent + " " + c.Name)
 	c.Flags = append(c.Flags, commonFlags()...)
@@ -85,7 +86,7 @@ func (c *Command) Link(parent string) {
 	}
 }
 
-// Child finds a command of a group by name; nil when there is none.
+// Child returns the command of a group with this name, or nil if there is none.
 func (c *Command) Child(name string) *Command {
 	i := slices.IndexFunc(c.Children, func(child *Command) bool { return child.Name == name })
 	if i < 0 {
@@ -94,15 +95,15 @@ func (c *Command) Child(name string) *Command {
 	return c.Children[i]
 }
 
-// visible are the commands of a group that help lists.
+// visible returns the commands of a group that help lists.
 func (c *Command) visible() []*Command {
 	return slices.DeleteFunc(slices.Clone(c.Children), func(child *Command) bool { return child.Hidden })
 }
 
-// line is how the command is called, up to its arguments.
+// line returns the command line up to its arguments.
 func (c *Command) line() string { return strings.TrimSpace(Program + " " + c.Path) }
 
-// usageLines are the forms of the command line.
+// usageLines returns the forms of the command line.
 func (c *Command) usageLines() []string {
 	if len(c.Usage) == 0 {
 		return []string{c.line()}
@@ -114,12 +115,12 @@ func (c *Command) usageLines() []string {
 	return lines
 }
 
-// Misused is a usage error that shows how the command is called.
+// Misused returns a usage error whose hint shows the forms of the command line.
 func (c *Command) Misused(format string, args ...any) *fault.Error {
 	return fault.New(fault.Usage, format, args...).Hint("usage: %s", strings.Join(c.usageLines(), " | "))
 }
 
-// check compares the command line with what the command needs and takes.
+// check returns a usage error if a required flag is missing, or if there are too few or too many arguments.
 func (c *Command) check(uc *urfave.Context) error {
 	for _, flag := range c.Required {
 		if !uc.IsSet(flag) {
@@ -139,8 +140,8 @@ func (c *Command) check(uc *urfave.Context) error {
 	return nil
 }
 
-// App builds the urfave application that runs the tree on s. It never prints
-// and never exits: every outcome is the error that it returns.
+// App builds the urfave application that runs the tree on s. The application
+// never prints and never exits, but returns every error.
 func (c *Command) App(s *session.Session) *urfave.App {
 	app := &urfave.App{
 		Name: "git-smithers", HideHelp: true, HideVersion: true,
@@ -174,7 +175,7 @@ func (c *Command) build(s *session.Session) *urfave.Command {
 	return out
 }
 
-// usageError turns what urfave found wrong with a flag into our own words.
+// usageError returns the usage error for an error that urfave found in a flag.
 func (c *Command) usageError(_ *urfave.Context, err error, _ bool) error {
 	return c.Misused("%s", c.describeFlagError(err))
 }
@@ -217,7 +218,7 @@ func configure(s *session.Session, c *urfave.Context) error {
 	return fault.New(fault.Usage, "--color cannot be %q", s.Color).Hint("use auto, always or never")
 }
 
-// BecameFlag says in the help of an old name what to type now.
+// BecameFlag returns the help of an old name: the command to type now.
 func BecameFlag(command string) string {
-	return "This is an old name that still works. The new name is `git smithers " + command + "` now."
+	return "This is an old name that still works. The new name is `git smithers " + command + "`."
 }

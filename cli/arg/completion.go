@@ -7,7 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// CompletionScript is the script by which a shell completes the commands below root.
+// CompletionScript returns the script with which a shell completes the commands below root. It returns usage for an unknown
+// shell.
 func CompletionScript(root *Command, shell string) (string, error) {
 	switch shell {
 	case "bash":
@@ -20,7 +21,7 @@ func CompletionScript(root *Command, shell string) (string, error) {
 	return "", fault.New(fault.Usage, "completion does not support the shell %q", shell).Hint("choose bash, zsh or fish")
 }
 
-// completions are the words that may follow a command: those of its commands, or its flags.
+// completions returns the words that may follow a command: its commands and its flags.
 func (c *Command) completions() string {
 	var words []string
 	for _, child := range c.visible() {
@@ -40,7 +41,7 @@ func (c *Command) walk(f func(*Command)) {
 	}
 }
 
-// bashWords prints a case of "path) words" for every command; zsh reads it too.
+// bashWords returns a case of "path) words" for every command, for bash and zsh.
 func bashWords(root *Command) string {
 	var b strings.Builder
 	root.walk(func(c *Command) {
@@ -55,7 +56,7 @@ _git_smithers_words() {
 %s	esac
 }
 
-# The words after "smithers" choose the command: it takes the longest path that is one.
+# The words after "smithers" choose the command: the longest path that names a command.
 _git_smithers() {
 	local i chosen="" word started="" glue="" words=() cur
 	for ((i = 0; i <= COMP_CWORD; i++)); do
@@ -144,7 +145,7 @@ function __git_smithers_values
 end
 `
 
-// fishCompletion prints a line for every command and flag.
+// fishCompletion returns a script with a line for every command and flag.
 func fishCompletion(root *Command) string {
 	var b strings.Builder
 	b.WriteString(fishValues)
@@ -169,7 +170,7 @@ func fishCompletion(root *Command) string {
 	return b.String()
 }
 
-// fishCommand completes what follows the name of one command.
+// fishCommand writes the lines that complete the words after the name of one command.
 func fishCommand(b *strings.Builder, program, within string, c *Command) {
 	for _, child := range c.visible() {
 		fmt.Fprintf(b, "complete -c %s -n '%s__fish_seen_subcommand_from %s' -f -a %s -d %s\n",

@@ -18,7 +18,7 @@ type exitStatus struct {
 	meaning string
 }
 
-// exitStatuses are all of them, in the order of their numbers.
+// exitStatuses returns all exit statuses, in the order of their numbers.
 func exitStatuses() []exitStatus {
 	return []exitStatus{
 		{fault.ExitOK, "success"},
@@ -36,7 +36,7 @@ func exitStatuses() []exitStatus {
 	}
 }
 
-// statuses are the exit statuses that a command can have.
+// statuses returns the exit statuses of a command.
 func (c *Command) statuses() []exitStatus {
 	if c.Run == nil {
 		return nil
@@ -60,9 +60,9 @@ func Runs() []int { return append(Writes(), fault.ExitCancelled, fault.ExitWaiti
 
 // A flagHelp is a flag as help, man page and completion show it.
 type flagHelp struct {
-	short string // "" when it has none
+	short string // "" for none
 	long  string
-	value string // the placeholder of its value; "" for a boolean
+	value string // the placeholder of the value; "" for a boolean
 	usage string
 }
 
@@ -91,7 +91,7 @@ func (c *Command) flagHelps() []flagHelp {
 	return out
 }
 
-// placeholder finds the word in backquotes, which stands for a flag's value.
+// placeholder returns the word in backquotes, which stands for a flag's value, and the usage without backquotes.
 func placeholder(usage string) (name, text string) {
 	before, rest, ok := strings.Cut(usage, "`")
 	if !ok {
@@ -101,7 +101,7 @@ func placeholder(usage string) (name, text string) {
 	return name, before + name + after
 }
 
-// spelling is a flag as one writes it: "-n, --node ID".
+// spelling returns a flag as people type it: "-n, --node ID".
 func (h flagHelp) spelling() string {
 	s := "    --" + h.long
 	if h.short != "" {
@@ -113,7 +113,7 @@ func (h flagHelp) spelling() string {
 	return s
 }
 
-// PrintHelp prints the help of a command or a group; all lists the commands, too, that few people type.
+// PrintHelp prints the help of a command or a group. With all, it also lists the commands that few people type.
 func (c *Command) PrintHelp(w io.Writer, all bool) error {
 	var b strings.Builder
 	title := c.Summary
@@ -181,7 +181,7 @@ func (c *Command) commandLines(all bool) []string {
 	return out
 }
 
-// section prints lines under a title; none prints nothing.
+// section writes lines under a title, or nothing if there are no lines.
 func section(b *strings.Builder, title string, lines []string) {
 	if len(lines) == 0 || len(lines) == 1 && lines[0] == "" {
 		return
@@ -192,7 +192,7 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-// columns lays out pairs, the second aligned.
+// columns returns a line for each pair, with the second parts aligned.
 func columns[T any](items []T, pair func(T) (string, string)) []string {
 	width := 0
 	for _, item := range items {

@@ -15,12 +15,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// InputFlag is --input of the commands that take an input.
+// InputFlag returns --input of the commands that take an input.
 func InputFlag(usage string) urfave.Flag {
 	return &urfave.StringFlag{Name: "input", Aliases: []string{"i"}, Usage: usage}
 }
 
-// ReadInput reads what --input means. It is nil when the flag was not given.
+// ReadInput reads the value of --input. It returns nil if the flag was not given.
 func ReadInput(s *session.Session, c *urfave.Context) (json.RawMessage, error) {
 	if !c.IsSet("input") {
 		return nil, nil
@@ -31,7 +31,7 @@ func ReadInput(s *session.Session, c *urfave.Context) (json.RawMessage, error) {
 // A Value is a JSON value as a command line gives it: JSON, "@" and a file, or
 // "-" for standard input.
 type Value struct {
-	Name    string // as messages call it
+	Name    string // the name of the value in messages
 	Text    string
 	Example string
 }
@@ -40,15 +40,15 @@ func (v Value) hint() string {
 	return v.Name + " takes JSON, @<file>, or - for standard input, for example " + v.Example
 }
 
-// ReadValue reads a JSON value. Bytes are kept as they are, but for white space around
-// the value.
+// ReadValue reads a JSON value. It removes white space around the value and keeps all
+// other bytes.
 func ReadValue(ctx context.Context, s *session.Session, v Value) (json.RawMessage, error) {
 	data, source, err := valueBytes(ctx, s, v)
 	if err != nil {
 		return nil, err
 	}
 	data = bytes.TrimSpace(data)
-	// The store's own limits are looked at when the value is stored.
+	// The store checks its own limits when it stores the value.
 	deepest := snapshot.Limits{Depth: math.MaxInt}
 	if err := deepest.CheckSize(data); err != nil {
 		return nil, fault.New(fault.LimitExceeded, "%s: %w", source, err).Hint("`git smithers help format` lists the limits")
@@ -91,7 +91,7 @@ func valueBytes(ctx context.Context, s *session.Session, v Value) (data []byte, 
 	return data, name, nil
 }
 
-// NewRunID reads --run-id of the commands that make a run; "" when it was not given.
+// NewRunID reads --run-id of the commands that make a run. It returns "" if the flag was not given.
 func NewRunID(c *urfave.Context) (string, error) {
 	id := c.String("run-id")
 	if id == "" && c.IsSet("run-id") {

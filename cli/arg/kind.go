@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// ReadPartly reads the beginning of a command line: the command, how many arguments it has, the run
-// that is named, and the flag whose value comes next ("" for none).
+// ReadPartly reads the beginning of a command line. It returns the command, the number of its arguments, the named run, and
+// the flag whose value comes next, or "".
 func ReadPartly(root *Command, words []string) (cmd *Command, place int, run, flag string) {
 	cmd = root
 	for _, word := range words {
@@ -41,7 +41,7 @@ func ReadPartly(root *Command, words []string) (cmd *Command, place int, run, fl
 	return cmd, place, run, flag
 }
 
-// placeholders finds what stands for an argument in a usage line.
+// placeholders matches the arguments in a usage line.
 var placeholders = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\[?)<(\w+)>(\[:<frame>\])?`) })
 
 // completesValues reports whether an argument of the command is of a kind that has values.
@@ -51,7 +51,7 @@ func (c *Command) completesValues() bool {
 	})
 }
 
-// FlagKind is the kind of a flag's value: run, frame, node, or "".
+// FlagKind returns the kind of a flag's value: run, frame, node, or "".
 func (c *Command) FlagKind(name string) string {
 	f := c.Flag(name)
 	if f == nil {
@@ -60,7 +60,7 @@ func (c *Command) FlagKind(name string) string {
 	switch LongName(f) {
 	case "run-id":
 		if c.Name == "run" || c.Name == "fork" {
-			return "" // a new one
+			return "" // the id of a new run
 		}
 		return "run"
 	case "run":
@@ -73,8 +73,8 @@ func (c *Command) FlagKind(name string) string {
 	return ""
 }
 
-// PlaceKinds are the kinds of what may stand in the place of an argument, counted from 0, by the
-// usage lines of the command.
+// PlaceKinds returns the kinds of values that the usage lines of the command have in the place of an argument. Places are
+// counted from 0.
 func (c *Command) PlaceKinds(place int) []string {
 	var kinds []string
 	for _, form := range c.Usage {

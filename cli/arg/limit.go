@@ -6,12 +6,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// LimitFlag is --limit of the commands that list.
+// LimitFlag returns --limit of the commands that list.
 func LimitFlag(preset int, usage string) urfave.Flag {
 	return &urfave.IntFlag{Name: "limit", Value: preset, Usage: usage}
 }
 
-// ParseLimit reads --limit.
+// ParseLimit reads --limit, which must be at least 1.
 func ParseLimit(c *urfave.Context) (int, error) {
 	n := c.Int("limit")
 	if c.IsSet("limit") && n < 1 {

@@ -35,7 +35,7 @@ func WriteMan(w io.Writer, root *Command) error {
 	return err
 }
 
-// leaves are the commands below c that help lists and that can be run.
+// leaves returns the commands below c that help lists and that can be run.
 func (c *Command) leaves() []*Command {
 	var out []*Command
 	for _, child := range c.visible() {
@@ -47,7 +47,7 @@ func (c *Command) leaves() []*Command {
 	return out
 }
 
-// WriteMan prints the part of one command.
+// writeMan writes the section of one command.
 func (c *Command) writeMan(b *strings.Builder) {
 	fmt.Fprintf(b, ".SS %s\n", roff(c.Path))
 	fmt.Fprintf(b, "%s.\n", roff(strings.ToUpper(c.Summary[:1])+c.Summary[1:]))
@@ -67,7 +67,7 @@ func roffFlags(b *strings.Builder, flags []flagHelp) {
 	}
 }
 
-// roffParagraphs prints wrapped paragraphs; indented lines stay as they are.
+// roffParagraphs writes wrapped paragraphs, and indented lines unchanged.
 func roffParagraphs(b *strings.Builder, text string) {
 	verbatim := false
 	for line := range strings.SplitSeq(text, "\n") {
@@ -90,7 +90,7 @@ func roffParagraphs(b *strings.Builder, text string) {
 	}
 }
 
-// roff escapes text so that troff prints it as it is.
+// roff escapes text so that troff prints it unchanged.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", `\&...`, "’", "'").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

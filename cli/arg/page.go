@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// helpPages are the pages of the documentation that help shows, by what one types. Hints name
-// them, since the folder docs is not installed.
+// helpPages has the pages of the documentation that help shows, by the name to type. Hints name these pages, since the
+// folder docs is not installed.
 var helpPages = map[string]string{
 	"back": "back.md", "errors": "errors.md", "format": "format.md", "glossary": "glossary.md", "jj": "jj.md", "keeping": "keeping.md",
 	"limitations": "limitations.md", "scripting": "scripting.md", "sharing": "sharing.md", "smithers": "smithers.md",
@@ -22,13 +22,14 @@ var helpPages = map[string]string{
 // isHelpPage reports whether help has a page of that name.
 func isHelpPage(name string) bool { return helpPages[name] != "" }
 
-// helpTakesOne is the error about a word that follows what help is asked for.
+// helpTakesOne returns the error for a word after the command or page that help names.
 func helpTakesOne(topic, word string) error {
 	return fault.New(fault.Usage, "help takes one command or page: remove %q or %s", word, topic).
 		Hint("`%s`", fault.CommandLine(Program+" help", strings.Fields(topic)...))
 }
 
-// unknownHelp is the error about help for a name that is neither a command's nor a page's. It names both.
+// unknownHelp returns the error for help about a name that is neither a command nor a page. Its hints name the commands and
+// the pages.
 func unknownHelp(root *Command, name string) error {
 	out := fault.New(fault.UnknownCommand, "no command or page of help is called %q", name).Detail("command", name)
 	pages := slices.Sorted(maps.Keys(helpPages))

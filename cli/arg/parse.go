@@ -9,32 +9,30 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// An Invocation is a command line taken apart. urfave/cli stops reading flags at
-// the first argument and takes later ones for arguments, so flags are found here,
-// wherever they stand, and handed to it in front.
+// An Invocation is a command line taken apart. urfave/cli takes flags after the first argument for arguments, so Parse finds
+// the flags anywhere, and Argv puts them in front.
 type Invocation struct {
 	Command *Command
 	Flags   []string // in their order, each "--name" or "--name=value"
 	Args    []string // in their order
-	Help    bool     // help is asked for, by a flag or by the word
-	All     bool     // of all commands
-	Page    string   // of the documentation that help is asked for; "" for none
+	Help    bool     // the command line asks for help, by a flag or by the word
+	All     bool     // the help lists all commands
+	Page    string   // the page that help shows; "" for none
 }
 
-// Argv is the command line for urfave/cli: flags, then "--", then arguments.
+// Argv returns the command line for urfave/cli: flags, then "--", then arguments.
 func (in *Invocation) Argv() []string {
 	argv := append([]string{"git-smithers"}, strings.Fields(in.Command.Path)...)
 	argv = append(argv, in.Flags...)
 	return append(append(argv, "--"), in.Args...)
 }
 
-// Parse takes a command line apart. Flags may stand before, between and after
-// the arguments, and those that every command takes also before the command's
-// name; "--" ends them. A flag's value is never taken for an argument, whatever it
-// looks like. "-" is an argument. The error's code is usage or unknown_command.
+// Parse takes a command line apart. Flags may stand before, between and after the arguments, and the common flags also
+// before the command's name; "--" ends the flags. The word after a flag that takes a value is the value, even if it looks
+// like a flag. "-" is an argument. The error's code is usage or unknown_command.
 func Parse(root *Command, args []string) (*Invocation, error) {
 	in := &Invocation{Command: root}
-	helped := false // by the word, and not by a flag
+	helped := false // the word help came before the command
 	for len(args) > 0 {
 		arg := args[0]
 		switch {
@@ -80,8 +78,7 @@ func Parse(root *Command, args []string) (*Invocation, error) {
 	return in, nil
 }
 
-// readFlag reads the flag that args begins with and returns what follows it and
-// its value.
+// readFlag reads the flag at the beginning of args, and its value, and returns the rest of args.
 func (in *Invocation) readFlag(args []string) ([]string, error) {
 	if !strings.HasPrefix(args[0], "--") {
 		return in.readShort(args)
@@ -141,7 +138,7 @@ func (in *Invocation) add(flag urfave.Flag, text string) {
 	in.Flags = append(in.Flags, "--"+text)
 }
 
-// Flag finds a flag by any of its names; nil when there is none.
+// Flag returns the flag with any of its names, or nil if there is none.
 func (c *Command) Flag(name string) urfave.Flag {
 	i := slices.IndexFunc(c.Flags, func(f urfave.Flag) bool { return slices.Contains(f.Names(), name) })
 	if i < 0 {
@@ -150,13 +147,13 @@ func (c *Command) Flag(name string) urfave.Flag {
 	return c.Flags[i]
 }
 
-// takesValue reports whether a flag wants a value.
+// takesValue reports whether a flag takes a value.
 func takesValue(flag urfave.Flag) bool {
 	documented, ok := flag.(urfave.DocGenerationFlag)
 	return ok && documented.TakesValue()
 }
 
-// LongName is the name under which a flag was declared.
+// LongName returns the name under which a flag was declared.
 func LongName(flag urfave.Flag) string { return flag.Names()[0] }
 
 func (c *Command) unknownFlag(flag string) error {
@@ -189,8 +186,8 @@ func (c *Command) unknownChild(name string) error {
 	return err.Hint("`%s -h` lists the commands", c.line())
 }
 
-// Nearest finds the candidate that name most likely meant: the first with the
-// fewest edits, at most one in three characters.
+// Nearest returns the candidate that name most likely meant: the first with the fewest edits, at most one in three
+// characters. It reports whether there is such a candidate.
 func Nearest(name string, candidates []string) (string, bool) {
 	best, found := max(1, len(name)/3)+1, ""
 	for _, candidate := range candidates {

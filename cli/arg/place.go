@@ -8,24 +8,24 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// IterationFlag is --iteration of the commands that take the newest one else.
+// IterationFlag returns --iteration of the commands that default to the newest iteration.
 func IterationFlag() urfave.Flag {
 	return &urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0 (default: the newest)"}
 }
 
-// PlaceFlags are the flags of the commands that are about one node of a run. Smithers has --node alone.
+// PlaceFlags returns the flags that name one node of a run. Smithers has --node and no second argument.
 func PlaceFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "the node `ID`, in place of the second argument"}, IterationFlag(),
 	}
 }
 
-// WhoFlag is --by of the commands that keep who called them.
+// WhoFlag returns --by of the commands that record who called them.
 func WhoFlag() urfave.Flag {
-	return &urfave.StringFlag{Name: "by", Usage: "record `WHO` as the person (default: git's user.name; '' for no name)"}
+	return &urfave.StringFlag{Name: "by", Usage: "record the name `WHO` (default: git's user.name; '' for no name)"}
 }
 
-// ParseIteration reads --iteration; nil when it was not given.
+// ParseIteration reads --iteration. It returns nil if the flag was not given.
 func ParseIteration(c *urfave.Context) (*int, error) {
 	if !c.IsSet("iteration") {
 		return nil, nil
@@ -37,7 +37,7 @@ func ParseIteration(c *urfave.Context) (*int, error) {
 	return &n, nil
 }
 
-// ParsePlace reads which node is meant: by the second argument, by --node, or by both where they say the same.
+// ParsePlace reads the node that the command line names: by the second argument, by --node, or by both if they agree.
 func ParsePlace(c *urfave.Context) (mailbox.Place, error) {
 	node := c.Args().Get(1)
 	if c.IsSet("node") {
@@ -55,7 +55,7 @@ func ParsePlace(c *urfave.Context) (mailbox.Place, error) {
 	return mailbox.Place{Node: node, Iteration: iteration}, err
 }
 
-// Who is a person that --by names, and git's user.name where it was not given (nil).
+// Who returns the name that --by gives, or git's user.name if by is nil.
 func Who(by *string, store *timeline.Store) string {
 	if by != nil {
 		return *by
@@ -63,7 +63,7 @@ func Who(by *string, store *timeline.Store) string {
 	return timeline.UserName(store)
 }
 
-// ParseWho reads --by; nil when it was not given.
+// ParseWho reads --by. It returns nil if the flag was not given.
 func ParseWho(c *urfave.Context) *string {
 	if !c.IsSet("by") {
 		return nil

@@ -6,8 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 )
 
-// RemoteAndRuns splits the arguments of a command that takes a remote, and then runs. A
-// path is as seen from where the command was called.
+// RemoteAndRuns splits the arguments of a command into a remote, "" for none, and runs.
 func RemoteAndRuns(s *session.Session, args []string) (remote string, runs []string) {
 	if len(args) == 0 {
 		return "", nil
@@ -15,7 +14,8 @@ func RemoteAndRuns(s *session.Session, args []string) (remote string, runs []str
 	return RemoteName(s, args[0]), args[1:]
 }
 
-// RemoteName is a remote as the command line names it; a path is as seen from where the command was called.
+// RemoteName returns the remote that the command line names. A path that begins with ./ or ../ is relative to the folder of
+// the command.
 func RemoteName(s *session.Session, remote string) string {
 	for _, start := range []string{"./", "../"} {
 		if strings.HasPrefix(remote+"/", start) {

@@ -14,13 +14,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A Target is what travel, reset, revert and replay are about.
+// A Target is the run or frame that travel, reset, revert or replay takes, and the workflow file.
 type Target struct {
 	Workflow string // the workflow file; "" if the command line names none
 	Address  string // a run, or one of its frames
 }
 
-// TargetFlags are the flags by which Smithers names a run and a frame. An address in place of them means the same.
+// TargetFlags returns the flags with which Smithers names a run and a frame. An address as an argument means the same.
 func TargetFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN`, in place of the argument"},
@@ -28,7 +28,7 @@ func TargetFlags() []urfave.Flag {
 	}
 }
 
-// NodeFlag is --node of travel and revert, and what Smithers calls it.
+// NodeFlag returns --node of travel and revert. Smithers calls the flag --node-id.
 func NodeFlag(usage string) urfave.Flag {
 	return &urfave.StringFlag{Name: "node", Aliases: []string{"n", "node-id"}, Usage: usage}
 }
@@ -50,7 +50,7 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 			Hint("if the run's id looks like the name of a file, use --run-id")
 	case len(args) == 1:
 		out.Address = args[0]
-	case !meansWorkflow(s, args[0]) && IsWorkflowName(args[1]): // as resume has it
+	case !meansWorkflow(s, args[0]) && IsWorkflowName(args[1]): // in the order of resume
 		out.Address, out.Workflow = args[0], args[1]
 	default:
 		out.Workflow, out.Address = args[0], args[1]
@@ -68,13 +68,13 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 	return out, nil
 }
 
-// meansWorkflow reports whether an argument that may be a workflow file or a run is the file: a file has that name, or the
-// name ends as those of workflows do.
+// meansWorkflow reports whether an argument is a workflow file and not a run: a file has the name, or the name ends like the
+// name of a workflow.
 func meansWorkflow(s *session.Session, name string) bool {
 	return IsWorkflowName(name) || IsFile(s, name)
 }
 
-// IsWorkflowName reports whether a name ends as those of workflow files do, ours and Smithers'.
+// IsWorkflowName reports whether a name ends like the name of a workflow file of git smithers or Smithers.
 func IsWorkflowName(name string) bool {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml", ".json":
@@ -89,7 +89,7 @@ func IsFile(s *session.Session, name string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// NeedNode refuses flags that tell which attempt of a node is meant if no node is named.
+// NeedNode returns a usage error if the command line names no node but has --iteration, --attempt or one of flags.
 func NeedNode(cmd *Command, c *urfave.Context, flags ...string) error {
 	if c.String("node") != "" {
 		return nil
@@ -102,11 +102,10 @@ func NeedNode(cmd *Command, c *urfave.Context, flags ...string) error {
 	return nil
 }
 
-// MeansRun reports whether an address that was found as at means the run: it is the run's id or a prefix of it. Every
-// other means a frame.
+// MeansRun reports whether an address that resolved to at is the run's id or a prefix of it. Any other address names a frame.
 func MeansRun(at timeline.Address, address string) bool { return strings.HasPrefix(at.Run, address) }
 
-// NamesFrame reports whether an address is that of a frame, and not that of a run.
+// NamesFrame reports whether an address names a frame and not a run.
 func NamesFrame(ctx context.Context, store *timeline.Store, address string) (bool, error) {
 	at, err := store.Load(ctx, address)
 	return err == nil && !MeansRun(at.Address, address), err

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// noteAnswersSince notes the answers and signals that the run received after the frame that was forked, which the fork
-// lacks. tip is the newest entry of the run.
+// noteAnswersSince notes the answers and signals that the run received after the forked frame, since the fork does not have
+// them. tip is the newest entry of the run.
 func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.Store, tip *snapshot.Entry, at timeline.Address) error {
 	frame, err := store.Load(ctx, at.String())
 	if err != nil || frame.Entry.ID == tip.ID {
@@ -36,7 +36,7 @@ func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.S
 	return nil
 }
 
-// answersSince names what is decided, answered or sent in one state, and was not in the one before.
+// answersSince names the decisions, answers and signals that the state now has and the state before lacks.
 func answersSince(before, now *snapshot.State) (names []string, err error) {
 	for a, err := range now.AllApprovals() {
 		if err != nil {
@@ -69,7 +69,7 @@ func answersSince(before, now *snapshot.State) (names []string, err error) {
 	return names, nil
 }
 
-// rowAt is a row of a collection; nil where there is none.
+// rowAt returns the row of a collection with this key, or nil if there is none.
 func rowAt[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (*T, error) {
 	value, ok, err := rows.Get(key)
 	if err != nil || !ok {

@@ -61,7 +61,7 @@ Prints the new run's id.`,
 	}
 }
 
-// resetFlags are the flags with which fork and replay change the child's state.
+// resetFlags returns the flags with which fork and replay change the state of the fork.
 func resetFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringSliceFlag{Name: "node", Aliases: []string{"n"}, Usage: "reset the node `ID` and the nodes that need it (can be repeated)"},
@@ -101,7 +101,7 @@ func parseResets(s *session.Session, c *urfave.Context) (app.Resets, error) {
 	return out, err
 }
 
-// runFork makes the child and prints its id.
+// runFork makes the fork and prints its id.
 func runFork(ctx context.Context, s *session.Session, store *timeline.Store, req app.ForkRequest) error {
 	made, err := desk.Open(s, store).Fork(ctx, req)
 	if err != nil {
@@ -132,7 +132,7 @@ func describeFork(head *timeline.Head) forkDocument {
 	return doc
 }
 
-// describeParent describes a fork by its run's row.
+// describeParent describes a fork from the row of its run.
 func describeParent(row snapshot.Run) forkDocument {
 	doc := forkDocument{Kind: "fork", ForkedRunID: row.ID}
 	if parent := row.Parent; parent != nil {

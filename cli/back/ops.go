@@ -15,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// opDocument is an op, as ops prints one a line with --json. Its kind is that of the op, such as travel.
+// opDocument is a line of ops --json. Its kind is the kind of the op, such as travel.
 type opDocument struct {
 	RunID string `json:"runId"`
 	snapshot.Op

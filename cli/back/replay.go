@@ -132,7 +132,7 @@ func describeReplay(done *app.ReplayResult, started bool) replayDocument {
 	return doc
 }
 
-// bringByReplay returns the command that replays the frame on its own files: the command that was typed, with one flag more.
+// bringByReplay returns, in words, the command that replays the frame on its own files: the typed command with --restore-vcs.
 func bringByReplay(s *session.Session) string {
 	command := s.TypedWith("--restore-vcs")
 	if command == "" {

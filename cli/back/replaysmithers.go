@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// foreignFlags are the flags of replay for Smithers.
+// foreignFlags returns the flags of replay for Smithers.
 func foreignFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "engine", Usage: "run the fork with `ENGINE`; the only value is smithers"},
@@ -23,7 +23,7 @@ func foreignFlags() []urfave.Flag {
 	}
 }
 
-// parseSmithersReplay reads the flags of a replay that Smithers runs; nil for one that we run.
+// parseSmithersReplay reads the flags of a replay that Smithers runs. It returns nil if git smithers runs the replay.
 func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRequest) (*app.SmithersReplayRequest, error) {
 	if !c.IsSet("engine") {
 		for _, flag := range []string{"db", "engine-command"} {
@@ -31,7 +31,7 @@ func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRe
 				return nil, fault.New(fault.Usage, "--%s needs --engine smithers", flag).Hint("add --engine smithers")
 			}
 		}
-		return nil, nil //nolint:nilnil // it is ours
+		return nil, nil //nolint:nilnil // git smithers runs the replay
 	}
 	if name := c.String("engine"); name != app.EngineSmithers {
 		return nil, fault.New(fault.Usage, "--engine cannot be %q", name).

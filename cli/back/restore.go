@@ -16,7 +16,7 @@ import (
 // restoreOptions are what restore takes.
 type restoreOptions struct {
 	address  string
-	worktree string // a task's own; "": the files of the run
+	worktree string // the task whose own worktree is restored; "" for the files of the run
 	to       string // "": in place
 	dryRun   bool
 	yes      bool
@@ -72,7 +72,7 @@ With --worktree, restore restores the files of the task's own worktree in that w
 	return cmd
 }
 
-// runRestore restores in place and prints what changed, with --json as a document of the kind.
+// runRestore restores files in place and prints the changes. kind is the kind of the document for --json.
 func runRestore(ctx context.Context, s *session.Session, store *timeline.Store, opts restoreOptions, kind string) error {
 	done, err := desk.Open(s, store).Restore(ctx, code.RestoreRequest{
 		From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun, Confirm: desk.ConfirmRemoval(s, opts.yes, desk.YesRemoves),
@@ -80,7 +80,7 @@ func runRestore(ctx context.Context, s *session.Session, store *timeline.Store, 
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // it is done, and that is told
+	ctx = context.WithoutCancel(ctx) // the files are restored: print that, even after Ctrl-C
 	if s.JSON {
 		return s.WriteJSON(restoreDocument{kind, desk.DescribeRestored(done, opts.dryRun)})
 	}
@@ -110,7 +110,7 @@ func runCheckout(ctx context.Context, s *session.Session, store *timeline.Store,
 	return s.Printf("%s\n", plain.Text(path))
 }
 
-// restoreDocument is what restore prints with --json, and revert if it names no attempt.
+// restoreDocument is what restore prints with --json, and revert without a node.
 type restoreDocument struct {
 	Kind string `json:"kind"`
 	desk.RestoredDocument

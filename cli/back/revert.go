@@ -89,7 +89,7 @@ func parseRevert(s *session.Session, cmd *arg.Command, c *urfave.Context) (code.
 	return req, nil
 }
 
-// runRevert restores the files that an attempt left or, without a node, those of a frame.
+// runRevert restores the files as they were after an attempt or, without a node, the files of a frame.
 func runRevert(ctx context.Context, s *session.Session, store *timeline.Store, req code.RevertRequest, yes bool) error {
 	if req.Node == "" {
 		return revertToFrame(ctx, s, store, req, yes)
@@ -99,14 +99,14 @@ func runRevert(ctx context.Context, s *session.Session, store *timeline.Store, r
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // it is done, and that is told
+	ctx = context.WithoutCancel(ctx) // the files are restored: print that, even after Ctrl-C
 	if s.JSON {
 		return s.WriteJSON(revertDocument{"revert", req.Node, req.Iteration, done.Attempt, desk.DescribeRestored(done, req.DryRun)})
 	}
 	return desk.TellRestored(ctx, s, store, done, req.DryRun)
 }
 
-// revertToFrame is a restore of a frame.
+// revertToFrame restores the files of a frame. It returns invalid_address if the command line names only a run.
 func revertToFrame(ctx context.Context, s *session.Session, store *timeline.Store, req code.RevertRequest, yes bool) error {
 	framed, err := arg.NamesFrame(ctx, store, req.Run)
 	if err != nil {

@@ -28,8 +28,8 @@ type travelDocument struct {
 	Resumed *desk.RunDocument `json:"resumed,omitempty"`
 }
 
-// travelFailed is what travel prints with --json where there is no such attempt. Attempt
-// is nil where the newest one was asked for.
+// travelFailed is what travel prints with --json if the attempt does not exist. Attempt is
+// nil if the command line names no attempt.
 type travelFailed struct {
 	Kind      string     `json:"kind"`
 	Success   bool       `json:"success"`
@@ -125,7 +125,7 @@ func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	return req, nil
 }
 
-// runTravel goes back and, if the request asks for it, on from there.
+// runTravel takes a run back and, if the request asks for it, resumes the run.
 func runTravel(ctx context.Context, s *session.Session, store *timeline.Store, req app.TravelRequest) error {
 	done, err := desk.Open(s, store).Travel(ctx, req)
 	if done == nil {
@@ -143,8 +143,8 @@ func runTravel(ctx context.Context, s *session.Session, store *timeline.Store, r
 	})
 }
 
-// printTravelFailed says for scripts that there is no such attempt, as data: they ask for
-// one to find out whether there is.
+// printTravelFailed prints for scripts, on standard output, that an attempt does not exist:
+// scripts may call travel to find out.
 func printTravelFailed(s *session.Session, req travel.Request, cause error) error {
 	known, ok := errors.AsType[*fault.Error](cause)
 	if !ok || !s.JSON || known.Code != fault.AttemptNotFound {
@@ -162,17 +162,17 @@ func printTravelFailed(s *session.Session, req travel.Request, cause error) erro
 	return s.WriteJSON(doc)
 }
 
-// sequelFlags are the flags of travel and reset about how the run continues. yes is their --yes.
+// sequelFlags returns the flags with which travel and reset continue the run. yes is the --yes of the command.
 func sequelFlags(yes urfave.Flag) []urfave.Flag {
 	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes}, desk.EngineFlags()...)
 }
 
-// travelYesFlag is --yes of travel, which may remove files and may run commands.
+// travelYesFlag returns --yes of travel, which may remove files and may run commands.
 func travelYesFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files and, with --resume, run the workflow's commands, without asking"}
 }
 
-// parseSequel reads sequelFlags. If yesResumes is set, --yes is about resuming alone.
+// parseSequel reads sequelFlags. With yesResumes, --yes needs --resume.
 func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workflow string, yesResumes bool) (app.Sequel, error) {
 	out := app.Sequel{Workflow: workflow, Resume: c.Bool("resume")}
 	if out.Resume {
@@ -192,8 +192,8 @@ func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workfl
 	return out, nil
 }
 
-// tellWentBack reports a travel, reset or undo, and how the run ended if it was resumed. err is the error of the resumed run.
-// describe is what --json prints, once, at the end.
+// tellWentBack prints a travel or reset, and how the run ended if it was resumed. err is the error of the resumed run.
+// describe returns the document for --json.
 func tellWentBack(ctx context.Context, s *session.Session, store *timeline.Store, done *app.TravelResult, err error, resumes bool,
 	describe func(resumed *desk.RunDocument) any,
 ) error {

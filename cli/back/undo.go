@@ -66,7 +66,7 @@ A second undo takes back the operation before. Prints the address of the new fra
 	}
 }
 
-// runUndo takes an op back.
+// runUndo takes an op back and prints the new frame.
 func runUndo(ctx context.Context, s *session.Session, store *timeline.Store, req travel.UndoRequest, yes bool) error {
 	req.Confirm = desk.ConfirmRemoval(s, yes, desk.YesRemoves)
 	done, err := desk.Open(s, store).Undo(ctx, req)
@@ -87,11 +87,10 @@ func runUndo(ctx context.Context, s *session.Session, store *timeline.Store, req
 	return desk.PrintTraveled(s, done, doc)
 }
 
-// mostPassed is how many ops people are told of one by one that undo passed over.
+// mostPassed is how many of the ops that undo passed over are listed one by one.
 const mostPassed = 3
 
-// notePassedOver names the newer ops that were passed over, which were not done here: the first, and the number of the
-// others.
+// notePassedOver lists the first newer ops that undo passed over, and counts the others.
 func notePassedOver(s *session.Session, passed []travel.PassedOver) {
 	for i, one := range passed {
 		if i == mostPassed && len(passed) > mostPassed+1 {
@@ -103,7 +102,7 @@ func notePassedOver(s *session.Session, passed []travel.PassedOver) {
 		case travel.PassedFetched:
 			reason = "a fetch made the fork"
 		case travel.PassedByEngine:
-			reason = "it was made by the engine that runs it"
+			reason = "the engine that runs the run made it"
 		case travel.PassedElsewhere:
 			reason = "not done in this clone; `git smithers undo " + fault.Word(one.Run) + "` takes it back"
 		}

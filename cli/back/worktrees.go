@@ -29,7 +29,7 @@ run, the branch, the commit, the folder, and the reason why prune would keep the
 With --json, prints one object per line.`,
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
-			{"list them", "git smithers worktrees"},
+			{"list all worktrees of runs", "git smithers worktrees"},
 			{"remove the worktrees of one run", "git smithers worktrees prune triage-1"},
 		},
 		Children: []*arg.Command{worktreesPruneCommand()},
@@ -86,7 +86,7 @@ func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store
 	})
 }
 
-// runWorktreesPrune removes worktrees, and prints for each whether it was removed, or why not.
+// runWorktreesPrune removes worktrees, and prints the outcome for each.
 func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.Store, runs []string, dryRun bool) error {
 	over := s.While("looking for unsaved work")
 	list, err := code.PruneWorktrees(ctx, store, runs, dryRun)
@@ -122,7 +122,7 @@ func writeWorktrees(s *session.Session, list []code.RunWorktree) error {
 	return nil
 }
 
-// tableWorktrees prints a line a worktree; state says what there is to say of it.
+// tableWorktrees prints a line for each worktree. state returns the text of the column STATE.
 func tableWorktrees(ctx context.Context, s *session.Session, list []code.RunWorktree, state func(code.RunWorktree) string) error {
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"RUN", "NAME", "BRANCH", "COMMIT", "PATH", "STATE"}}

@@ -10,13 +10,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ConfirmFlag is the flag of every command that runs tasks of a workflow which it does
-// not name.
+// ConfirmFlag returns --yes of the commands that run tasks of a workflow that the command line need not name.
 func ConfirmFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "run the workflow's commands without asking, even if they never ran in this clone"}
 }
 
-// consenter asks the person at the terminal, unless --yes agrees for them. It is nil if there is no terminal to ask at.
+// consenter returns the Consenter that asks the person at the terminal, or Agreed if yes is set. It returns nil if nobody
+// can be asked.
 func consenter(s *session.Session, yes bool) app.Consenter {
 	if yes {
 		return app.Agreed
@@ -27,7 +27,8 @@ func consenter(s *session.Session, yes bool) app.Consenter {
 	return func(wf *workflow.Workflow) error { return askForConsent(s, wf) }
 }
 
-// askForConsent shows the commands of a workflow, and asks.
+// askForConsent shows the commands of a workflow and asks whether to run them. It returns unconfirmed unless the person says
+// yes.
 func askForConsent(s *session.Session, wf *workflow.Workflow) error {
 	s.Talk("Workflow %s has never run in this clone. It has these commands:\n", plain.Text(wf.Name))
 	for _, line := range app.ConsentLines(wf) {

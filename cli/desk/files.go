@@ -22,9 +22,9 @@ const pathsShown = 50
 // fileWords are the words about restored files that depend on the command.
 type fileWords struct {
 	stayed string            // why a file stays as it is
-	edited string            // follows the names of edited files: what brings them back
+	edited string            // follows the names of edited files: the command that restores them
 	shared bool              // warn about tasks that ran in the same files
-	before *timeline.Address // the frame that has what was there before; nil for none
+	before *timeline.Address // the frame with the previous files; nil for none
 }
 
 // tellFiles prints what a restore did as a part of another command.
@@ -59,8 +59,8 @@ func notePaths(s *session.Session, changes []jjbridge.PathChange) {
 	}
 }
 
-// noteEdited names the restored paths that differed from the run's newest frame, such as files that a person has edited since.
-// how follows the names: the command that brings them back.
+// noteEdited names the restored paths that differed from the run's newest frame, such as files that a person has edited
+// since. how follows the names: the command that restores them.
 func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, in, how string) {
 	if s.Quiet || s.JSON || done.Saved == nil {
 		return
@@ -75,8 +75,8 @@ func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, 
 	s.Note("%schanged since %s: %s%s", in, plain.Text(since.String()), display.List(edited), how)
 }
 
-// editedPaths are the paths that noteEdited names, and the run's newest frame before the restore. There are none if that
-// frame has no files.
+// editedPaths returns the run's newest frame before the restore, and the paths that noteEdited names. It returns no paths if
+// the frame has no files.
 func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) (since timeline.Address, paths []string, err error) {
 	saved, err := store.Load(ctx, done.Saved.String())
 	if err != nil {
@@ -110,8 +110,8 @@ func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store,
 	return newest.Address, paths, err
 }
 
-// leavingFiles says, after a travel, what brings edited files back and what leaves them alone. An undo is not undone: its
-// files come back by the frame that has them.
+// leavingFiles returns the words that follow edited files after a travel: the command that restores them, and the command
+// that would have left them alone. It returns "" for an undo, which undo cannot take back.
 func leavingFiles(s *session.Session, done *travel.Result) string {
 	if done.Op.Kind == snapshot.OpUndo {
 		return ""

@@ -20,8 +20,8 @@ func tellFilled(s *session.Session, run, root string, files *snapshot.VCS) {
 	}
 }
 
-// InOwnWorktree is ", in <folder>" if the tasks of a run share a worktree of its own that is not the working copy
-// in which the command was called, and if anybody is to be told; else "".
+// InOwnWorktree returns ", in <folder>" if the tasks of a run share a worktree other than the working copy in which the
+// command was called. It returns "" otherwise, and with --quiet or --json.
 func InOwnWorktree(s *session.Session, store *timeline.Store, head *timeline.Head) string {
 	if s.Quiet || s.JSON {
 		return ""

@@ -11,16 +11,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// YesRemoves is what to do after a no to the removal of untracked files.
+// YesRemoves is the hint for a person who refuses to remove untracked files.
 const YesRemoves = "--yes saves them in a frame and removes them"
 
-// RemovalFlag is --yes of the commands that may remove untracked files.
+// RemovalFlag returns --yes of the commands that may remove untracked files.
 func RemovalFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files without asking; they are saved in a frame"}
 }
 
-// ConfirmRemoval asks a person whether untracked files may be removed, and returns nil if no person
-// can be asked. hint says what to do after a no.
+// ConfirmRemoval returns the function that asks the person at the terminal whether untracked files may be removed. It
+// returns nil if yes is set or nobody can be asked. hint says what to type after a no.
 func ConfirmRemoval(s *session.Session, yes bool, hint string) code.ConfirmRemoval {
 	const shown = 50
 	if yes || !s.CanAsk() {

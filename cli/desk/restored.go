@@ -18,7 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// RestoredDocument is what restore and revert have in common.
+// RestoredDocument is the part that restore and revert have in common with --json.
 type RestoredDocument struct {
 	From    string                `json:"from"`
 	Path    string                `json:"path"`
@@ -38,7 +38,7 @@ type RestoredCode struct {
 	Altered []snapshot.Altered `json:"altered"`
 }
 
-// CodeOf describes code; nil is none.
+// CodeOf describes captured files for scripts. v may be nil.
 func CodeOf(v *snapshot.VCS) RestoredCode {
 	code := RestoredCode{VCS: jjbridge.TagOf(v), LeftOut: []snapshot.LeftOut{}, Altered: []snapshot.Altered{}}
 	if v != nil {
@@ -73,7 +73,7 @@ func addressText(at *timeline.Address) *string {
 	return new(at.String())
 }
 
-// TellRestored prints the changed paths, and talks about what else there is to know.
+// TellRestored prints the changed paths of a restore, and notes for people.
 func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, dryRun bool) error {
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"CHANGE", "PATH"}}
@@ -101,7 +101,8 @@ func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store
 	return nil
 }
 
-// bringBackCommand brings back the files that a frame has, of a task's own worktree where one is named.
+// bringBackCommand returns the command that restores the files of a frame: the worktree of a task or, if worktree is "", the
+// files that tasks share.
 func bringBackCommand(at timeline.Address, worktree string) string {
 	if worktree == "" {
 		return fault.CommandLine(arg.Program, "restore", at.String())
@@ -109,7 +110,7 @@ func bringBackCommand(at timeline.Address, worktree string) string {
 	return fault.CommandLine(arg.Program, "restore", at.String(), "--worktree", worktree)
 }
 
-// restoredSummary is a restore in one line.
+// restoredSummary returns a line that counts the changes of a restore.
 func restoredSummary(done *code.Restored, dryRun bool) string {
 	from := plain.Text(done.From.String())
 	if len(done.Changes) == 0 {
@@ -133,7 +134,7 @@ func restoredSummary(done *code.Restored, dryRun bool) string {
 	return fmt.Sprintf("%s: the working copy has the files of %s", strings.Join(parts, ", "), from)
 }
 
-// noteShared warns that other tasks may have changed the files that were restored.
+// noteShared names the tasks that were running in the restored files.
 func noteShared(s *session.Session, beside []string) {
 	if len(beside) > 0 {
 		s.Note("other tasks were running in the same files: %s; the restored files include their work up to that time",
@@ -141,7 +142,7 @@ func noteShared(s *session.Session, beside []string) {
 	}
 }
 
-// NoteIncomplete names the files that a frame left out or altered. v may be nil.
+// NoteIncomplete names the files that a capture left out, and warns of conflict markers. v may be nil.
 func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
 	if v == nil {
 		return
@@ -154,7 +155,7 @@ func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
 	}
 }
 
-// noteElsewhere warns that HEAD, or jj's change, differs from the frame's.
+// noteElsewhere notes that HEAD, or jj's change, differs from the one of the restored frame.
 func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) error {
 	if done.Frame == nil || done.VCS == nil {
 		return nil
@@ -175,7 +176,7 @@ func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Stor
 	if now.Type == snapshot.VCSJJ {
 		what = "the change"
 	}
-	s.Note("%s stays at %s; it was at %s then", what, orNone(here), orNone(then))
+	s.Note("%s stays at %s; in the frame it is at %s", what, orNone(here), orNone(then))
 	return nil
 }
 

@@ -29,7 +29,7 @@ type RunDocument struct {
 	FinishedAtMs *int64            `json:"finishedAtMs"`
 }
 
-// DescribeResult describes how a run ended, under a kind.
+// DescribeResult describes how a run ended. kind is the kind of the document.
 func DescribeResult(kind string, r *app.Result) RunDocument {
 	doc := RunDocument{
 		Kind: kind, RunID: r.Run.ID, WorkflowName: r.Run.Workflow, Status: string(r.Run.Status), Frame: r.Run.Frame,
@@ -55,13 +55,14 @@ func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	return errors.Join(err, PrintResult(s, r, doc))
 }
 
-// PrintResult prints a document or, for people, the id of the run, unless they have read it above.
+// PrintResult prints a document or, for people, the id of the run, unless the id was printed before. A closed output is not
+// an error.
 func PrintResult(s *session.Session, r *app.Result, doc any) error {
 	var err error
 	switch {
 	case s.JSON:
 		err = s.WriteJSON(doc)
-	case s.OutTTY && s.TalksToPerson(): // they have read it above
+	case s.OutTTY && s.TalksToPerson(): // the person has read the id above
 	default:
 		err = s.Printf("%s\n", plain.Text(r.Run.ID))
 	}
@@ -71,7 +72,7 @@ func PrintResult(s *session.Session, r *app.Result, doc any) error {
 	return err
 }
 
-// tellFrame is a line for every frame.
+// tellFrame prints a line about a frame.
 func tellFrame(s *session.Session, p engine.Progress) {
 	waiting := ""
 	if p.Waiting > 0 {
@@ -80,21 +81,21 @@ func tellFrame(s *session.Session, p engine.Progress) {
 	s.Note("  frame %d  %s  (%d of %d done%s)", p.Frame, plain.Text(p.Subject), p.Finished+p.Skipped, p.Nodes, waiting)
 }
 
-// logsOf are the logs of a run's tasks on standard error.
+// logsOf returns the writer that shows the logs of a run's tasks on standard error.
 func logsOf(s *session.Session) io.Writer { return logWriter{s, ""} }
 
-// NamedLogsOf are logsOf of one run among several.
+// NamedLogsOf returns a writer like logsOf that begins every line with the run's id, for several runs at once.
 func NamedLogsOf(s *session.Session, run string) io.Writer {
 	return logWriter{s, plain.Text(run) + ": "}
 }
 
-// logWriter passes the logs of tasks on to standard error, made safe to show.
+// logWriter shows the logs of tasks on standard error, without control characters.
 type logWriter struct {
 	s      *session.Session
 	prefix string // of every line
 }
 
-// Write takes whole lines. It never fails: an unreadable log harms no run.
+// Write takes whole lines. It never fails, so that a run does not depend on its logs.
 func (w logWriter) Write(p []byte) (int, error) {
 	for _, line := range plain.Lines(string(p)) {
 		w.s.Talk("%s%s\n", w.prefix, line)

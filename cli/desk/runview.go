@@ -25,8 +25,8 @@ const (
 	widestLine = 79
 )
 
-// runView shows a person at a terminal how the tasks of a run do: a line for each that waits or
-// has ended and, in place, one for those at work. Safe for concurrent use.
+// runView shows a person at a terminal the progress of a run: a line for each task that waits or has ended and, in place, one
+// line for the running tasks. Safe for concurrent use.
 type runView struct {
 	s     *session.Session
 	p     display.Painter
@@ -34,11 +34,11 @@ type runView struct {
 
 	mu      sync.Mutex
 	running []engine.Step
-	done    string // how far the run is
+	done    string // the number of tasks that are done, in words
 }
 
-// viewRun begins to show the tasks of a run. It returns no view if standard error is no terminal. The caller calls end
-// when it leaves the run.
+// viewRun begins to show the tasks of a run. view is nil if no person reads standard error. The caller calls end when it
+// leaves the run.
 func viewRun(ctx context.Context, s *session.Session, wf *workflow.Workflow) (view *runView, end func()) {
 	if !s.TalksToPerson() {
 		return nil, func() {}
@@ -88,7 +88,7 @@ func (v *runView) tell(p engine.Progress) {
 	v.showRunning()
 }
 
-// line is a task that waits or has ended.
+// line returns the line about a task that waits or has ended.
 func (v *runView) line(step engine.Step) string {
 	took := ""
 	if step.EndedAtMs != 0 {
@@ -102,7 +102,7 @@ func (v *runView) line(step engine.Step) string {
 	return fmt.Sprintf("  %s %s  %8s  %s", v.p.Paint(style, mark), display.Padded(plain.Text(step.Task), plain.Text(step.Task), v.width), took, what)
 }
 
-// showRunning shows, in place, the tasks at work and for how long.
+// showRunning shows, in place, the running tasks and how long they have been running.
 func (v *runView) showRunning() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -121,7 +121,7 @@ func (v *runView) showRunning() {
 	v.s.TalkHalfway(plain.Shorten("  "+mark+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
 }
 
-// stepMark is the mark of a task's state, and how it is painted. The words beside it say the same.
+// stepMark returns the mark of a task's state, and its style. The words beside the mark say the same.
 func stepMark(state snapshot.NodeState) (mark, style string) {
 	switch state {
 	case snapshot.NodeFinished:

@@ -13,7 +13,7 @@ import (
 // defaultParallel is how many tasks of a run are at work at once.
 const defaultParallel = 4
 
-// EngineFlags are the flags of every command that runs tasks.
+// EngineFlags returns the flags of every command that runs tasks.
 func EngineFlags() []urfave.Flag {
 	return []urfave.Flag{
 		MaxParallelFlag(), LogsFlag(),
@@ -21,7 +21,7 @@ func EngineFlags() []urfave.Flag {
 	}
 }
 
-// MaxParallelFlag is --max-parallel.
+// MaxParallelFlag returns --max-parallel.
 func MaxParallelFlag() urfave.Flag {
 	return &urfave.IntFlag{
 		Name: "max-parallel", Aliases: []string{"p"}, Value: defaultParallel,
@@ -29,12 +29,12 @@ func MaxParallelFlag() urfave.Flag {
 	}
 }
 
-// LogsFlag is --logs.
+// LogsFlag returns --logs.
 func LogsFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "logs", Usage: "show the logs of running tasks"}
 }
 
-// ParseSettings reads EngineFlags. The logs of tasks, if they are asked for, go to standard error.
+// ParseSettings reads EngineFlags. With --logs, the logs of tasks go to standard error.
 func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) {
 	n := c.Int("max-parallel")
 	if n < 1 {

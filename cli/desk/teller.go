@@ -75,7 +75,7 @@ func (t teller) Count(what app.Wait) (update func(done, total int), over func())
 	return p.Update, p.Finish
 }
 
-// Tasks shows the tasks of a run as they wait and end or, where no person looks, a line for every frame.
+// Tasks shows the tasks of a run as they wait and end or, if no person watches, a line for every frame.
 func (t teller) Tasks(ctx context.Context, wf *workflow.Workflow) (frame func(engine.Progress), over func()) {
 	view, end := viewRun(ctx, t.s, wf)
 	if view == nil {
@@ -90,7 +90,7 @@ type engineLine struct {
 	Line string `json:"line"`
 }
 
-// tellEngineLine passes on a line of another engine, made safe to show.
+// tellEngineLine prints a line of another engine, without control characters.
 func tellEngineLine(s *session.Session, text string) {
 	for _, line := range plain.Lines(text) {
 		if s.JSON {
@@ -101,7 +101,7 @@ func tellEngineLine(s *session.Session, text string) {
 	}
 }
 
-// noteEscaped says under which name git knows a run whose id no ref can have as it stands.
+// noteEscaped notes the name of a run's ref if a ref cannot have the run's id as its name.
 func noteEscaped(s *session.Session, id string) {
 	if name, err := refs.Tip(id); err == nil && !strings.HasSuffix(string(name), "/"+id) {
 		s.Note("in git, run %s is called %s", fault.Word(plain.Text(id)), name)

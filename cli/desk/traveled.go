@@ -17,7 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// TraveledDocument is what travel, reset and undo have in common.
+// TraveledDocument is the part that travel, reset and undo have in common with --json.
 type TraveledDocument struct {
 	RunID       string             `json:"runId"`
 	Op          int                `json:"op"`
@@ -115,7 +115,7 @@ func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.
 	}
 }
 
-// attemptedNodes are the keys of the nodes of attempts, each once.
+// attemptedNodes returns the keys of the nodes of attempts. The attempts are sorted by node, and each node is listed once.
 func attemptedNodes(attempts []string) []string {
 	var nodes []string
 	for _, key := range attempts {
@@ -127,7 +127,7 @@ func attemptedNodes(attempts []string) []string {
 	return nodes
 }
 
-// frameRanges are the numbers of frames in order, for people.
+// frameRanges returns the numbers of frames as ranges, for people. The numbers must be sorted.
 func frameRanges(frames []int64) string {
 	var parts []string
 	for i := 0; i < len(frames); {

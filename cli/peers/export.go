@@ -21,7 +21,7 @@ type exportOptions struct {
 	runs     []string // ids or unique prefixes; none for all that came from Smithers
 	to       string
 	root     string // "" for the folder of the database
-	workflow string // "" to leave the runs' as they are
+	workflow string // "" for the runs' own
 }
 
 // exportDocument is what export prints with --json.
@@ -55,8 +55,8 @@ of their file. If Smithers would refuse a run, a warning names the reason.`,
 		Required: []string{"to"},
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "write to the database `FILE` (required)"},
-			&urfave.StringFlag{Name: "root", Usage: "continue the runs in `DIR`"},
-			&urfave.StringFlag{Name: "workflow", Usage: "resume the runs with the workflow `FILE`"},
+			&urfave.StringFlag{Name: "root", Usage: "make Smithers continue the runs in `DIR`"},
+			&urfave.StringFlag{Name: "workflow", Usage: "make Smithers resume the runs with the workflow `FILE`"},
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{

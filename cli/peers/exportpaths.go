@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// exportRequest makes paths absolute, as Smithers' own programs see them: without links. Codes: workflow_not_found
-// and invalid_workflow of the workflow, usage of the root, database_not_found of the database.
+// exportRequest returns the request with absolute paths without links, as Smithers sees them. It returns workflow_not_found
+// or invalid_workflow for the workflow, usage for the root, and database_not_found for the database.
 func exportRequest(s *session.Session, opts exportOptions) (smithers.ExportRequest, error) {
 	req := smithers.ExportRequest{Runs: opts.runs, To: s.Folder().RealPath(opts.to)}
 	if err := needNameOfFile(s, opts.to); err != nil {
@@ -21,7 +21,7 @@ func exportRequest(s *session.Session, opts exportOptions) (smithers.ExportReque
 	if opts.root != "" {
 		if info, err := os.Stat(s.Path(opts.root)); err != nil || !info.IsDir() {
 			return req, fault.New(fault.Usage, "--root: there is no folder %s", filepath.ToSlash(opts.root)).
-				Hint("--root needs an existing folder: the one in which the exported runs continue")
+				Hint("name an existing folder: Smithers continues the exported runs in it")
 		}
 		req.Root = app.RealFolder(filepath.Clean(s.Path(opts.root)))
 	}
@@ -34,13 +34,13 @@ func exportRequest(s *session.Session, opts exportOptions) (smithers.ExportReque
 	return req, nil
 }
 
-// needNameOfFile is database_not_found for the name of a folder that is not there.
+// needNameOfFile returns database_not_found if a name ends in a slash and no folder has the name.
 func needNameOfFile(s *session.Session, name string) error {
 	if !strings.HasSuffix(filepath.ToSlash(name), "/") {
 		return nil
 	}
 	if info, err := os.Stat(s.Path(name)); err == nil && info.IsDir() {
-		return nil // what is wrong with it is for the export to say
+		return nil // the export reports the error
 	}
 	return fault.New(fault.DatabaseNotFound, "there is no folder %s", filepath.ToSlash(name)).
 		Hint("name a file in an existing folder, such as --to smithers.db")

@@ -17,7 +17,8 @@ func hint(s *session.Session, format string, args ...any) {
 	s.Note("git-smithers: hint: "+format, args...)
 }
 
-// warnOfRefusals names the exported runs that Smithers would not continue, and how it would.
+// warnOfRefusals names the exported runs that Smithers would refuse to resume, and the commands that make Smithers resume
+// them.
 func warnOfRefusals(s *session.Session, runs []smithers.ExportedRun) {
 	var reasons, words []string
 	refused := make(map[string][]string)

@@ -34,16 +34,16 @@ type importedRun struct {
 	RunID   string  `json:"runId"`
 	Outcome string  `json:"outcome"`
 	Frames  int64   `json:"frames"` // how many are new
-	Frame   *int64  `json:"frame"`  // the newest; null where the run is not here
+	Frame   *int64  `json:"frame"`  // the newest; null if the run is not here
 	Tip     *string `json:"tip"`
 	Rewound bool    `json:"rewound"`
-	// Rendered is how many frames Smithers has of a run without snapshots, which are no frames here.
+	// Rendered counts the frames without snapshots that Smithers has. They are kept, but not as frames.
 	Rendered  int64                `json:"rendered"`
 	Marks     []smithers.Mark      `json:"marks"`
 	Overruled []smithers.Overruled `json:"overruled"`
 	Dropped   []smithers.Dropped   `json:"dropped"`
 	Overtaken []smithers.Overtaken `json:"overtaken,omitempty"`
-	Code      *string              `json:"code"` // of the error, where there is one
+	Code      *string              `json:"code"` // of the error; null if there is none
 	Message   *string              `json:"message"`
 }
 
@@ -75,7 +75,7 @@ Prints each run, the outcome, its new frames, its newest frame and its tip.`,
 		Examples: []arg.Example{
 			{"import all runs", "git smithers import smithers.db"},
 			{"import one run", "git smithers import smithers.db --run run-a"},
-			{"see it", "git smithers timeline run-a --tree"},
+			{"see the imported run", "git smithers timeline run-a --tree"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			path, req := s.Path(c.Args().First()), smithers.ImportRequest{Runs: c.StringSlice("run"), Revive: c.Bool("revive")}
@@ -90,12 +90,12 @@ Prints each run, the outcome, its new frames, its newest frame and its tip.`,
 	}
 }
 
-// importRunsFlag is --run of the commands that read a database.
+// importRunsFlag returns --run of the commands that read a database.
 func importRunsFlag() urfave.Flag {
 	return &urfave.StringSliceFlag{Name: "run", Usage: "import only the run `R` and the runs from which it was forked (can be repeated)"}
 }
 
-// refuseEmptyRuns is invalid_run_id where --run names a run that no database has.
+// refuseEmptyRuns returns invalid_run_id if a run that --run names has an empty id.
 func refuseEmptyRuns(runs []string) error {
 	if slices.Contains(runs, "") {
 		return fault.New(fault.InvalidRunID, "the run id is empty")
@@ -103,7 +103,7 @@ func refuseEmptyRuns(runs []string) error {
 	return nil
 }
 
-// runImport imports runs, and prints the outcome for each run, also if some were refused.
+// runImport imports runs, and prints the outcome for each run even if some were refused.
 func runImport(ctx context.Context, s *session.Session, store *timeline.Store, path string, req smithers.ImportRequest) error {
 	bar, begun := s.Progress("importing"), sync.OnceFunc(s.While("reading the database"))
 	req.Progress = func(run string, done, total int) {
@@ -130,7 +130,7 @@ func runImport(ctx context.Context, s *session.Session, store *timeline.Store, p
 	return cmp.Or(err, refusedImports(s, imported, req.Runs))
 }
 
-// describeImported is a run for scripts.
+// describeImported describes an imported run for scripts.
 func describeImported(s *session.Session, run smithers.ImportedRun) importedRun {
 	doc := importedRun{
 		RunID: run.RunID, Outcome: run.Outcome, Frames: run.Frames, Rewound: run.Rewound, Rendered: run.Rendered,
@@ -180,7 +180,7 @@ func writeImported(ctx context.Context, s *session.Session, doc importDocument) 
 	return nil
 }
 
-// note is what people are told of a run besides.
+// note returns a remark for people about the import of a run, or "".
 func (r importedRun) note() string {
 	switch {
 	case r.Message != nil:
@@ -193,14 +193,14 @@ func (r importedRun) note() string {
 	return ""
 }
 
-// mostMarks is of how many marks of a run people are told one by one.
+// mostMarks is how many mismatches of a run are listed one by one.
 const mostMarks = 5
 
-// warnOfMarks names what of a run does not match: the first, and how many there are besides.
+// warnOfMarks lists the first mismatches of a run, and counts the others.
 func warnOfMarks(s *session.Session, run importedRun) {
 	for i, m := range run.Marks {
 		if i == mostMarks && len(run.Marks) > mostMarks+1 {
-			s.Warn(fmt.Errorf("%s: %d more mismatches: `git smithers show %s:FRAME` lists those of a frame",
+			s.Warn(fmt.Errorf("%s: %d more mismatches: `git smithers show %s:FRAME` lists the mismatches of a frame",
 				run.RunID, len(run.Marks)-mostMarks, fault.Word(run.RunID)))
 			return
 		}
@@ -212,8 +212,8 @@ func warnOfMarks(s *session.Session, run importedRun) {
 	}
 }
 
-// warnOfAnswers names the answers that were given here and do not count: to what Smithers has another answer to, or does
-// not ask any more. It names the travels and resets that Smithers has overtaken, too.
+// warnOfAnswers names the answers that were given here and do not count: Smithers has another answer, or no longer has the
+// request, or has asked again. It also names the travels and resets that Smithers has overtaken.
 func warnOfAnswers(s *session.Session, run importedRun) {
 	for _, o := range run.Overruled {
 		s.Warn(fmt.Errorf("%s: %s was %s in this repository, but Smithers was not told and has another answer: %s",
@@ -233,8 +233,8 @@ func warnOfAnswers(s *session.Session, run importedRun) {
 	}
 }
 
-// refusedImports is the error where runs were refused, or named and not there. That a run was pruned is
-// no error unless it was named: the database keeps it.
+// refusedImports returns import_refused if runs were refused, run_not_found if only named runs are missing, and nil
+// otherwise. A pruned run counts only if it was named, because the database keeps it.
 func refusedImports(s *session.Session, imported *smithers.Imported, named []string) error {
 	var refused, missing []smithers.ImportedRun
 	for _, run := range imported.Runs {
@@ -242,7 +242,7 @@ func refusedImports(s *session.Session, imported *smithers.Imported, named []str
 		case run.Err == nil:
 		case fault.CodeOf(run.Err) == fault.RunPruned && !slices.Contains(named, run.RunID):
 		case len(named) > 0 && !slices.Contains(named, run.RunID):
-			s.Warn(run.Err) // a named run was forked from it, and does not need more of it than is here
+			s.Warn(run.Err) // an ancestor of a named run, whose import does not depend on it
 		case fault.CodeOf(run.Err) == fault.RunNotFound:
 			missing = append(missing, run)
 		default:
@@ -275,7 +275,7 @@ func refusedImports(s *session.Session, imported *smithers.Imported, named []str
 	return out.Detail("runs", ids)
 }
 
-// quotedRuns are the ids of runs, as errors name them.
+// quotedRuns returns the quoted ids of two or more runs as a list that ends in "and".
 func quotedRuns(runs []smithers.ImportedRun) string {
 	ids := make([]string, len(runs))
 	for i, run := range runs {

@@ -18,7 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// watchDocument is a run of which watch imported something, with --json.
+// watchDocument is what watch prints with --json for a run that it imported or refused.
 type watchDocument struct {
 	Kind string `json:"kind"`
 	importedRun
@@ -27,7 +27,7 @@ type watchDocument struct {
 // watchingDocument is printed with --json when everything in the database is imported.
 type watchingDocument struct {
 	Kind     string `json:"kind"`
-	Database string `json:"database"` // as it was given
+	Database string `json:"database"` // as it was typed
 }
 
 func watchCommand() *arg.Command {
@@ -83,7 +83,7 @@ func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, na
 	return cmp.Or(failed, err, ctx.Err())
 }
 
-// tellWatching says that the watch has caught up.
+// tellWatching prints that the watch has imported everything, or waits for the database.
 func tellWatching(s *session.Session, name string) error {
 	if s.JSON {
 		return s.WriteJSON(watchingDocument{"watching", name})
@@ -96,7 +96,7 @@ func tellWatching(s *session.Session, name string) error {
 	return nil
 }
 
-// tellWatched prints the runs that were imported.
+// tellWatched prints the runs that were imported, and warns of the others.
 func tellWatched(s *session.Session, imported *smithers.Imported) error {
 	for _, run := range imported.Runs {
 		doc := describeImported(s, run)
@@ -125,7 +125,7 @@ func tellWatched(s *session.Session, imported *smithers.Imported) error {
 	return nil
 }
 
-// after is what follows something on a line; "" for nothing.
+// after returns a note as the end of a line, or "" if there is no note.
 func after(note string) string {
 	if note == "" {
 		return ""

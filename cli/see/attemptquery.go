@@ -17,7 +17,7 @@ type attemptQuery struct {
 	attempt   int    // 0: the newest
 }
 
-// find finds the attempt in the journal of an entry.
+// find returns the attempt from the journal of an entry, or attempt_not_found.
 func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt, error) {
 	all, err := listAttempts(entry)
 	if err != nil {
@@ -45,7 +45,7 @@ func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt,
 	return snapshot.Attempt{}, q.notFound(run, all)
 }
 
-// notFound is the error about an attempt that there is not. It names the attempts that there are.
+// notFound returns the error for an attempt that does not exist. Its hints name the existing attempts.
 func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	if q.node == "" {
 		return fault.New(fault.AttemptNotFound, "run %q has no attempts", run).
@@ -77,7 +77,7 @@ func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	return out.Hint("no node of the run has an attempt")
 }
 
-// firstFew are the first few of some names.
+// firstFew returns a list of the first ten names.
 func firstFew(names []string) string {
 	const shown = 10
 	list := strings.Join(names[:min(shown, len(names))], ", ")

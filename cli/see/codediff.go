@@ -17,7 +17,7 @@ import (
 
 // codeDiffOptions are what diff --code takes.
 type codeDiffOptions struct {
-	worktree string   // a task's own; "": the files of the run
+	worktree string   // the task whose own worktree is compared; "" for the files of the run
 	formats  []string // options of git diff
 }
 
@@ -29,13 +29,13 @@ type codeDiffDocument struct {
 	FromTree string                `json:"fromTree"`
 	ToTree   string                `json:"toTree"`
 	Changes  []jjbridge.PathChange `json:"changes"`
-	// FromBehind and ToBehind are how far the files of a frame are behind its state.
+	// FromBehind and ToBehind say how much older the files of a frame are than its state.
 	FromBehind *code.Behind `json:"fromBehind,omitempty"`
 	ToBehind   *code.Behind `json:"toBehind,omitempty"`
 }
 
-// runCodeDiff shows how the files of two frames differ. For people it is the user's
-// own git diff, with their pager, colours and settings.
+// runCodeDiff shows how the files of two frames differ. Without --json, it runs git diff,
+// with the user's pager, colours and settings.
 func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store, args []string, opts codeDiffOptions) error {
 	addresses, paths := splitPaths(ctx, s, store, args)
 	two, err := compare.Load(ctx, store, addresses)
@@ -75,8 +75,8 @@ func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store,
 	})
 }
 
-// splitPaths splits the arguments of diff --code into one or two addresses and the paths. What follows the first address
-// is a path if it is no address and there is such a file.
+// splitPaths splits the arguments of diff --code into one or two addresses and the paths. The second argument is a path if a
+// file has that name, and no frame or run does.
 func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, args []string) (addresses, paths []string) {
 	if len(args) < 2 {
 		return args, nil
@@ -89,7 +89,7 @@ func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, 
 	return args[:2], args[2:]
 }
 
-// warnBehindSides warns if the files of a side are older than its state, and returns by what, from first.
+// warnBehindSides warns if the files of a side are older than its state. It returns by how much, for From and To.
 func warnBehindSides(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, worktree string) (out [2]*code.Behind, err error) {
 	for i, at := range []*timeline.Loaded{two.From, two.To} {
 		if out[i], err = code.FilesBehind(ctx, store, at, worktree); err != nil {

@@ -80,9 +80,8 @@ have the same meaning as for git diff.`,
 	return cmd
 }
 
-// withoutWorkflow leaves out a workflow file in front of addresses. Of two arguments, the first is one if a file has that
-// name; of more, also if its name ends as those of workflows do. It notes when it takes a file
-// without such a name for a workflow.
+// withoutWorkflow removes a workflow file in front of addresses. Of two arguments, the first is a workflow if a file has
+// that name; of more, also if the name ends like the name of a workflow. withoutWorkflow notes if it removes any other name.
 func withoutWorkflow(s *session.Session, args []string) []string {
 	switch {
 	case len(args) < 2 || !arg.IsFile(s, args[0]) && (len(args) == 2 || !arg.IsWorkflowName(args[0])):
@@ -93,7 +92,7 @@ func withoutWorkflow(s *session.Session, args []string) []string {
 	return args[1:]
 }
 
-// codeDiffFormats are the options of git diff that diff --code passes on.
+// codeDiffFormats returns the options that diff --code passes to git diff.
 func codeDiffFormats(c *urfave.Context) []string {
 	var formats []string
 	for _, name := range []string{"stat", "name-only", "name-status"} {
@@ -110,7 +109,7 @@ type diffDocument struct {
 	From *string `json:"from"` // nil: nothing comes before the run's first frame
 	To   string  `json:"to"`
 	*diff.Result
-	// Files counts what differs of the files; left out if they are the same, or were not captured.
+	// Files counts the changed files and lines; left out if no file differs, or files were not captured.
 	Files []code.FileChanges `json:"files,omitempty"`
 }
 

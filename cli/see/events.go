@@ -15,7 +15,7 @@ import (
 
 // eventsOptions are what events takes.
 type eventsOptions struct {
-	query  sqliteindex.EventQuery // its RunID is what the command line calls the run
+	query  sqliteindex.EventQuery // its RunID is the run as the command line names it
 	follow bool
 	count  bool
 }
@@ -127,7 +127,7 @@ func runEvents(ctx context.Context, s *session.Session, store *timeline.Store, o
 		return writeEvents(s, list)
 	}
 	if len(list) == 0 && s.OutTTY {
-		s.Note("the run has no such event")
+		s.Note("no event of the run matches")
 	}
 	return s.Paged(ctx, func() error {
 		t := term.Table{Header: []string{"SEQ", "TIME", "EVENT", "TASK", "WHAT"}}

@@ -16,8 +16,8 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
-// writeEvents prints events for machines: the payload, with the kind and the number in front. An event that says a kind of
-// its own keeps that one.
+// writeEvents prints events for scripts: the payload, with the kind and the number in front. A payload with its own kind
+// keeps that kind.
 func writeEvents(s *session.Session, list []sqliteindex.EventRow) error {
 	for _, event := range list {
 		members, ok := strings.CutPrefix(strings.TrimSpace(event.Payload), "{")
@@ -47,7 +47,7 @@ func saysKind(payload string) bool {
 		slices.ContainsFunc(members, func(m jsontext.Member) bool { return m.Name == "kind" })
 }
 
-// eventCells are an event in a table.
+// eventCells returns the cells of an event in a table.
 func eventCells(event sqliteindex.EventRow) []term.Cell {
 	task, facts := eventFacts(event.Payload)
 	return []term.Cell{
@@ -59,7 +59,7 @@ func eventCells(event sqliteindex.EventRow) []term.Cell {
 	}
 }
 
-// eventFacts is what an event says: about which task, and whatever else, "name=value".
+// eventFacts returns the task that an event is about, "" for none, and its other members as "name=value".
 func eventFacts(payload string) (task, facts string) {
 	var about struct {
 		NodeID    string `json:"nodeId"`
@@ -83,7 +83,7 @@ func eventFacts(payload string) (task, facts string) {
 	return display.AttemptName(about.NodeID, about.Iteration), strings.Join(said, " ")
 }
 
-// factText is a value on one line; a text of one word stands without quotes.
+// factText returns a value on one line. A text of one word has no quotes.
 func factText(value json.RawMessage) string {
 	var word string
 	if json.Unmarshal(value, &word) == nil && word != "" && !strings.ContainsAny(word, " \t\n\"=") {

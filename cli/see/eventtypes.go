@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// warnOfTypes says so if a run has no event of any type that is asked for, and which types it has.
+// warnOfTypes warns if a run has no event of the types that the query names, and names the types that the run has.
 func warnOfTypes(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.EventQuery) error {
 	if len(query.Types) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// eventsEvery is how often events --follow looks whether the run has gone on.
+// eventsEvery is how often events --follow looks for a new tip of the run.
 const eventsEvery = 250 * time.Millisecond
 
 // An eventFollower prints the events of a run as they come.
@@ -24,11 +24,11 @@ type eventFollower struct {
 	widths []int // of the columns, so far
 }
 
-// follow prints what there is and what comes, until the run has ended or as many were
-// printed as were asked for.
+// follow prints the events so far and the new ones, until the run has ended or the limit
+// is reached.
 func (f *eventFollower) follow(ctx context.Context) error {
 	for {
-		// The row is read before the events are: a run that has ended by it has them all.
+		// The row is read before the events: if it says that the run has ended, the events are complete.
 		ended := f.head.Row().Status.Ended()
 		enough, err := f.print(ctx)
 		if err != nil || enough || ended {
@@ -40,7 +40,7 @@ func (f *eventFollower) follow(ctx context.Context) error {
 	}
 }
 
-// print prints new events, and reports whether the number of events that was asked for is reached.
+// print prints new events, and reports whether the limit is reached.
 func (f *eventFollower) print(ctx context.Context) (enough bool, err error) {
 	index, err := f.store.Details(ctx, f.query.RunID)
 	if err != nil {
@@ -65,8 +65,8 @@ func (f *eventFollower) print(ctx context.Context) (enough bool, err error) {
 	return f.query.Limit == 0, err
 }
 
-// printLines prints events for people and scripts, each as soon as it is there: columns
-// are as wide as they have had to be so far.
+// printLines prints events as lines. For people, it aligns columns to the widest text
+// so far, because later events are not known.
 func (f *eventFollower) printLines(list []sqliteindex.EventRow) error {
 	var t term.Table
 	for _, event := range list {

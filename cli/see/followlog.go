@@ -29,7 +29,7 @@ func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
 			return err
 		}
 	}
-	if !out.written { // it ended before its log could be followed
+	if !out.written { // the attempt ended before its log could be followed
 		text, _, err := l.stored()
 		if err != nil {
 			return err
@@ -45,8 +45,8 @@ func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
 	return nil
 }
 
-// unattended reports whether no live process owns the run. An engine that claims nothing counts as alive while its run is
-// running.
+// unattended reports whether no live process owns the run. If an engine claims no runs, its process counts as alive while
+// the run is running.
 func (l *attemptLog) unattended() bool {
 	row := l.head.Row()
 	if row.Epoch == 0 {
@@ -63,7 +63,7 @@ func printLogLine(s *session.Session, line string) error {
 	return s.Printf("%s\n", strings.Join(plain.Lines(line), "\n"))
 }
 
-// A lineWriter hands on whole lines, without their line feeds.
+// A lineWriter calls line with whole lines, without their line feeds.
 type lineWriter struct {
 	line    func(text string) error
 	begun   []byte // a line that has not ended
@@ -86,7 +86,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// finish hands on the last line, where it has no line feed.
+// finish calls line with the last line, if it has no line feed.
 func (w *lineWriter) finish() error {
 	if len(w.begun) == 0 {
 		return nil

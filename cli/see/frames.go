@@ -58,7 +58,7 @@ files in it. The newest run comes first. With --json, prints one object per line
 	return cmd
 }
 
-// parseFrames reads what to look for. Path is still as it was given.
+// parseFrames reads the query. Its Path is the path as it was typed.
 func parseFrames(cmd *arg.Command, c *urfave.Context) (list.FrameQuery, error) {
 	asked := 0
 	for _, name := range []string{"change", "commit", "path"} {
@@ -132,9 +132,8 @@ func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, q
 	return t.Write(s.Terminal)
 }
 
-// pathInside is a path that the command line names, relative to the top of the
-// working copy. The path need not exist any more. Symbolic links on the way to it are
-// followed, and not one that it is itself.
+// pathInside returns a path of the command line relative to the top of the working copy. The path need not exist. pathInside
+// resolves symbolic links in the folder of the path, and leaves the last part as it is.
 func pathInside(s *session.Session, store *timeline.Store, name string) (string, error) {
 	path := filepath.Clean(s.Path(name))
 	top := store.Workspace().Root
@@ -154,7 +153,7 @@ func pathInside(s *session.Session, store *timeline.Store, name string) (string,
 	return filepath.ToSlash(rel), nil
 }
 
-// sinceFrame is a note that the change may be of an earlier frame, whose files were not captured.
+// sinceFrame returns a note if an earlier frame without captured files may have made the change, else "".
 func sinceFrame(match list.FrameMatch) string {
 	if match.Since == nil {
 		return ""
@@ -162,7 +161,7 @@ func sinceFrame(match list.FrameMatch) string {
 	return fmt.Sprintf(" (since frame %d: the frames in between have no captured files)", *match.Since)
 }
 
-// changedPaths is the change of a file, or of the files of a folder, in words.
+// changedPaths returns the change of a file, or of the files of a folder, in words.
 func changedPaths(s *session.Session, changes []jjbridge.PathChange, asked string) string {
 	if len(changes) == 1 && changes[0].Path == asked {
 		return changes[0].Op

@@ -30,7 +30,7 @@ type logDocument struct {
 	Kind    string           `json:"kind"`
 	RunID   string           `json:"runId"`
 	Attempt snapshot.Attempt `json:"attempt"`
-	Log     *string          `json:"log"` // null where nothing is known of one
+	Log     *string          `json:"log"` // null if no log is known
 }
 
 func logsCommand() *arg.Command {
@@ -120,11 +120,11 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	return s.Paged(ctx, func() error { return s.Printf("%s\n", strings.Join(plain.Lines(text), "\n")) })
 }
 
-// An attemptLog is an attempt and where its log is.
+// An attemptLog is an attempt and the place of its log.
 type attemptLog struct {
 	store *timeline.Store
 	run   string
-	head  *timeline.Head // nil: of an older frame
+	head  *timeline.Head // nil for an attempt at an older frame
 	entry *snapshot.Entry
 	row   snapshot.Attempt
 }
@@ -133,7 +133,7 @@ func (l *attemptLog) key() string {
 	return snapshot.AttemptKey(l.row.NodeID, l.row.Iteration, l.row.Attempt)
 }
 
-// describe is the attempt, its state and its time in words.
+// describe returns the attempt, its state and its time in words.
 func (l *attemptLog) describe() string {
 	text := display.AttemptKey(l.key()) + ": " + l.row.State
 	if l.row.FinishedAtMs != nil {
@@ -150,7 +150,7 @@ func (l *attemptLog) ended() bool {
 	return l.row.State != snapshot.AttemptInProgress && !snapshot.NodeState(l.row.State).Waiting()
 }
 
-// refresh reads the attempt's row again, where the run has gone on.
+// refresh reads the attempt's row again if the run has a new tip.
 func (l *attemptLog) refresh(ctx context.Context) error {
 	if err := l.head.Refresh(ctx); err != nil || l.head.Entry() == l.entry {
 		return err
@@ -169,13 +169,13 @@ func (l *attemptLog) refresh(ctx context.Context) error {
 	return err
 }
 
-// text is the log by now. known is false if there is no log of the attempt.
+// text returns the log so far. known is false if there is no log and the attempt has not ended.
 func (l *attemptLog) text(ctx context.Context) (text string, known bool, err error) {
 	if !l.ended() && l.head != nil {
 		if text := claim.LiveLogsOf(l.store, l.run).Last(l.key()); text != "" {
 			return text, true, nil
 		}
-		// It may have ended since its row was read.
+		// The attempt may have ended since its row was read.
 		if err := l.refresh(ctx); err != nil {
 			return "", false, err
 		}
@@ -183,7 +183,7 @@ func (l *attemptLog) text(ctx context.Context) (text string, known bool, err err
 	return l.stored()
 }
 
-// stored is the log in the journal.
+// stored returns the log in the journal. known is false if there is no log of an attempt that has not ended.
 func (l *attemptLog) stored() (text string, known bool, err error) {
 	logs, err := l.entry.Logs()
 	if err != nil {

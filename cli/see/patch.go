@@ -24,13 +24,13 @@ type patchDocument struct {
 type patch struct {
 	compare.Sides
 
-	frame string // of what came after a run's newest frame: the subject of that frame
+	frame string // the subject of the newest frame if To is a newer entry, else ""
 	state *diff.Result
 	code  *compare.Trees // nil if a side has no files
 	where []string       // options by which git finds the repository
 }
 
-// patchOf compares a frame with the one before it.
+// patchOf compares a frame with the frame before it.
 func patchOf(ctx context.Context, s *session.Session, store *timeline.Store, at *timeline.Loaded) (*patch, error) {
 	before, err := code.Before(ctx, store, at)
 	if err != nil {
@@ -54,7 +54,7 @@ func patchOf(ctx context.Context, s *session.Session, store *timeline.Store, at 
 	return p, err
 }
 
-// document is the patch for scripts.
+// document describes the patch for scripts.
 func (p *patch) document(ctx context.Context, s *session.Session) (*patchDocument, error) {
 	doc := &patchDocument{From: p.FromAddress(), State: p.state}
 	if p.code == nil {
@@ -65,7 +65,7 @@ func (p *patch) document(ctx context.Context, s *session.Session) (*patchDocumen
 	return doc, err
 }
 
-// print shows the patch to people: what the frame is, and how the state and the files differ from those of before.
+// print shows the patch to people: a heading, and how state and files differ from the frame before.
 func (p *patch) print(ctx context.Context, s *session.Session) error {
 	paint := display.NewPainter(ctx, s)
 	return s.Paged(ctx, func() error {

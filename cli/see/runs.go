@@ -18,7 +18,7 @@ import (
 type runDocument struct {
 	Kind string `json:"kind"`
 	list.RunInfo
-	Stale bool `json:"stale,omitempty"` // it is running by its row, and no live process owns it
+	Stale bool `json:"stale,omitempty"` // the run's row says running, and no live process owns the run
 }
 
 func runsCommand() *arg.Command {
@@ -75,7 +75,7 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store) err
 	return t.Write(s.Terminal)
 }
 
-// parentAddress is the frame that a run was forked from; "" for a run that is no fork.
+// parentAddress returns the frame from which a run was forked, or "" if the run is not a fork.
 func parentAddress(run list.RunInfo) string {
 	if run.ParentRunID == nil || run.ParentFrameNo == nil {
 		return ""

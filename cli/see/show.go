@@ -78,18 +78,18 @@ type showDocument struct {
 	ContentHash string       `json:"contentHash"`
 	CreatedAtMs int64        `json:"createdAtMs"`
 	Subject     string       `json:"subject"`
-	Newer       bool         `json:"newer,omitempty"` // the entry is no frame, but what came after it
-	Stale       bool         `json:"stale,omitempty"` // the run is running by its row, and no live process owns it
+	Newer       bool         `json:"newer,omitempty"` // the entry came after the frame and is not a frame
+	Stale       bool         `json:"stale,omitempty"` // the run's row says running, and no live process owns the run
 	Run         snapshot.Run `json:"run"`
 	// SteppedOver names the frame that left this one out of the timeline.
 	SteppedOver *timeline.SteppedOver `json:"steppedOver,omitempty"`
-	// Engines is what the frame is to the engines that the run was imported from.
+	// Engines has the frame's counterpart in each engine from which the run was imported.
 	Engines []timeline.PeerFrame `json:"engines,omitempty"`
 	// Untold are the answers given here that the engine of the run has not been told.
 	Untold mail.UntoldAnswers `json:"untold,omitempty"`
 	VCS    *snapshot.VCS      `json:"vcs"`
 	VCSTag *jjbridge.Tag      `json:"vcsTag"`
-	// FilesBehind has, by working copy, how far the files are behind the state; "" is the run's, other names are tasks'.
+	// FilesBehind says, by working copy, how much older the files are than the state; "" is the run's, other names are tasks'.
 	FilesBehind map[string]*code.Behind `json:"filesBehind,omitempty"`
 	State       json.RawMessage         `json:"state"`
 	Attempts    []snapshot.Attempt      `json:"attempts,omitempty"`
@@ -158,26 +158,26 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	})
 }
 
-// standing is the place of an entry in its run, as far as the entry does not have it itself.
+// standing has what show prints about an entry and does not find in the entry itself.
 type standing struct {
-	owner string // of a bare run: who owns it, in words; "" if there is nothing to tell
-	stale bool   // of a bare run: it is running by its row, and no live process owns it
-	next  string // of a bare run that failed: what to type; "" if another engine runs it
+	owner string // the process that owns the run, in words; "" if unknown or the address names a frame
+	stale bool   // the run's row says running, and no live process owns the run; false for a frame
+	next  string // what to type if the run has failed; "" for a frame
 	over  *timeline.SteppedOver
-	frame string // of what came after a run's newest frame: the subject of that frame
-	// untold are, of a bare run, the answers that the engine of the run has not been told.
+	frame string // the subject of the newest frame if the entry is newer, else ""
+	// untold has the answers that the engine of the run has not been told; nil for a frame.
 	untold mail.UntoldAnswers
-	// engines is what the frame is to engines that the run was imported from.
+	// engines has the frame's counterpart in each engine from which the run was imported.
 	engines []timeline.PeerFrame
 	// origin is the fork's parent, or nil if the run is not a fork or the output does not show it.
 	origin *list.Origin
-	// behind has, by working copy, how far the files are behind the state; "" is the run's.
+	// behind says, by working copy, how much older the files are than the state; "" is the run's.
 	behind map[string]*code.Behind
-	// before are the working copies that a fork began with.
+	// before has the working copies that a fork began with.
 	before []forkedCopy
 }
 
-// standingOf finds out how what an address means stands in its run.
+// standingOf returns the standing of the entry at an address: over for a frame; owner, stale and next for a run.
 func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded, address string) (standing, error) {
 	if !arg.MeansRun(at.Address, address) {
 		over, err := timeline.FindSteppedOver(ctx, store, at.Address)
@@ -205,10 +205,11 @@ func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.Load
 	return frame.Entry.Subject, nil
 }
 
-// describeOwner is who owns a run, for people.
+// describeOwner describes the owner of a run for people. It returns "" if nothing is known, or if the run is not running and
+// has no live owner.
 func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	switch {
-	case row.Epoch == 0: // of an engine that claims nothing
+	case row.Epoch == 0: // the run of an engine that claims no runs
 		return ""
 	case owner.Live && owner.PID != 0:
 		return fmt.Sprintf("a live process, %d", owner.PID)

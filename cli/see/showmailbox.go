@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// waits writes what nodes wait for.
+// waits writes the open waits of nodes.
 func (v *stateView) waits(state *snapshot.State) error {
 	t := term.Table{Header: []string{"NODE", "FOR", "WHAT", "SINCE", "DUE"}}
 	add := func(node string, iteration int, kind, what string, sinceMs int64, dueMs *int64) {
@@ -47,7 +47,7 @@ func (v *stateView) waits(state *snapshot.State) error {
 	return nil
 }
 
-// signalWaited is the signal that a wait is for, in words; "" for a timer.
+// signalWaited returns the signal that a wait is for, in words, or "" for a timer.
 func signalWaited(w snapshot.Wait) string {
 	switch {
 	case w.Kind != snapshot.WaitSignal || w.AnyCorrelation:
@@ -58,7 +58,7 @@ func signalWaited(w snapshot.Wait) string {
 	return w.Signal + ", correlation " + *w.CorrelationID
 }
 
-// optionalTime is a moment as text; "" for nil.
+// optionalTime formats a moment, or returns "" for nil.
 func optionalTime(ms *int64) string {
 	if ms == nil {
 		return ""
@@ -84,7 +84,7 @@ func (v *stateView) approvals(state *snapshot.State) error {
 	return nil
 }
 
-// requests writes the human requests that are not pending any more.
+// requests writes the human requests that are no longer pending.
 func (v *stateView) requests(state *snapshot.State) error {
 	t := term.Table{Header: []string{"REQUEST", "STATUS", "BY", "WHEN", "ANSWER", "PROMPT"}}
 	for h, err := range state.AllHumanRequests() {
@@ -102,7 +102,7 @@ func (v *stateView) requests(state *snapshot.State) error {
 	return nil
 }
 
-// signals writes how many there are.
+// signals writes how many signals the run has received.
 func (v *stateView) signals(state *snapshot.State) error {
 	if n := state.Signals().Len(); n > 0 {
 		v.title("Signals")

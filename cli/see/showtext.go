@@ -23,10 +23,10 @@ type stateView struct {
 	strings.Builder
 	standing
 	p        display.Painter
-	attempts bool // all of them, with all of their logs
+	attempts bool // write all attempts with their whole logs
 }
 
-// entry writes everything.
+// entry writes everything about an entry.
 func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 	row, err := entry.RunRow()
 	if err != nil {
@@ -50,13 +50,13 @@ func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 	return v.journal(entry)
 }
 
-// heading writes which frame or newer entry it is, and when and how it came to be.
+// heading writes the address, the time and the subject of an entry.
 func (v *stateView) heading(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	v.firstLine(at, row, entry)
 	v.came(at, entry)
 }
 
-// firstLine writes the address of a frame. An entry such as a signal has the number of the frame before it instead.
+// firstLine writes the address and the status of a frame. For a newer entry, it writes the number of the newest frame.
 func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	name := at.String()
 	if isNewer(entry) {
@@ -65,7 +65,7 @@ func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snap
 	v.printf("%s  %s\n", v.p.Paint(term.Bold, plain.Text(name)), v.p.Status(plain.Text(string(row.Status))))
 }
 
-// came writes when and how an entry came to be. Below a newer entry it also writes what the newest frame is.
+// came writes the time and the subject of an entry and, for a newer entry, the subject of the newest frame.
 func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 	v.field("time", display.ClockTime(entry.AtMs))
 	v.field("what", plain.Shorten(entry.Subject, display.ValueShown))
@@ -77,7 +77,7 @@ func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 // isNewer reports whether an entry, such as a signal, came after the newest frame and is not a frame itself.
 func isNewer(entry *snapshot.Entry) bool { return entry.Frame == snapshot.NoFrame }
 
-// row writes what the run and the entry are.
+// row writes the facts about the run and the entry.
 func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	v.firstLine(at, row, entry)
 	workflow := row.Workflow
@@ -100,7 +100,7 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	}
 }
 
-// foreign writes what the frame is to other engines.
+// foreign writes the frame's counterpart in each other engine, and the damage that the import found.
 func (v *stateView) foreign() {
 	for _, e := range v.engines {
 		is := "has no such frame"
@@ -114,7 +114,7 @@ func (v *stateView) foreign() {
 	}
 }
 
-// parent writes what the run was forked from or, under another id, taken from.
+// parent writes the frame from which the run was forked or, for a run taken under another id, the original run.
 func (v *stateView) parent(parent *snapshot.Parent) {
 	short := plain.Shorten(parent.Label, display.ValueShown)
 	switch from := v.origin; {
@@ -212,7 +212,7 @@ func (v *stateView) table(title string, t *term.Table) {
 	}
 }
 
-// journal writes the attempts: those that failed with the end of their logs, or all.
+// journal writes the failed attempts with the end of their logs or, with --attempts, all attempts with their whole logs.
 func (v *stateView) journal(entry *snapshot.Entry) error {
 	attempts, err := entry.Attempts()
 	if err != nil {

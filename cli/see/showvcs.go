@@ -14,10 +14,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// itemsShown is how many files of a kind people see.
+// itemsShown is how many files of each list people see.
 const itemsShown = 10
 
-// workingCopy writes what the entry knows of the files that the run worked on.
+// workingCopy writes the revisions of the working copy and of the tasks' worktrees.
 func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 	vcs, err := entry.VCSRevision()
 	if err != nil || vcs == nil {
@@ -32,8 +32,8 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 	return nil
 }
 
-// filesBehind returns, by working copy, how far an entry's files are behind its state; "" is the
-// run's. It returns nil if none is behind.
+// filesBehind returns, by working copy, how much older an entry's files are than its state; "" is the run's working copy. It
+// returns nil if no files are older.
 func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (map[string]*code.Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil || vcs == nil {
@@ -65,8 +65,8 @@ type forkedCopy struct {
 	vcs *snapshot.VCS
 }
 
-// forkedCopies are the working copies that a fork began with: the working copy of its parent's frame and, if the parent is a
-// fork, of the parent's parent. Runs of other repositories, and runs that extend their parent's frames, are left out.
+// forkedCopies returns the working copies that a fork began with: the working copy of its parent's frame and, if the parent
+// is a fork, of the parent's parent. It stops at a run of another repository, and at a run that extends its parent's frames.
 func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) ([]forkedCopy, error) {
 	var found []forkedCopy
 	for row.Parent != nil && row.Parent.Extension.IsZero() {
@@ -89,7 +89,7 @@ func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) 
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
-		run := from.ID // which is further up where a fork was forked before it had a frame of its own
+		run := from.ID // the parent's parent, if the parent had no frame of its own when it was forked
 		if run == row.Parent.RunID {
 			run = origin.At.Run
 		}
@@ -98,8 +98,8 @@ func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) 
 	return found, nil
 }
 
-// capturedAt is the frame that files were captured at: one of the run, or of the run that it was forked from with them. worktree
-// is the name of a task's own; "" for the run's.
+// capturedAt returns the frame at which files were captured: a frame of the run or, if the run was forked with these files,
+// of an ancestor. worktree is the task that has its own worktree, or "" for the run's files.
 func (v *stateView) capturedAt(vcs *snapshot.VCS, worktree string) string {
 	at := fmt.Sprintf("frame %d", vcs.Frame)
 	for _, before := range v.before {
@@ -119,7 +119,8 @@ func (v *stateView) capturedAt(vcs *snapshot.VCS, worktree string) string {
 	return at
 }
 
-// vcs writes one revision, and what its tree does not have. worktree is the name of a task's own; "" for the run's.
+// vcs writes one revision, and the files that its tree does not have. worktree is the task that has its own worktree, or ""
+// for the run's files.
 func (v *stateView) vcs(vcs *snapshot.VCS, worktree string) {
 	v.field("type", vcs.Type)
 	v.id("change", vcs.ChangeID)
@@ -163,14 +164,14 @@ func (v *stateView) list(name string, items []string) {
 	}
 }
 
-// id writes an id as people see it, and then all of it.
+// id writes the beginning of an id, and then the whole id.
 func (v *stateView) id(name, id string) {
 	if id != "" {
 		v.printf("  %-11s  %s  %s\n", name, v.p.Revision(plain.Text(display.ShortID(id))), v.p.Paint(term.Dim, plain.Text(id)))
 	}
 }
 
-// pointer writes where the files are that an attempt left.
+// pointer writes the frame that has the files as they were after an attempt.
 func (v *stateView) pointer(a snapshot.Attempt) {
 	if a.Frame == nil || a.Tree.IsZero() {
 		return

@@ -22,7 +22,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// maxQuery is how long a query may be.
+// maxQuery is the longest query on standard input, in bytes.
 const maxQuery = 1 << 20
 
 // sqlOptions are what sql takes.
@@ -88,7 +88,7 @@ line with the columns as members, and "kind":"row" unless a column is called kin
 	return cmd
 }
 
-// runSQL prints what a query answers, or which tables there are.
+// runSQL prints the answer to a query, or the tables.
 func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts sqlOptions) error {
 	index, err := store.Details(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts
 	return s.Paged(ctx, func() error { return t.Write(s.Terminal) })
 }
 
-// sqlText is a value for people: nothing for NULL, lower-case hex for bytes.
+// sqlText formats a value for people: NULL as "", bytes as lower-case hex.
 func sqlText(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -139,7 +139,7 @@ func sqlText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// writeRows prints the rows of an answer as objects, their members in the order of the columns, behind the kind.
+// writeRows prints each row of an answer as an object: the kind, and the columns in their order.
 func writeRows(s *session.Session, answer *sqliteindex.Answer) error {
 	names, err := memberNames(answer.Columns)
 	if err != nil {
@@ -168,10 +168,9 @@ func writeRows(s *session.Session, answer *sqliteindex.Answer) error {
 	return nil
 }
 
-// memberNames are the names of columns as JSON. Of several columns of one name, all but the
-// first get a number.
+// memberNames returns the names of columns as JSON. If several columns have the same name, all but the first get a number.
 func memberNames(columns []sqliteindex.Column) ([]json.RawMessage, error) {
-	taken := make(map[string]bool) // false: by a column that has it as its own
+	taken := make(map[string]bool) // by name: whether a member has it already; false for a column still to come
 	for _, column := range columns {
 		taken[column.Name] = false
 	}
@@ -191,8 +190,7 @@ func memberNames(columns []sqliteindex.Column) ([]json.RawMessage, error) {
 	return names, nil
 }
 
-// sqlValue is a value as encoding/json takes it: bytes in lower-case hex, and what no JSON
-// number can be as a text.
+// sqlValue returns a value for encoding/json: bytes as lower-case hex, and infinity and NaN as text.
 func sqlValue(value any) any {
 	switch v := value.(type) {
 	case []byte:

@@ -9,7 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
-// sqlTables lists the columns of the tables and views that are for people.
+// sqlTables selects the columns of the tables and views that are for people.
 const sqlTables = `SELECT t.name, c.name, c.type
 	FROM sqlite_schema AS t JOIN pragma_table_xinfo(t.name) AS c
 	WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name NOT LIKE '\_index\_%' ESCAPE '\'
@@ -41,14 +41,14 @@ func printTables(ctx context.Context, s *session.Session, index *sqliteindex.Ind
 	return s.Paged(ctx, func() error { return printTableNames(s, tables) })
 }
 
-// columnType is the type of a column for people. In a table of outputs it is the kind of the field, the first word of the
-// declared type.
+// columnType returns the type of a column for people: the first word of the declared type. In a table of outputs, this word
+// is the kind of the field.
 func columnType(declared string) string {
 	kind, _, _ := strings.Cut(declared, " ")
 	return kind
 }
 
-// printTableNames prints a line a table: its name, and the names of its columns.
+// printTableNames prints a line for each table: its name, and the names of its columns.
 func printTableNames(s *session.Session, tables []tableDocument) error {
 	t := term.Table{Header: []string{"TABLE", "COLUMNS"}}
 	for _, doc := range tables {

@@ -18,8 +18,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// statusShown is how many lines a part of the status has. Of the live runs, as many are read that are running, and
-// as many that wait: the newest.
+// statusShown is how many lines a part of the status has. status reads as many of the newest running runs, and as many of
+// the newest waiting runs.
 const statusShown = 5
 
 func statusCommand() *arg.Command {
@@ -48,7 +48,7 @@ type statusDocument struct {
 	Counts  map[string]int     `json:"counts"` // runs by their status
 	Running []runningRun       `json:"running"`
 	Waiting []waitingLine      `json:"waiting"`
-	Failed  *failedRun         `json:"failed"` // the one that failed last
+	Failed  *failedRun         `json:"failed"` // the run that failed last
 	Newest  []runDocument      `json:"newest"`
 	Next    []suggestedCommand `json:"next"`
 
@@ -58,10 +58,10 @@ type statusDocument struct {
 // waitingLine is something that a run waits for.
 type waitingLine struct {
 	mail.Document
-	Answer *string `json:"answer"` // the command that answers it; nil for a timer
+	Answer *string `json:"answer"` // the command that answers; nil for a timer
 }
 
-// runningRun is a run that is running by its row, and what it does.
+// runningRun is a run whose row says running, and its tasks in progress.
 type runningRun struct {
 	runDocument
 	Tasks   []string `json:"tasks"` // that are in progress
@@ -77,13 +77,13 @@ type failedRun struct {
 	foreign bool     // another engine runs the run
 }
 
-// suggestedCommand is a command that one would type next, and what it does.
+// suggestedCommand is a command to type next, and what it does.
 type suggestedCommand struct {
 	Command string `json:"command"`
 	Does    string `json:"does"`
 }
 
-// runStatus prints how things stand.
+// runStatus prints the status of the repository's runs.
 func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) error {
 	doc, waiting, err := gatherStatus(ctx, s, store)
 	if err != nil {
@@ -97,7 +97,8 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) e
 	return s.Printf("%s", view.String())
 }
 
-// gatherStatus reads how things stand: an overview of the runs, and of a few of them their newest states.
+// gatherStatus reads the status: an overview of all runs, and the newest states of a few. It also returns the lines of what
+// runs wait for, the oldest first.
 func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store) (*statusDocument, []mail.Line, error) {
 	overview, err := list.ReadOverview(ctx, store, statusShown)
 	if err != nil {
@@ -144,20 +145,20 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	return doc, waiting, ctx.Err()
 }
 
-// canContinue reports whether a run was cancelled, and is one of ours.
+// canContinue reports whether a run was cancelled and resume continues it.
 func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (bool, error) {
 	if run.Status != string(snapshot.RunCancelled) {
 		return false, nil
 	}
 	head, err := store.Head(ctx, run.RunID)
-	if err != nil || head.Row().Epoch == 0 { // an engine that claims nothing has no resume of ours
+	if err != nil || head.Row().Epoch == 0 { // no process of ours ever claimed a run with epoch 0
 		return false, err
 	}
 	engine, err := app.ForeignEngine(head)
 	return engine == "" && err == nil, err
 }
 
-// endedAt is when a run ended.
+// endedAt returns when a run ended, or was last updated if that is unknown.
 func endedAt(run list.RunInfo) int64 {
 	if run.FinishedAtMs != nil {
 		return *run.FinishedAtMs
@@ -165,7 +166,7 @@ func endedAt(run list.RunInfo) int64 {
 	return run.UpdatedAtMs
 }
 
-// readGoing reads what a live run is doing and what it waits for. Settled and expired requests are left out.
+// readGoing reads the tasks in progress and the open waits of a live run. It leaves out settled and expired requests.
 func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, run runDocument) (runningRun, []mail.Line, error) {
 	out := runningRun{runDocument: run, Tasks: []string{}}
 	head, err := store.Head(ctx, run.RunID)
@@ -230,7 +231,7 @@ func readFailed(ctx context.Context, store *timeline.Store, run runDocument) (*f
 	return out, err
 }
 
-// moment is a time that may not be there.
+// moment returns *ms, or 0 if ms is nil.
 func moment(ms *int64) int64 {
 	if ms == nil {
 		return 0

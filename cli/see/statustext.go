@@ -61,7 +61,7 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	return out
 }
 
-// commandToSettle is howToSettle, as one command.
+// commandToSettle returns the first command of mail.HowToSettle, or "".
 func commandToSettle(l mail.Line) string {
 	command, _, _ := strings.Cut(mail.HowToSettle(l), ", or deny")
 	return command
@@ -81,7 +81,7 @@ type statusRow struct {
 	under             []string
 }
 
-// all writes every part that says something.
+// all writes every part that is not empty.
 func (v *statusView) all(doc *statusDocument, waiting []mail.Line) {
 	if len(doc.Newest) == 0 {
 		v.WriteString(howToBegin)
@@ -112,7 +112,7 @@ const howToBegin = `No runs yet. A workflow is a file of tasks, such as this hel
     - {id: ship, needs: [greet], approval: Ship it?}
 `
 
-// countsText is how many runs there are of each status, those that want something first.
+// countsText returns how many runs have each status, running and waiting runs first.
 func countsText(doc *statusDocument) string {
 	total := 0
 	for _, n := range doc.Counts {
@@ -132,7 +132,7 @@ func countsText(doc *statusDocument) string {
 	return plain.Count(total, "run") + ": " + strings.Join(parts, ", ")
 }
 
-// waitingRuns is how many runs wait.
+// waitingRuns counts the runs that wait.
 func waitingRuns(doc *statusDocument) int {
 	waiting := 0
 	for status, n := range doc.Counts {
@@ -196,8 +196,8 @@ func (v *statusView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder
 
 func (v *statusView) title(text string) { v.WriteString("\n" + v.p.Paint(term.Bold, text) + "\n") }
 
-// part writes rows under a title, at most statusShown, and which command lists those that are left out. Runs that were not
-// read are unread. No rows write nothing.
+// part writes at most statusShown rows under a title, and the command that lists the others. unread is the number of runs
+// that are not in rows. part writes nothing if there are no rows.
 func (v *statusView) part(title string, rows []statusRow, unread int, command string) {
 	if len(rows) == 0 {
 		return

@@ -35,8 +35,8 @@ type timelineOptions struct {
 	long      bool // with hashes and whole times
 }
 
-// countLinesFor is how long timeline counts changed lines. A frame that is not counted by then has
-// the mark alone, and the next call counts it.
+// countLinesFor is how long timeline counts changed lines. Frames that are not counted by then have only
+// the mark, and the next call counts them.
 const countLinesFor = 3 * time.Second
 
 func timelineCommand() *arg.Command {

@@ -40,7 +40,7 @@ type frameColumns struct {
 	revised            bool // a frame has a revision
 }
 
-// write writes a run's frames, below each the forks that start there, and at the end what the run waits for.
+// write writes a run's frames, with the forks below the frame at which they start, and at the end the run's waits.
 func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string) {
 	run := tree.Timeline
 	b.WriteString(indent + t.p.Paint(term.Bold, plain.Text(run.RunID)))
@@ -92,7 +92,7 @@ func (t *timelineText) columns(run list.RunTimeline) frameColumns {
 	return c
 }
 
-// date writes the date of a time, unless it was written last.
+// date writes the date of a time, unless it is the date that was written last.
 func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
 	var digits [len("Mon 2 Jan 2006") + 1]byte
 	if day := at.AppendFormat(digits[:0], "Mon 2 Jan 2006"); string(day) != t.day {
@@ -101,7 +101,7 @@ func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
 	}
 }
 
-// frame writes one frame, which was made at a time. A dropped frame is faint as a whole, a failed one is red.
+// frame writes one frame, made at a time. A dropped frame is faint, and the text of a failed step is red.
 func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time, effect list.Effect, columns frameColumns, indent string) {
 	paint, mark := t.p, ""
 	if f.Dropped {
@@ -140,7 +140,7 @@ func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time,
 	b.WriteByte('\n')
 }
 
-// tookText is how long the step took that ended with a frame; "" where none did.
+// tookText returns how long the step that ended with a frame took, or "" if no step ended.
 func tookText(effect list.Effect) string {
 	if !effect.Ended {
 		return ""
@@ -148,7 +148,7 @@ func tookText(effect list.Effect) string {
 	return display.Duration(time.Duration(effect.TookMs) * time.Millisecond)
 }
 
-// codeText is the mark of a frame that changed files, and by how many lines; "" for any other.
+// codeText returns the mark of a frame that changed files, with the number of changed lines, or "" for any other frame.
 func codeText(p display.Painter, effect list.Effect) string {
 	if !effect.Changed {
 		return ""
@@ -163,7 +163,7 @@ func codeText(p display.Painter, effect list.Effect) string {
 	return text
 }
 
-// forkedAt is the frame that a fork starts at, in words, and whether the frame was dropped or the fork undone.
+// forkedAt returns the frame at which a fork starts, in words, and whether the frame was dropped or the fork undone.
 func forkedAt(f list.FrameInfo, fork list.ForkInfo) string {
 	text := fmt.Sprintf("forked at frame %d", fork.ParentFrameNo)
 	if fork.ParentFrameNo != f.FrameNo {
@@ -175,7 +175,7 @@ func forkedAt(f list.FrameInfo, fork list.ForkInfo) string {
 	return text
 }
 
-// frameRevision is the revision of a frame, as wide as all others.
+// frameRevision returns the revision of a frame, padded to the width of the column.
 func frameRevision(p display.Painter, v *list.FrameVCS) string {
 	text := ""
 	if v != nil {
@@ -184,7 +184,7 @@ func frameRevision(p display.Painter, v *list.FrameVCS) string {
 	return display.Padded(p.Revision(text), text, display.RevisionShown)
 }
 
-// label is a fork's label in brackets, behind a space; "" when it has none.
+// label returns a fork's label in brackets, behind a space, or "" if the fork has none.
 func label(text *string) string {
 	if text == nil || *text == "" {
 		return ""

@@ -46,7 +46,7 @@ output, and the ids of the runs to standard error.`,
 	}
 }
 
-// pipeBundle writes a bundle to standard output, and what it has in it to standard error.
+// pipeBundle writes a bundle to standard output, and the ids of its runs to standard error.
 func pipeBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, runs []string) error {
 	if s.OutTTY {
 		return fault.New(fault.Usage, "a bundle cannot be written to a terminal").Hint("name a file: -o runs.bundle")
@@ -65,7 +65,7 @@ func pipeBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, r
 	return nil
 }
 
-// counter counts what is written to it.
+// counter counts the bytes that are written to it.
 type counter int64
 
 func (c *counter) Write(p []byte) (int, error) {
@@ -73,7 +73,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// runBundle writes a bundle beside its place, whole, and then puts it there.
+// runBundle writes a bundle to a draft, and then puts the whole draft in its place.
 func runBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, file string, runs []string) error {
 	if file == "-" {
 		return pipeBundle(ctx, s, sharer, runs)

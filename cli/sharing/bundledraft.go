@@ -24,13 +24,13 @@ const bundleDraftMark = ".git-smithers-bundle-"
 type bundleDraft struct {
 	*os.File
 
-	path  string // where the bundle goes
-	shown string // as it was named
+	path  string // of the bundle
+	shown string // the path as it was typed
 	lock  *flock.Flock
 }
 
-// newBundleDraft begins a bundle, and removes what killed processes left in its folder. A file that is there is a usage
-// error.
+// newBundleDraft begins a bundle, and removes the drafts that killed processes left in its folder. It returns usage if the
+// file exists.
 func newBundleDraft(path, shown string) (*bundleDraft, error) {
 	if isThere(path) {
 		return nil, bundleIsThere(shown)
@@ -52,8 +52,8 @@ func newBundleDraft(path, shown string) (*bundleDraft, error) {
 
 // lockedDraft makes a draft. It returns nil if another process has removed the draft before it was locked.
 func lockedDraft(path, shown string) (*bundleDraft, error) {
-	name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%016x", bundleDraftMark, rand.Uint64())) //nolint:gosec // it need not be secret
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)                            //nolint:gosec // the umask says who may read it
+	name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%016x", bundleDraftMark, rand.Uint64())) //nolint:gosec // the name need not be secret
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)                            //nolint:gosec // the umask decides who may read it
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.Usage, "the folder of %s does not exist", shown)
 	}
@@ -61,16 +61,16 @@ func lockedDraft(path, shown string) (*bundleDraft, error) {
 		return nil, err
 	}
 	d := &bundleDraft{file, path, shown, flock.New(name, flock.SetFlag(os.O_RDWR))}
-	// A file system without locks has no process that removes the file either.
+	// In a file system without locks, no process removes the file.
 	locked, err := d.lock.TryLock()
 	if mine := locked || err != nil; mine && isThere(name) {
 		return d, nil
 	}
 	d.remove()
-	return nil, nil //nolint:nilnil // see above
+	return nil, nil //nolint:nilnil // another process has removed the draft
 }
 
-// isBundleDraft reports whether a name is that of a draft.
+// isBundleDraft reports whether a file name is the name of a draft.
 func isBundleDraft(name string) bool {
 	digits, ok := strings.CutPrefix(name, bundleDraftMark)
 	number, err := hex.DecodeString(digits)
@@ -95,8 +95,8 @@ func bundleIsThere(shown string) error {
 	return fault.New(fault.Usage, "%s already exists", shown).Hint("choose another file name, or remove the file")
 }
 
-// place puts the bundle where it goes, whole and on stable storage, and returns its size. A link takes no other file's
-// place, as a rename would.
+// place puts the whole bundle in its place, on stable storage, and returns its size. It makes a link, because a rename would
+// replace an existing file.
 func (d *bundleDraft) place() (int64, error) {
 	info, err := d.Stat()
 	if err := errors.Join(err, d.Sync()); err != nil {
@@ -105,7 +105,7 @@ func (d *bundleDraft) place() (int64, error) {
 	switch err := os.Link(d.Name(), d.path); {
 	case errors.Is(err, fs.ErrExist):
 		return 0, bundleIsThere(d.shown)
-	case err != nil: // there are no links in this file system
+	case err != nil: // the file system has no links
 		if err := d.rename(); err != nil {
 			return 0, err
 		}
@@ -113,7 +113,8 @@ func (d *bundleDraft) place() (int64, error) {
 	return info.Size(), fsx.SyncDir(filepath.Dir(d.path))
 }
 
-// rename makes an empty file, which must not be there, and puts the bundle in its place. A kill in between leaves the empty file.
+// rename makes an empty file, which must not exist before, and replaces it by the bundle. A kill in between leaves the empty
+// file.
 func (d *bundleDraft) rename() error {
 	file, err := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
@@ -128,8 +129,8 @@ func (d *bundleDraft) rename() error {
 	return nil
 }
 
-// remove removes the draft. Its lock goes last.
+// remove removes the draft, and then its lock.
 func (d *bundleDraft) remove() {
-	_, _ = d.Close(), os.Remove(d.Name()) // it was put in its place, or there is an error already
+	_, _ = d.Close(), os.Remove(d.Name()) // the bundle is in its place, or the caller has an error to return
 	_ = d.lock.Close()
 }

@@ -43,7 +43,7 @@ Prints each changed or named run, and the outcome.`,
 		Examples: []arg.Example{
 			{"fetch all runs", "git smithers fetch"},
 			{"fetch one run of a colleague", "git smithers fetch colleague triage-1"},
-			{"keep it beside another run with the same id", "git smithers fetch colleague triage-1 --as triage-1-theirs"},
+			{"fetch a run beside another run with the same id", "git smithers fetch colleague triage-1 --as triage-1-theirs"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -57,18 +57,18 @@ Prints each changed or named run, and the outcome.`,
 	return cmd
 }
 
-// asFlag is --as of the commands that bring runs.
+// asFlag returns --as of the commands that add runs.
 func asFlag() urfave.Flag {
 	return &urfave.StringFlag{Name: "as", Usage: "store the run under the id `NEWID`"}
 }
 
-// runFetch fetches runs, and prints the outcome for each run, also if some were refused.
+// runFetch fetches runs, and prints the outcome for each run even if some were refused.
 func runFetch(ctx context.Context, s *session.Session, sharer *share.Sharer, req share.FetchRequest) error {
 	fetched, err := sharer.Fetch(ctx, req)
 	return tellFetched(ctx, s, "fetch", fetched, err)
 }
 
-// tellFetched prints the runs that were brought, and returns the error that the command ends with.
+// tellFetched prints the fetched runs, and returns err or an error of writing.
 func tellFetched(ctx context.Context, s *session.Session, kind string, fetched *share.Fetched, err error) error {
 	if fetched == nil || err != nil && len(fetched.Runs) == 0 {
 		return err

@@ -64,7 +64,7 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 	}
 }
 
-// runPush pushes runs, and prints the outcome for each run, also if some were refused.
+// runPush pushes runs, and prints the outcome for each run even if some were refused.
 func runPush(ctx context.Context, s *session.Session, sharer *share.Sharer, req share.PushRequest) error {
 	pushed, err := sharer.Push(ctx, req)
 	if pushed == nil || err != nil && len(pushed.Runs) == 0 {
@@ -102,7 +102,8 @@ func writePushed(ctx context.Context, s *session.Session, pushed *share.Pushed, 
 	return t.Write(s.Terminal)
 }
 
-// confirmFiles asks a person whether untracked files may be pushed. It is nil if there is no terminal to ask at.
+// confirmFiles returns the function that asks the person at the terminal whether untracked files may be pushed. It returns
+// nil if nobody can be asked. If yes is set, the function always agrees.
 func confirmFiles(s *session.Session, yes bool) func(string, []share.UntrackedFile) (bool, error) {
 	const shown = 50
 	if yes {

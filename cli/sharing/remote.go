@@ -83,7 +83,7 @@ func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 	return nil
 }
 
-// runRemote prints which remotes have which runs.
+// runRemote prints the runs that differ between this repository and each remote.
 func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, remotes []string) error {
 	states, err := sharer.Remotes(ctx, remotes...)
 	if err != nil {
@@ -124,7 +124,7 @@ func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 	return all.Write(s.Terminal)
 }
 
-// summarize is a remote in one line.
+// summarize describes the state of a remote in one line.
 func summarize(state share.RemoteState) string {
 	parts := []string{plain.Count(state.Current, "run") + " the same on both sides"}
 	counts := make(map[string]int)

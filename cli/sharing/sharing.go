@@ -18,8 +18,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
-// withSharer runs f on what shares the runs of the repository in which the command was
-// called. A person at a terminal sees how far it is, if it takes long.
+// withSharer runs f on the sharer of the repository in which the command was called. If f
+// takes long, a person at a terminal sees the progress.
 func withSharer(ctx context.Context, s *session.Session, f func(*share.Sharer) error) error {
 	return s.WithStore(ctx, func(store *timeline.Store) error {
 		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
@@ -32,18 +32,18 @@ func withSharer(ctx context.Context, s *session.Session, f func(*share.Sharer) e
 	})
 }
 
-// lateTalk shows what git says of its progress, once it has taken a while.
+// lateTalk shows the progress messages of git, if git takes long.
 type lateTalk struct {
 	s    *session.Session
 	from time.Time
 
 	mu   sync.Mutex
-	held strings.Builder // what was said before
+	held strings.Builder // the messages that are not shown yet
 }
 
 var _ io.Writer = (*lateTalk)(nil)
 
-// Write never fails: unreadable progress does not stop a push.
+// Write never fails, so that a push does not depend on its progress.
 func (l *lateTalk) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +55,7 @@ func (l *lateTalk) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hintRunAsRemote adds to an error about a run that was named in the place of a remote the command line with a remote
+// hintRunAsRemote adds a hint to remote_not_found if the name of the remote is a run's id: the command line with a remote
 // before the run.
 func hintRunAsRemote(ctx context.Context, s *session.Session, store *timeline.Store, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)

@@ -16,8 +16,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// mendRounds bounds how often one looks again after something was mended, since that may
-// bring to light what it hid.
+// mendRounds is how often doctor looks for damage in one call. It looks again after a repair, because damage may hide other
+// damage.
 const mendRounds = 6
 
 // doctorDocument is what doctor prints with --json.
@@ -51,7 +51,7 @@ when it is damaged, so this flag is seldom needed.`,
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
 			{"list the problems", "git smithers doctor"},
-			{"mend it", "git smithers doctor --repair"},
+			{"repair the problems", "git smithers doctor --repair"},
 			{"rebuild the index", "git smithers doctor --rebuild-index"},
 		},
 	}
@@ -69,7 +69,8 @@ when it is damaged, so this flag is seldom needed.`,
 	return cmd
 }
 
-// runDoctor examines, and mends where that is wanted.
+// runDoctor lists the problems, and repairs them with repair or if a person agrees. It returns verify_failed if a serious
+// problem remains.
 func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, repair bool) error {
 	bar := s.Progress("looking")
 	d := doctor.New(store, func(_ string, done, total int) { bar.Update(done, total) })
@@ -100,8 +101,8 @@ func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, r
 
 func canBeMended(f doctor.Finding) bool { return f.Repair != "" && !f.Fixed }
 
-// mend mends what can be mended, and looks again, until there is nothing more to do. It
-// returns what was mended and what is left.
+// mend makes all possible repairs and looks again, until a look leads to no repair. It returns the repaired findings and the
+// remaining ones.
 func mend(ctx context.Context, s *session.Session, d *doctor.Doctor, findings []doctor.Finding) ([]doctor.Finding, error) {
 	mended := []doctor.Finding{}
 	for range mendRounds {
@@ -131,7 +132,7 @@ func mend(ctx context.Context, s *session.Session, d *doctor.Doctor, findings []
 	return append(mended, findings...), nil
 }
 
-// leftOver is verify_failed where something is left that is more than untidy.
+// leftOver returns verify_failed if a finding remains that is not harmless, else nil.
 func leftOver(findings []doctor.Finding) error {
 	left, mendable := 0, false
 	for _, f := range findings {
@@ -160,7 +161,7 @@ func printFindings(s *session.Session, findings []doctor.Finding) error {
 	return s.Printf("%s", describeFindings(findings))
 }
 
-// describeFindings is two lines a finding: what it is, and what is done about it.
+// describeFindings returns two lines for each finding: the problem and the repair.
 func describeFindings(findings []doctor.Finding) string {
 	var b strings.Builder
 	for _, f := range findings {

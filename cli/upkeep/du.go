@@ -44,7 +44,7 @@ share are counted once, except in the table of runs.`,
 	}
 }
 
-// runDu prints what takes the space.
+// runDu prints the disk space of runs.
 func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []string) error {
 	usage, err := k.DiskUsage(ctx, runs...)
 	if err != nil {
@@ -84,7 +84,7 @@ func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []strin
 	return s.Printf("%s", b.String())
 }
 
-// usageName is the name of a row: the main worktree has none of its own.
+// usageName returns the name of a row: for the main worktree, which has no name, "(main)".
 func usageName(title, name string) string {
 	if title == "WORKTREE" && name == "" {
 		return "(main)"

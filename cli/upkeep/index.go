@@ -43,7 +43,7 @@ func indexRebuildCommand() *arg.Command {
 	}
 }
 
-// runIndexRebuild makes the index anew and prints how much is in it.
+// runIndexRebuild rebuilds the index and prints its size.
 func runIndexRebuild(ctx context.Context, s *session.Session, store *timeline.Store) error {
 	bar := s.Progress("indexing")
 	stats, err := store.RebuildIndex(ctx, bar.Update)
@@ -57,7 +57,7 @@ func runIndexRebuild(ctx context.Context, s *session.Session, store *timeline.St
 	return s.Printf("indexed %s, %s, %s\n", plain.Count(stats.Runs, "run"), entries(stats.Entries), plain.Count(stats.Frames, "frame"))
 }
 
-// entries is a number of entries.
+// entries returns n and the word entry or entries.
 func entries(n int) string {
 	if n == 1 {
 		return "1 entry"

@@ -19,7 +19,7 @@ type initDocument struct {
 	Created bool   `json:"created"`
 	GitDir  string `json:"gitDir"`
 	JJAlias *bool  `json:"jjAlias"` // whether jj smithers works; null outside of jj
-	// QuietLog is what leaves the entries of runs out of each tool's log; only with --quiet-log.
+	// QuietLog has the settings that hide the entries of runs in the log of each tool; only with --quiet-log.
 	QuietLog []quietTool `json:"quietLog,omitempty"`
 }
 
@@ -59,7 +59,7 @@ Prints the git directory that stores the runs.`,
 	}
 }
 
-// runInit finds where runs are kept, or makes a place for them with consent.
+// runInit prints where runs are stored or, with consent, makes a store for them.
 func runInit(ctx context.Context, s *session.Session, yes, jj bool) error {
 	doc := initDocument{Kind: "init"}
 	err := s.WithStore(ctx, func(store *timeline.Store) error {
@@ -104,7 +104,7 @@ func makeStore(ctx context.Context, s *session.Session, yes bool) (string, error
 	return timeline.InitBare(ctx, s.Dir, s.Env)
 }
 
-// confirm asks a person. Any answer but yes is an error, and so is the lack of a terminal.
+// confirm asks the person at the terminal. It returns no_repository unless the answer is yes.
 func confirm(s *session.Session, question string) error {
 	if !s.InTTY || !s.AtTerminal(s.Err) {
 		return fault.New(fault.NoRepository, "not a git repository, and there is no terminal to ask for consent").

@@ -18,7 +18,7 @@ const (
 	jjAliasKey = "aliases.smithers"
 	// jjAlias is its value.
 	jjAlias = `["util", "exec", "--", "git-smithers"]`
-	// jjSnippet is what else may stand in jj's configuration.
+	// jjSnippet has the optional lines of jj's configuration.
 	jjSnippet = `[aliases]
 frames = ["util", "exec", "--", "git-smithers", "frames", "--change"]
 [template-aliases]
@@ -26,12 +26,12 @@ smithers = 'builtin_log_compact ++ "jj frames " ++ change_id.shortest(8) ++ "\n"
 `
 )
 
-// offerJJ offers to set the alias with which jj smithers works: nil outside of jj's
-// working copies, else whether it is set. With want it is set without a question.
+// offerJJ offers to set the alias that makes "jj smithers" work, or with want sets it without a question. It returns whether
+// the alias is set, or nil outside of a jj working copy.
 func offerJJ(ctx context.Context, s *session.Session, want bool) (*bool, error) {
 	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
 	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
-		return nil, nil // run history alone
+		return nil, nil // a store for run history alone
 	}
 	if err != nil {
 		return nil, timeline.Explain(err)
@@ -66,7 +66,7 @@ func offerJJ(ctx context.Context, s *session.Session, want bool) (*bool, error) 
 	return new(true), nil
 }
 
-// askForAlias asks a person whether to set the alias. Without one the answer is no.
+// askForAlias asks the person at the terminal whether to set the alias. It returns false if nobody can be asked.
 func askForAlias(ctx context.Context, s *session.Session) (bool, error) {
 	if !s.CanAsk() {
 		return false, nil
@@ -89,7 +89,7 @@ func noteJJ(s *session.Session, alias bool) {
 		jjSnippet)
 }
 
-// noJJ is the answer to init --jj where there is no jj.
+// noJJ returns the error for init --jj outside of a jj working copy.
 func noJJ() error {
 	return fault.New(fault.Usage, "this is not a jj working copy, so --jj has no alias to set").
 		Hint("`jj git init --colocate` creates a jj repository")

@@ -85,7 +85,7 @@ type pruneOptions struct {
 	policy  keep.Policy
 	undo    bool
 	collect bool
-	there   bool // at a remote: the first of runs is it, if there is one
+	there   bool // prune at a remote: the first of runs or, if there is none, the default remote
 	dryRun  bool
 }
 
@@ -121,12 +121,12 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	case opts.there && len(opts.runs) > 0 && opts.runs[0] == "":
 		return opts, fault.New(fault.Usage, "the name of the remote is empty")
 	case opts.undo && opts.dryRun:
-		return opts, fault.New(fault.Usage, "--undo has no --dry-run").Hint("`%s` takes it back", fault.CommandLine(arg.Program, append([]string{"prune"}, opts.runs...)...))
+		return opts, fault.New(fault.Usage, "--undo has no --dry-run").Hint("`%s` takes the undo back", fault.CommandLine(arg.Program, append([]string{"prune"}, opts.runs...)...))
 	}
 	return opts, nil
 }
 
-// parseAge reads a length of time, in days or weeks, too.
+// parseAge reads a length of time, such as 30d, 2w or 12h.
 func parseAge(flag, text string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day} {
@@ -184,7 +184,7 @@ func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts prun
 	return err
 }
 
-// howToRecall returns the command that brings pruned runs back. It names three of many.
+// howToRecall returns the command that restores pruned runs, in words. It names at most three runs.
 func howToRecall(runs []string) string {
 	const named = 3
 	shown := runs[:min(named, len(runs))]
@@ -202,10 +202,10 @@ func itOrThem(n int) string {
 	return "them"
 }
 
-// noneToRecall is the error about an undo that names no run. It lists those that were pruned.
+// noneToRecall returns the error for prune --undo without a run. Its hints list the pruned runs that can be restored.
 func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	const shown = 10
-	out := fault.New(fault.Usage, "prune --undo needs the runs to bring back")
+	out := fault.New(fault.Usage, "prune --undo needs the runs to restore")
 	runs, err := k.Recallable(ctx)
 	switch {
 	case err != nil:
@@ -216,7 +216,7 @@ func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	return out.Hint("pruned and not collected yet: %s", display.ListUpTo(shown, runs)).Hint("%s", howToRecall(runs[:1]))
 }
 
-// runRecall brings runs back and prints them.
+// runRecall restores pruned runs and prints them.
 func runRecall(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	if len(opts.runs) == 0 {
 		return noneToRecall(ctx, k)
@@ -231,7 +231,7 @@ func runRecall(ctx context.Context, s *session.Session, k *keep.Keeper, opts pru
 	return tablePruned(s, back.Runs, func(keep.PrunedRun) string { return "is back" })
 }
 
-// runCollect frees pruned runs and prints how much that freed.
+// runCollect deletes the objects of pruned runs and prints how much space that freed.
 func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	got, err := k.Collect(ctx, opts.dryRun)
 	if err != nil {
@@ -259,7 +259,7 @@ func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pr
 	return err
 }
 
-// runPruneRemote deletes runs at a remote, and prints each with its outcome, also if some stay.
+// runPruneRemote deletes runs at a remote, and prints the outcome for each run even if some stay.
 func runPruneRemote(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	remote, runs := arg.RemoteAndRuns(s, opts.runs)
 	there, err := k.PruneRemote(ctx, remote, opts.dryRun, runs...)
@@ -289,7 +289,7 @@ func runPruneRemote(ctx context.Context, s *session.Session, k *keep.Keeper, opt
 	return err
 }
 
-// tablePruned prints a line a run.
+// tablePruned prints a line for each run.
 func tablePruned(s *session.Session, runs []keep.PrunedRun, state func(keep.PrunedRun) string) error {
 	t := term.Table{Header: []string{"RUN", "FRAMES", "ALONE", "STATE"}}
 	for _, run := range runs {

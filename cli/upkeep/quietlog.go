@@ -8,17 +8,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// quietTool is what leaves the entries of runs out of one tool's log.
+// quietTool is the setting or command that hides the entries of runs in the log of one tool.
 type quietTool struct {
 	Tool string `json:"tool"`
 	Why  string `json:"why"`
 	Set  string `json:"set"` // a command for the shell, or lines of a file
 }
 
-// withoutRuns are the options of git log for all refs but those of runs. They stand before --all, or mean nothing.
+// withoutRuns has the options of git log for all refs except the refs of runs. --exclude must stand before --all.
 const withoutRuns = "--exclude=refs/smithers/* --exclude=refs/smithers-remote/* --all"
 
-// quietTools are the tools that show all refs.
+// quietTools returns a quietTool for each tool that shows all refs.
 func quietTools() []quietTool {
 	return []quietTool{
 		{"git log", "an alias, `git lga`, for `git log --all`", `git config alias.lga "log --graph --oneline ` + withoutRuns + `"`},
@@ -46,7 +46,7 @@ func quoteEach(words string) string {
 	return strings.Join(list, " ")
 }
 
-// printQuietLog prints what leaves runs out of each tool's log. It sets nothing.
+// printQuietLog prints the quietTools. It changes no setting.
 func printQuietLog(ctx context.Context, s *session.Session) error {
 	doc := initDocument{Kind: "init", QuietLog: quietTools()}
 	err := s.WithStore(ctx, func(store *timeline.Store) error {

@@ -3,10 +3,10 @@ package upkeep
 
 import "github.com/git-smithers/git-smithers/cli/arg"
 
-// Topic is the commands of this folder.
+// Topic returns the commands of this folder.
 func Topic() arg.Topic {
 	return arg.Topic{
-		Title: "keep them in order",
+		Title: "keep runs in order",
 		More:  []*arg.Command{initCommand(), doctorCommand(), verifyCommand(), sealCommand(), pruneCommand(), duCommand()},
 		Old:   []*arg.Command{unsealCommand(), indexCommand()},
 	}

@@ -51,7 +51,7 @@ duplicates, and compares every row of the index with the refs.`,
 	}
 }
 
-// runVerify prints the problems. Any problem makes it fail with verify_failed.
+// runVerify prints the problems. It returns verify_failed if there are any.
 func runVerify(ctx context.Context, s *session.Session, store *timeline.Store, deep bool, runs []string) error {
 	report, err := verifyReport(ctx, s, store, deep, runs)
 	if err != nil {
@@ -97,7 +97,7 @@ func printReport(s *session.Session, report *verify.Report) error {
 	return s.Printf("%s", b.String())
 }
 
-// placeOf is the file, run or frame that a problem is about.
+// placeOf returns the file, run or frame that has a problem.
 func placeOf(p verify.Problem) string {
 	if p.File != "" {
 		return p.File

@@ -8,18 +8,22 @@ import "errors"
 var ErrMalformed = errors.New("malformed delta")
 
 const (
-	// maxNumber bounds the sizes in a delta to what an int64 shift can build.
+	// maxNumber is the first size that is too large for a delta: a size has at most eight bytes of
+	// seven bits.
 	maxNumber = 1 << 56
-	// MinSize is the size in bytes below which git takes a delta for damage: its target would be empty.
+	// MinSize is the size in bytes of the shortest delta that git accepts. Only a delta for an
+	// empty target is shorter.
 	MinSize = 4
-	// maxInsert is the most bytes one insert instruction carries.
+	// maxInsert is the largest number of bytes that one insert instruction holds.
 	maxInsert = 127
-	// maxCopy is the most bytes one copy instruction of ours names: git's own limit.
+	// maxCopy is the largest number of bytes in a copy instruction that [Make] writes. git has the
+	// same limit.
 	maxCopy = 1 << 16
 )
 
-// Apply returns the target that delta builds from base. A target of more than limit bytes is
-// ErrMalformed. All sizes and ranges are checked before memory is taken for them.
+// Apply returns the target that delta builds from base. It returns [ErrMalformed] if delta does not
+// fit base or if the target has more than limit bytes. It checks all sizes and ranges before it
+// takes memory for the target.
 func Apply(base, delta []byte, limit int64) ([]byte, error) {
 	if len(delta) < MinSize {
 		return nil, ErrMalformed
@@ -59,7 +63,8 @@ func Apply(base, delta []byte, limit int64) ([]byte, error) {
 	return out, nil
 }
 
-// TargetSize returns the size of the target in bytes, as the delta's head claims.
+// TargetSize returns the size in bytes of the target that the delta's head claims. It returns false
+// if the head is malformed.
 func TargetSize(delta []byte) (int64, bool) {
 	_, rest, ok := cutNumber(delta)
 	if !ok {
@@ -69,13 +74,15 @@ func TargetSize(delta []byte) (int64, bool) {
 	return made, ok
 }
 
-// instruction copies a range of the base, or, if insert is not nil, inserts bytes.
+// instruction inserts bytes if insert is not nil. Otherwise it copies size bytes of the base from
+// offset.
 type instruction struct {
 	insert       []byte
 	offset, size int64
 }
 
-// cutInstruction splits the first instruction from the front of b.
+// cutInstruction returns the first instruction in b and the rest of b. b must not be empty. It
+// returns false if the instruction is malformed.
 func cutInstruction(b []byte) (instruction, []byte, bool) {
 	op := b[0]
 	b = b[1:]
@@ -110,7 +117,8 @@ func cutInstruction(b []byte) (instruction, []byte, bool) {
 	return in, b, true
 }
 
-// cutNumber splits a size from the front of a delta: seven bits a byte, the lowest first.
+// cutNumber returns the size at the start of b and the rest of b. A byte has seven bits of the
+// size, the lowest first. cutNumber returns false if the size is incomplete or not below maxNumber.
 func cutNumber(b []byte) (int64, []byte, bool) {
 	var n int64
 	for i, c := range b {
@@ -125,6 +133,7 @@ func cutNumber(b []byte) (int64, []byte, bool) {
 	return 0, nil, false
 }
 
+// appendNumber appends a size in the encoding that cutNumber reads.
 func appendNumber(out []byte, n int64) []byte {
 	for ; n >= 0x80; n >>= 7 {
 		out = append(out, byte(n)|0x80)

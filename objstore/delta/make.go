@@ -6,20 +6,23 @@ import (
 )
 
 const (
-	// minCopy is the length in bytes from which a copy is shorter than a deflated insert.
+	// minCopy is the length in bytes from which a copy instruction is shorter than a deflated
+	// insert.
 	minCopy = 8
-	// minAligned is the length from which a copy is worth while at the same distance as the copy
-	// before: longer runs may follow.
+	// minAligned is the length in bytes from which a copy is worthwhile at the same distance as the
+	// previous copy. Such a copy is often followed by longer ones.
 	minAligned = 6
-	// maxTries bounds the places of the base that are compared with a place of the target.
+	// maxTries is the largest number of places of the base that are compared with one place of the
+	// target.
 	maxTries = 16
-	// maxPlaces is about how many places of the base are indexed. Of a larger base only every n-th place is.
+	// maxPlaces is about the largest number of places of the base that are indexed. In a larger
+	// base, only every n-th place is indexed.
 	maxPlaces = 1 << 16
 )
 
 // Make returns a delta that builds target from base. It copies their common prefix and suffix, and
-// between them the longest runs that it finds anywhere in the base. It inserts the rest. The delta is
-// valid, but not always the shortest possible.
+// between them the longest runs that it finds in base. It inserts all other bytes. The delta is
+// valid, but not always the shortest possible delta.
 func Make(base, target []byte) []byte {
 	out := appendNumber(nil, int64(len(base)))
 	out = appendNumber(out, int64(len(target)))
@@ -34,19 +37,20 @@ func Make(base, target []byte) []byte {
 	return appendCopy(out, len(base)-suffix, target[len(target)-suffix:])
 }
 
-// maker finds runs of a target in a base.
+// maker searches a base for runs of bytes that a target has, too.
 type maker struct {
 	base, target []byte
-	done         int // bytes of the target that are covered
-	distance     int // offset in the base minus offset in the target, of the copy before
+	done         int // number of bytes of the target that the delta covers so far
+	distance     int // offset in the base minus offset in the target, for the previous copy
 
 	step  int     // every step-th place of the base is indexed
-	shift int     // makes an index in last from a hash
-	last  []int32 // by hash: 1 + number of the last place with the hash; 0 for none
-	prev  []int32 // by number of a place: the same, of the place before with the same hash
+	shift int     // shifts a 64-bit hash to an index in last
+	last  []int32 // by hash: 1 + the number of the last place with the hash; 0 if no place has the hash
+	prev  []int32 // by number of a place: 1 + the number of the previous place with the same hash, or 0
 }
 
-// index indexes the places of the base.
+// index sets last and prev, which list the places of the base by the hash of their first minCopy
+// bytes.
 func (m *maker) index() {
 	m.step = 1 + len(m.base)/maxPlaces
 	places := 0
@@ -63,13 +67,13 @@ func (m *maker) index() {
 	}
 }
 
-// hash returns the index in last of the first minCopy bytes of b.
+// hash returns the index in last for the first minCopy bytes of b.
 func (m *maker) hash(b []byte) uint64 {
 	const fibonacci = 0x9e3779b97f4a7c15
 	return binary.LittleEndian.Uint64(b) * fibonacci >> m.shift
 }
 
-// appendMiddle covers the rest of the target.
+// appendMiddle appends instructions that build the target from m.done to its end.
 func (m *maker) appendMiddle(out []byte) []byte {
 	for i := m.done; i < len(m.target); {
 		at, run := m.find(i)
@@ -88,7 +92,8 @@ func (m *maker) appendMiddle(out []byte) []byte {
 	return appendInsert(out, m.target[m.done:])
 }
 
-// find returns the longest run in the base that the target continues with at i. The run is 0 if none is worth a copy.
+// find returns the offset at and the length run of the longest run found in the base that the
+// target has at i. run is 0 if no run is long enough for a copy.
 func (m *maker) find(i int) (at, run int) {
 	rest := m.target[i:]
 	if aligned := i + m.distance; aligned >= 0 && aligned < len(m.base) {
@@ -110,6 +115,7 @@ func (m *maker) find(i int) (at, run int) {
 	return at, run
 }
 
+// appendInsert appends instructions that insert data.
 func appendInsert(out, data []byte) []byte {
 	for len(data) > 0 {
 		n := min(len(data), maxInsert)
@@ -120,8 +126,8 @@ func appendInsert(out, data []byte) []byte {
 	return out
 }
 
-// appendCopy covers data by a copy from offset in the base. Data that is too short for a copy, or
-// too far for the four bytes of an offset, is inserted.
+// appendCopy appends instructions that copy data from offset in the base. It inserts data instead
+// if data is too short for a copy, or too far for the four bytes of an offset.
 func appendCopy(out []byte, offset int, data []byte) []byte {
 	if len(data) < minAligned || int64(offset)+int64(len(data)) >= 1<<32 {
 		return appendInsert(out, data)
@@ -135,6 +141,8 @@ func appendCopy(out []byte, offset int, data []byte) []byte {
 	return out
 }
 
+// appendCopyInstruction appends one instruction that copies size bytes, at most maxCopy, from
+// offset in the base.
 func appendCopyInstruction(out []byte, offset, size int) []byte {
 	at := len(out)
 	out = append(out, 0x80)
@@ -144,7 +152,7 @@ func appendCopyInstruction(out []byte, offset, size int) []byte {
 			out = append(out, b)
 		}
 	}
-	if size == maxCopy { // written as no size at all
+	if size == maxCopy { // the format writes maxCopy as a missing size
 		return out
 	}
 	for i := range 2 {
@@ -156,6 +164,7 @@ func appendCopyInstruction(out []byte, offset, size int) []byte {
 	return out
 }
 
+// commonPrefix returns the length of the longest common prefix of a and b.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -166,6 +175,7 @@ func commonPrefix(a, b []byte) int {
 	return n
 }
 
+// commonSuffix returns the length of the longest common suffix of a and b.
 func commonSuffix(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {

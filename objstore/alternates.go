@@ -9,11 +9,13 @@ import (
 	"strings"
 )
 
-// maxAlternateDepth is git's own limit for alternates of alternates.
+// maxAlternateDepth is the largest number of steps from alternate to alternate. It is git's own
+// limit.
 const maxAlternateDepth = 5
 
-// alternateDirs returns the object directories that dir borrows from, by info/alternates, in order
-// and without duplicates. Like git, it skips a missing directory: another one may have the objects.
+// alternateDirs returns the object directories from which dir borrows objects, directly or
+// indirectly. They are in the order of the info/alternates files and without duplicates. Like git,
+// alternateDirs skips a missing directory, because another directory may have the objects.
 func alternateDirs(dir string) ([]string, error) {
 	var dirs []string
 	seen := map[string]bool{filepath.Clean(dir): true}
@@ -47,8 +49,8 @@ func alternateDirs(dir string) ([]string, error) {
 	return dirs, follow(dir, 1)
 }
 
-// alternatePath returns the path in a line of info/alternates, or "" for a comment. A path may be
-// quoted as in C, and may be relative to the object directory.
+// alternatePath returns the path that a line of dir's info/alternates names, or "" for an empty
+// line or a comment. In the line, a path may be quoted as in C, and may be relative to dir.
 func alternatePath(dir, line string) string {
 	if line == "" || strings.HasPrefix(line, "#") {
 		return ""

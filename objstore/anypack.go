@@ -13,21 +13,23 @@ import (
 	"time"
 )
 
-// anyPack is a pack that may be damaged. As much of it as possible is read.
+// anyPack is a pack that may be damaged. It gives access to all objects that are still readable.
 type anyPack struct {
 	*pack
 
-	entries     []indexEntry // from the index; if the index is damaged, from the readable part of the pack
-	sum         [sha1.Size]byte
-	packReason  string // the flaw of the pack file; "" if it is sound
-	indexReason string // the flaw of the index; "" if it is sound
+	entries     []indexEntry    // from the index; if the index is damaged, from the readable part of the pack
+	sum         [sha1.Size]byte // computed from the pack file
+	packReason  string          // the flaw of the pack file; "" if it is sound
+	indexReason string          // the flaw of the index; "" if it is sound
 }
 
-// missingFile is the flaw of a missing file.
+// missingFile is the packReason or indexReason of a missing file.
 const missingFile = "is missing"
 
-// openAnyway opens a pack and verifies its checksum. If both files are gone, vanished is true for
-// the error.
+// openAnyway opens the pack with the given name, even if the pack is damaged, and verifies its
+// checksum. It records flaws in packReason and indexReason. If the index is flawed or missing,
+// openAnyway finds the entries in the pack file. If both files are gone, vanished returns true for
+// the error. Unless there is an error, the caller closes the pack.
 func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, err error) {
 	r := newReading(newCache(mergeCache), d.maxObject)
 	p := &anyPack{pack: newPack(r, d.packDir(), name, time.Time{})}
@@ -51,7 +53,7 @@ func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, er
 		return nil, err
 	}
 	if p.indexReason == "" && p.packReason == "" && p.sum != p.idx.packSum {
-		p.indexReason = "is of another pack"
+		p.indexReason = "belongs to another pack"
 	}
 	if p.indexReason != "" && p.file != nil {
 		return p, p.scan(ctx)
@@ -59,13 +61,14 @@ func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, er
 	return p, nil
 }
 
-// readIndex reads the whole index. If the index is flawed, readIndex records why.
+// readIndex reads the whole index and sets idx and entries. If the index is malformed, readIndex
+// sets indexReason and returns nil.
 func (p *anyPack) readIndex() error {
 	f, err := os.Open(p.idxPath)
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // it is only read
+	defer f.Close() //nolint:errcheck // The file is only read.
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -86,8 +89,9 @@ func (p *anyPack) readIndex() error {
 	return nil
 }
 
-// readPack opens the pack file. If the pack is flawed, readPack records why. The entries of a
-// truncated pack end with the file.
+// readPack opens the pack file, and sets file, end and sum. If the pack is damaged, readPack sets
+// packReason and returns nil. The entries of a truncated pack reach to the end of the file, because
+// the checksum is cut off.
 func (p *anyPack) readPack() error {
 	f, err := os.Open(p.packPath)
 	if err != nil {
@@ -125,7 +129,8 @@ func (p *anyPack) readPack() error {
 	return nil
 }
 
-// reaches reports whether the file is long enough for the last entry of the index.
+// reaches reports whether the file is not truncated: the last entry of the index starts before the
+// checksum, and the file ends with the checksum that the index names.
 func (p *anyPack) reaches() bool {
 	last := int64(packHeadSize)
 	for _, e := range p.entries {
@@ -139,8 +144,8 @@ func (p *anyPack) reaches() bool {
 	return err == nil && tail == p.idx.packSum
 }
 
-// scan finds the entries without an index, one after another, up to the first damaged entry. It
-// leaves out deltas whose base is missing, because it cannot compute their ids.
+// scan sets entries and idx from the pack file alone, up to the first damaged entry. It leaves out
+// deltas whose base is missing, because their ids cannot be computed.
 func (p *anyPack) scan(ctx context.Context) error {
 	offsets, err := p.findEntries(ctx)
 	if err != nil {
@@ -178,6 +183,8 @@ func (p *anyPack) scan(ctx context.Context) error {
 	return nil
 }
 
+// identify returns the object whose entry starts at offset, without verification. If p has no index
+// yet, the error about a delta that names its base by id wraps errNoBase.
 func (p *anyPack) identify(offset int64) (object, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)
@@ -189,7 +196,8 @@ func (p *anyPack) identify(offset int64) (object, error) {
 	return p.readAt(c, offset, p.maxObject)
 }
 
-// findEntries walks over the entries. It inflates each one to find its end.
+// findEntries returns the offset and the checksum of each entry, without its id, up to the first
+// damaged entry. It inflates each entry to find the start of the next one.
 func (p *anyPack) findEntries(ctx context.Context) ([]indexEntry, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)
@@ -209,7 +217,7 @@ func (p *anyPack) findEntries(ctx context.Context) ([]indexEntry, error) {
 			return nil, c.rest.err
 		}
 		if err != nil {
-			return found, nil // the entries after a damaged one cannot be found
+			return found, nil // the end of a damaged entry is unknown, so later entries cannot be found
 		}
 		next := c.rest.next - int64(c.ahead.Buffered())
 		raw := make([]byte, next-offset)
@@ -222,7 +230,8 @@ func (p *anyPack) findEntries(ctx context.Context) ([]indexEntry, error) {
 	return found, nil
 }
 
-// withoutDoubles keeps the first of several entries with the same id.
+// withoutDoubles returns the entries sorted by id. Of several entries with the same id, it keeps
+// the entry with the lowest offset.
 func withoutDoubles(entries []indexEntry) []indexEntry {
 	sorted := slices.SortedFunc(slices.Values(entries), func(a, b indexEntry) int {
 		return cmp.Or(a.id.Compare(b.id), cmp.Compare(a.offset, b.offset))
@@ -230,7 +239,7 @@ func withoutDoubles(entries []indexEntry) []indexEntry {
 	return slices.CompactFunc(sorted, func(a, b indexEntry) bool { return a.id == b.id })
 }
 
-// count returns the number of objects that the head of the pack file claims.
+// count returns the number of objects that the pack file claims to have in its head.
 func (p *anyPack) count() (int, error) {
 	var head [packHeadSize]byte
 	if _, err := p.file.ReadAt(head[:], 0); err != nil {

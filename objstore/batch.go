@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// Batch collects the objects of one write in memory, except those of [AddLoose]. It must be used by
-// one goroutine at a time.
+// Batch collects the objects of one write in memory. The objects of [AddLoose] stay in their files.
+// A Batch must be used by one goroutine at a time.
 type Batch struct {
 	store   *Store
 	objects map[ID]int // index in order
 	order   []batchObject
 	bytes   int64 // of the objects in memory
-	flushed bool  // some packs have names that are not on stable storage
+	flushed bool  // Flush has written packs whose names may not be on stable storage
 }
 
+// batchObject is an object of a Batch, in memory or in a file.
 type batchObject struct {
 	object
 
 	id   ID
-	file *deferred // has the bytes; nil: data has them
+	file *deferred // the source of the bytes; nil if data has the bytes
 }
 
 var _ Writer = (*Batch)(nil)
 
-// Add takes an object and returns its id. The bytes must not be changed
-// afterwards, not even after Commit.
+// Add adds an object to the batch, unless the batch has it already, and returns the object's id.
+// The caller must not change data afterwards, not even after Commit.
 func (b *Batch) Add(kind Kind, data []byte) ID {
 	id := Hash(kind, data)
 	if _, ok := b.objects[id]; !ok {
@@ -38,7 +39,8 @@ func (b *Batch) Add(kind Kind, data []byte) ID {
 	return id
 }
 
-// addDeferred adds an object that is in a file.
+// addDeferred adds an object that is in a file, unless the batch has it already. It reads only the
+// head of the object.
 func (b *Batch) addDeferred(d deferred) error {
 	if _, ok := b.objects[d.id]; ok {
 		return nil
@@ -51,11 +53,13 @@ func (b *Batch) addDeferred(d deferred) error {
 	return nil
 }
 
-// Get returns an object of the batch or of its store.
+// Get returns the kind and the bytes of an object of the batch or, if the batch does not have it,
+// of the store.
 func (b *Batch) Get(id ID) (Kind, []byte, error) { return b.GetAtMost(id, b.store.opts.MaxObject) }
 
-// GetAtMost is Get with a bound in bytes for objects of the store. The objects of the batch have no
-// bound: this process has made or captured them.
+// GetAtMost returns an object as Get does. An object of the store that has more than most bytes is
+// a [*CorruptError]. The objects of the batch have no limit, because this process made or captured
+// them.
 func (b *Batch) GetAtMost(id ID, most int64) (Kind, []byte, error) {
 	if i, ok := b.objects[id]; ok {
 		o, err := b.order[i].read()
@@ -64,7 +68,7 @@ func (b *Batch) GetAtMost(id ID, most int64) (Kind, []byte, error) {
 	return b.store.GetAtMost(id, most)
 }
 
-// read returns the object. Bytes from a file are verified.
+// read returns the object. It verifies bytes from a file against the id.
 func (o batchObject) read() (object, error) {
 	if o.file == nil {
 		return o.object, nil
@@ -72,21 +76,21 @@ func (o batchObject) read() (object, error) {
 	return o.file.read()
 }
 
-// Len returns the number of uncommitted objects.
+// Len returns the number of objects that were added since the last Commit or Flush.
 func (b *Batch) Len() int { return len(b.order) }
 
-// Bytes returns the memory used by these objects.
+// Bytes returns the number of bytes of these objects in memory. Objects in files do not count.
 func (b *Batch) Bytes() int64 { return b.bytes }
 
-// Commit writes the batch to stable storage as one pack, keeps the pack from a concurrent git gc
-// while then runs, and lets go of it. then moves the refs that make the objects reachable; it may
-// be nil. For an empty batch, Commit only runs then.
+// Commit writes the batch as one pack, to stable storage unless the store is [Relaxed], and then
+// calls then. It protects the pack from a concurrent git gc until then returns. then moves the refs
+// that make the objects reachable; it may be nil. For an empty batch, Commit writes no pack.
 //
-// An error of then is returned as it is. Any other error means that then has not run, and leaves
-// the batch unchanged; ENOSPC, EROFS and EACCES stay visible to [errors.Is]. Once then has run,
-// whether it failed or not, the batch is empty and may be used again: its objects are in the store.
-// The pack stays even if then failed, because a ref may have moved although the answer was lost.
-// git gc collects the pack if nothing points at it.
+// Commit returns an error of then unchanged. After any other error, then has not run and the batch
+// is unchanged; [errors.Is] recognizes ENOSPC, EROFS and EACCES. Once then has run, successful or
+// not, the batch is empty and may be used again, and its objects are in the store. The pack stays
+// even if then failed, because a ref may have moved before the failure. git gc removes the pack if
+// no ref reaches its objects.
 func (b *Batch) Commit(ctx context.Context, then func() error) error {
 	if then == nil {
 		then = func() error { return nil }
@@ -111,9 +115,10 @@ func (b *Batch) Commit(ctx context.Context, then func() error) error {
 	return then()
 }
 
-// Flush writes the batch as one pack, for a write that is too large for memory, and keeps the pack
-// from a concurrent git gc until release. Then the batch is empty and may be used again. The next
-// Commit makes the pack durable, too. An error leaves the batch unchanged.
+// Flush writes the batch as one pack and empties the batch, for a write that is too large for
+// memory. The pack is protected from a concurrent git gc until the caller calls release. The next
+// Commit puts the pack's name on stable storage. An error leaves the batch unchanged. For an empty
+// batch, Flush does nothing.
 func (b *Batch) Flush(ctx context.Context) (release func(), err error) {
 	if len(b.order) == 0 {
 		return func() {}, nil
@@ -127,7 +132,8 @@ func (b *Batch) Flush(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// syncNames puts the names of flushed packs on stable storage.
+// syncNames puts the names of flushed packs on stable storage, if the store is Durable. It does
+// nothing if no pack was flushed since the last Commit.
 func (b *Batch) syncNames() error {
 	if !b.flushed {
 		return nil
@@ -141,7 +147,7 @@ func (b *Batch) syncNames() error {
 	return nil
 }
 
-// remember puts the written objects into the store's cache.
+// remember adds the objects of the batch to the store's cache, except those in files.
 func (b *Batch) remember() {
 	for _, o := range b.order {
 		if o.file == nil {
@@ -150,13 +156,15 @@ func (b *Batch) remember() {
 	}
 }
 
+// empty removes all objects from the batch.
 func (b *Batch) empty() {
 	clear(b.objects)
 	b.order, b.bytes = nil, 0
 }
 
-// write writes the batch as a pack that git leaves alone until release. Its bytes are on stable
-// storage if the store's policy demands it. So is its name, if name is true.
+// write writes the batch as a pack and publishes the pack. git leaves the pack alone until the
+// caller calls release. If the store is Durable, the pack's bytes are on stable storage when write
+// returns. If name is true, so is the pack's name.
 func (b *Batch) write(ctx context.Context, name bool) (release func(), err error) {
 	s := b.store
 	if err := s.enter(); err != nil {
@@ -179,9 +187,8 @@ func (b *Batch) write(ctx context.Context, name bool) (release func(), err error
 	}
 	letGo := func() {
 		if kept {
-			// The refs have moved or not, whatever happens here. A later Merge removes a .keep file
-			// that stays.
-			_ = s.temp.fs.Remove(keep) // see above
+			// The refs have moved already, or will not move. A later Merge removes a .keep file that stays.
+			_ = s.temp.fs.Remove(keep)
 		}
 	}
 	if err := s.packs.publish(staged, name, s.failpoints); err != nil {
@@ -195,8 +202,8 @@ func (b *Batch) write(ctx context.Context, name bool) (release func(), err error
 	}, nil
 }
 
-// fill writes the commits first, because the first object of a pack shows who made the pack. The
-// others follow in the order in which they were added.
+// fill adds the objects of the batch to w in the order of their Add, but commits first: the first
+// object of a pack shows which program made the pack.
 func (b *Batch) fill(ctx context.Context, w *packWriter) error {
 	for _, commits := range []bool{true, false} {
 		for _, o := range b.order {
@@ -214,11 +221,11 @@ func (b *Batch) fill(ctx context.Context, w *packWriter) error {
 	return nil
 }
 
-// streamedFrom is the size in bytes from which an object in a file is streamed, and never in memory
-// as a whole.
+// streamedFrom is the size in bytes from which an object in a file is streamed. Such an object is
+// never in memory as a whole.
 const streamedFrom = 1 << 20
 
-// writeTo adds the object to a pack.
+// writeTo adds the object to w. It verifies an object from a file, and streams a large one.
 func (o batchObject) writeTo(w *packWriter) (err error) {
 	if o.file == nil || o.file.size < streamedFrom {
 		whole, err := o.read()

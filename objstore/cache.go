@@ -8,31 +8,35 @@ type object struct {
 	data []byte
 }
 
-// cacheKey names a verified object by its id. The base of a delta, which is not verified by itself,
-// is named by the pack and the offset it was read from.
+// cacheKey names an object in the cache: a verified object by its id, or an unverified base of a
+// delta by the serial of its pack and its offset there.
 type cacheKey struct {
 	id     ID
 	pack   uint64
 	offset int64
 }
 
-// cache is a least-recently-used cache of objects, bounded by their bytes. Safe
-// for concurrent use.
+// cache is a least-recently-used cache of objects, limited by their size in bytes. It is safe for
+// concurrent use.
 type cache struct {
 	limit   int64
 	objects *lru.Cache[cacheKey, object]
 }
 
-// cacheEntryCost is the approximate memory of an entry in bytes, besides the object's bytes.
+// cacheEntryCost is the approximate memory in bytes of a cache entry, without the object's bytes.
 const cacheEntryCost = 256
 
+// newCache returns an empty cache of at most limit bytes.
 func newCache(limit int64) *cache { return &cache{limit, lru.New[cacheKey](limit, object.cost)} }
 
+// cost returns the approximate memory in bytes of the object in a cache.
 func (o object) cost() int64 { return int64(len(o.data)) + cacheEntryCost }
 
+// get returns the object with the given key, and whether the cache has it.
 func (c *cache) get(key cacheKey) (object, bool) { return c.objects.Get(key) }
 
-// put caches an object, unless the object is so large that it would push out most of the others.
+// put adds an object to the cache, unless the object takes more than a quarter of the cache. Such
+// an object would displace most others.
 func (c *cache) put(key cacheKey, o object) {
 	if o.cost() <= c.limit/4 {
 		c.objects.Put(key, o)

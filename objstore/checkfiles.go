@@ -14,21 +14,22 @@ import (
 	"slices"
 )
 
-// Damage is the flaw of one file with objects, or of a pack's index.
+// Damage describes the flaw of a pack, of a pack's index or of a loose object's file.
 type Damage struct {
-	File    string // relative to the object directory, with slashes
+	File    string // path relative to the object directory, with slashes
 	Pack    string // the pack's name, "pack-<checksum>"; "" for a loose object
-	Reason  string
-	Objects []ID // the unreadable objects, as far as the index lists them; sorted by id
+	Reason  string // for example "truncated"
+	Objects []ID   // the unreadable objects, as far as the index lists them; sorted by id
 }
 
-// fileChecker checks the files of an object directory.
+// fileChecker checks the files of one object directory for damage.
 type fileChecker struct {
 	dir   *objectDir
 	files packFiles
 }
 
-// check checks every file. progress may be nil.
+// check returns the damage of all packs, indexes and loose objects. If progress is not nil, check
+// calls it after each pack and each loose object.
 func (c fileChecker) check(ctx context.Context, progress func(done, total int)) ([]Damage, error) {
 	packs, err := allPackNames(c.files.dir)
 	if err != nil {
@@ -64,7 +65,8 @@ func (c fileChecker) check(ctx context.Context, progress func(done, total int)) 
 	return found, nil
 }
 
-// reasonOf returns an error's reason without the names that a Damage has already.
+// reasonOf returns the Reason of a CorruptError, because a Damage already names the object and the
+// file. It returns the text of any other error.
 func reasonOf(err error) string {
 	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
 		return corrupt.Reason
@@ -72,7 +74,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// checkPack checks one pack and its index.
+// checkPack returns the damage of one pack and its index: nothing, a flaw of either, or both. A
+// pack that vanishes during the check is not damaged.
 func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, error) {
 	p, err := c.dir.openAnyway(ctx, name)
 	if vanished(err) {
@@ -81,11 +84,12 @@ func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, erro
 	if err != nil {
 		return nil, err
 	}
-	defer p.close() //nolint:errcheck // it was opened for reading only
+	defer p.close() //nolint:errcheck // The pack was opened for reading only.
 	bad, err := p.unreadable(ctx)
 	if err != nil {
 		return nil, err
 	}
+	// git or a merge may have removed the pack, or a writer may have added the index, during the check.
 	if c.files.isGone(name) || p.indexReason == missingFile && isThere(p.idxPath) {
 		return nil, nil
 	}
@@ -103,8 +107,9 @@ func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, erro
 	return found, nil
 }
 
-// allPackNames returns the sorted names of all packs, also of those that lack the pack file or the
-// index. It skips packs that are being written: they have a .keep file before they have an index.
+// allPackNames returns the sorted names of all packs in dir, even of packs without a pack file or
+// an index. It skips packs that are being written: those have a .keep file and no index yet. It
+// returns nil if dir does not exist.
 func allPackNames(dir string) ([]string, error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +139,7 @@ func allPackNames(dir string) ([]string, error) {
 	return names, nil
 }
 
-// looseIDs returns the ids of the loose objects in an object directory, sorted.
+// looseIDs returns the sorted ids of the loose objects in the object directory dir.
 func looseIDs(dir string) ([]ID, error) {
 	folders, err := os.ReadDir(dir)
 	if err != nil {
@@ -158,8 +163,8 @@ func looseIDs(dir string) ([]ID, error) {
 	return ids, nil
 }
 
-// unreadable reads every object of the pack and returns the ids that do not match their objects,
-// sorted.
+// unreadable reads every object of the pack, and returns the sorted ids of objects that are damaged
+// or do not match their ids. It returns an error if the file itself cannot be read.
 func (p *anyPack) unreadable(ctx context.Context) ([]ID, error) {
 	var bad []ID
 	for _, e := range p.byOffset() {
@@ -177,8 +182,9 @@ func (p *anyPack) unreadable(ctx context.Context) ([]ID, error) {
 	return bad, nil
 }
 
-// check reads one object and compares it with its id. A large object is hashed as it is read. A
-// large delta is trusted if the pack's checksum is right.
+// check reads one object and returns an error if the object does not match its id. It hashes a
+// large full object while it reads the object. The error is ErrNotFound if the pack file is
+// missing.
 func (p *anyPack) check(e indexEntry) error {
 	if p.file == nil {
 		return ErrNotFound
@@ -195,8 +201,8 @@ func (p *anyPack) check(e indexEntry) error {
 	return err
 }
 
-// object returns an object to be written to another pack. It is verified, unless it is large: a
-// large object is streamed.
+// object returns an object for another pack. A small object and an object stored as a delta are
+// read and verified at once. A large object is verified when its bytes are read.
 func (p *anyPack) object(e indexEntry) (batchObject, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)
@@ -218,17 +224,18 @@ func (p *anyPack) object(e indexEntry) (batchObject, error) {
 	kind := Kind(head.kind)
 	return batchObject{
 		object: object{kind: kind}, id: e.id,
+		// The limit is high enough for any object: a check or a salvage must not fail for a large object.
 		file: &deferred{id: e.id, open: open, maxObject: 1 << 62, kind: kind, size: head.size},
 	}, nil
 }
 
-// byOffset returns the entries in the order of the pack.
+// byOffset returns the pack's entries sorted by their offset in the pack.
 func (p *anyPack) byOffset() []indexEntry {
 	return slices.SortedFunc(slices.Values(p.entries), func(a, b indexEntry) int { return cmp.Compare(a.offset, b.offset) })
 }
 
-// checksumAt computes the checksum of the first size bytes of a file, and reports whether the same
-// checksum follows them.
+// checksumAt returns the checksum of the first size bytes of f. ok is true if the same checksum
+// follows these bytes in f.
 func checksumAt(f *os.File, size int64) (sum [sha1.Size]byte, ok bool, err error) {
 	h := sha1.New()
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {

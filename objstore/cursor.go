@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// packCursor reads a pack from any offset with few reads of the file. Its read-ahead is a
+// packCursor reads a pack from any offset with few reads of the file. It reads ahead with a
 // bufio.Reader, for which klauspost's inflate has a fast path. It must be used by one goroutine at
 // a time.
 type packCursor struct {
@@ -17,19 +17,20 @@ type packCursor struct {
 	rest  packRest
 }
 
-// packRest reads the entries of a pack from next on.
+// packRest reads the entries of a pack from the offset next on.
 type packRest struct {
 	file io.ReaderAt
 	next int64
 	end  int64
-	err  error // of reading the file; nil at its end
+	err  error // the error of reading the file; nil if the file only ended
 }
 
-// readAhead is the read-ahead in bytes: enough for a page of rows, a tree or a delta of one of
-// them.
+// readAhead is the number of bytes that a packCursor reads ahead: enough for a page of rows, a tree
+// or a delta of either.
 const readAhead = 4 << 10
 
-// Read implements io.Reader. A pack that ends before its entries do is io.ErrUnexpectedEOF.
+// Read implements io.Reader. At the end of the entries it returns io.ErrUnexpectedEOF, because a
+// sound entry ends before.
 func (r *packRest) Read(p []byte) (int, error) {
 	want := min(int64(len(p)), r.end-r.next)
 	if want <= 0 {
@@ -47,7 +48,7 @@ func (r *packRest) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// use makes the cursor read file, whose entries end at end.
+// use prepares c to read file from the start. The entries end at the offset end.
 func (c *packCursor) use(file io.ReaderAt, end int64) {
 	c.rest = packRest{file: file, end: end}
 	if c.ahead == nil {
@@ -56,18 +57,20 @@ func (c *packCursor) use(file io.ReaderAt, end int64) {
 	c.seek(0)
 }
 
-// seek sets the offset of the next byte.
+// seek makes offset the position of the next read. It keeps bytes that are already in the
+// read-ahead.
 func (c *packCursor) seek(offset int64) {
 	here := c.rest.next - int64(c.ahead.Buffered())
 	if skip := offset - here; skip >= 0 && skip < int64(c.ahead.Buffered()) {
-		_, _ = c.ahead.Discard(int(skip)) // cannot fail: the bytes are buffered
+		_, _ = c.ahead.Discard(int(skip)) // no error is possible, because the bytes are buffered
 		return
 	}
 	c.rest.next = offset
 	c.ahead.Reset(&c.rest)
 }
 
-// entryHead reads the head of the entry at offset.
+// entryHead returns the head of the entry at offset. The error is errTruncated if the entries end
+// before.
 func (c *packCursor) entryHead(offset int64) (entryHead, error) {
 	c.seek(offset)
 	head, err := readEntryHead(c.ahead, offset)
@@ -77,13 +80,14 @@ func (c *packCursor) entryHead(offset int64) (entryHead, error) {
 	return head, err
 }
 
-// stream inflates the stream after the head that was read last.
+// stream returns the inflated stream after head, which must be the head that c read last.
 func (c *packCursor) stream(head entryHead) ([]byte, error) { return c.inflate(c.ahead, head.size) }
 
-// cursorPool hands out cursors. It exists because their tables for inflating are costly to make.
-// Safe for concurrent use.
+// cursorPool keeps cursors for reuse, because their tables for inflating are costly to make. It is
+// safe for concurrent use.
 type cursorPool struct{ pool sync.Pool }
 
+// get returns a cursor that reads file, whose entries end at the offset end.
 func (p *cursorPool) get(file io.ReaderAt, end int64) *packCursor {
 	c, ok := p.pool.Get().(*packCursor)
 	if !ok {
@@ -93,6 +97,7 @@ func (p *cursorPool) get(file io.ReaderAt, end int64) *packCursor {
 	return c
 }
 
+// put returns c to the pool. The caller must not use c afterwards.
 func (p *cursorPool) put(c *packCursor) {
 	c.use(nil, 0)
 	p.pool.Put(c)

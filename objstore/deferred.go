@@ -9,30 +9,30 @@ import (
 	"io/fs"
 )
 
-// opener opens an object that is in a file.
+// opener opens an object in a file for reading. The caller closes the reader.
 type opener func() (*objectReader, error)
 
-// objectReader reads the bytes of an object from a file, unverified.
+// objectReader reads the bytes of an object from a file, without verification.
 type objectReader struct {
 	io.Reader
 
 	kind  Kind
 	size  int64
-	file  string // its base name
+	file  string // base name of the file
 	close func() error
 }
 
-// deferred is an object in a file. It is read anew each time.
+// deferred is an object that stays in a file. Each use reads the file again.
 type deferred struct {
 	id        ID
 	open      opener
-	maxObject int64
+	maxObject int64 // a larger object, in bytes, is a *CorruptError
 
-	kind Kind
-	size int64
+	kind Kind  // set by inspect
+	size int64 // set by inspect
 }
 
-// inspect reads the kind and the size from the object's head.
+// inspect sets the kind and the size of d from the object's head in the file.
 func (d *deferred) inspect() error {
 	r, err := d.reader()
 	if err != nil {
@@ -42,7 +42,8 @@ func (d *deferred) inspect() error {
 	return r.close()
 }
 
-// reader opens the object. Its bytes are verified as they are read.
+// reader opens the object. The reader verifies the bytes against the id while they are read. An
+// object of more than maxObject bytes is a [*CorruptError].
 func (d *deferred) reader() (*verifiedReader, error) {
 	r, err := d.open()
 	if err != nil {
@@ -56,14 +57,14 @@ func (d *deferred) reader() (*verifiedReader, error) {
 	return v, nil
 }
 
-// read returns the object, verified.
+// read returns the whole object, verified against its id.
 func (d *deferred) read() (o object, err error) {
 	r, err := d.reader()
 	if err != nil {
 		return object{}, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	// The head may claim more bytes than there are.
+	// A damaged head may claim far more bytes than the file has, so only trusted bytes are allocated at once.
 	const trusted = 1 << 20
 	data := bytes.NewBuffer(make([]byte, 0, min(r.size, trusted)+bytes.MinRead))
 	if _, err := data.ReadFrom(r); err != nil {
@@ -72,14 +73,14 @@ func (d *deferred) read() (o object, err error) {
 	return object{r.kind, data.Bytes()}, nil
 }
 
-// verifiedReader reads an object. It ends with io.EOF if the bytes match the id, and otherwise with
-// a [*CorruptError] or the error of the file.
+// verifiedReader reads an object. After the last byte it returns io.EOF if the bytes match the id,
+// and otherwise a [*CorruptError]. It returns errors of reading the file unchanged.
 type verifiedReader struct {
 	*objectReader
 
 	id   ID
 	sum  hash.Hash
-	left int64 // bytes that are still to come
+	left int64 // number of bytes that the object's head still promises
 }
 
 // Read implements io.Reader.
@@ -90,7 +91,7 @@ func (r *verifiedReader) Read(b []byte) (int, error) {
 	ended := errors.Is(err, io.EOF)
 	switch {
 	case r.left < 0:
-		return 0, r.corrupt("longer than it says")
+		return 0, r.corrupt("longer than its head claims")
 	case ended && (r.left > 0 || !bytes.Equal(r.sum.Sum(nil), r.id.sum[:r.id.size])):
 		return n, r.corrupt("does not match its id")
 	case err != nil && !ended && !isFileError(err):
@@ -99,11 +100,12 @@ func (r *verifiedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// corrupt returns a [*CorruptError] about the object.
 func (r *verifiedReader) corrupt(reason string) error {
 	return &CorruptError{ID: r.id, File: r.file, Reason: reason}
 }
 
-// isFileError reports whether err comes from reading a file, and not from its content.
+// isFileError reports whether err is about reading a file and not about the content of the file.
 func isFileError(err error) bool {
 	_, ok := errors.AsType[*fs.PathError](err)
 	return ok

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// maxNewChain bounds the deltas in a chain that a merge makes or adds to.
+	// maxNewChain is the largest number of deltas in a chain that a merge makes or extends.
 	maxNewChain = 48
-	// maxDeltify is the size in bytes above which objects are not compared.
+	// maxDeltify is the size in bytes up to which a merge makes deltas of an object.
 	maxDeltify = 4 << 20
 )
 
-// deltify makes deltas of older versions of objects. It compares each commit of the set with its
-// first parent: the commits, their trees, and all files and folders that have the same path in
-// both. The newer version is the base, so that the latest state is read without deltas.
+// deltify makes older versions of objects deltas of newer versions, so that the latest state is
+// read without deltas. It compares each commit of the set with its first parent: the commits, their
+// trees, and all files and folders with the same path in both.
 func (m *mergeSet) deltify(ctx context.Context) error {
 	d := deltifier{mergeSet: m, compared: make(map[[2]int32]bool)}
 	for o := range int32(len(m.objects)) {
@@ -34,15 +34,16 @@ func (m *mergeSet) deltify(ctx context.Context) error {
 	return nil
 }
 
+// deltifier pairs versions of objects for deltify.
 type deltifier struct {
 	*mergeSet
 
 	deflate  deflater
-	compared map[[2]int32]bool // pairs of trees
+	compared map[[2]int32]bool // the pairs of trees that compare has seen
 }
 
-// commitLinks returns the tree and the first parent of a commit. Either is zero if the commit has
-// none.
+// commitLinks returns the tree and the first parent of the commit with the bytes data. Each is zero
+// if the commit does not have it.
 func commitLinks(data []byte) (tree, parent ID) {
 	for line := range bytes.Lines(data) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
@@ -61,6 +62,8 @@ func commitLinks(data []byte) (tree, parent ID) {
 	return tree, parent
 }
 
+// compareCommit pairs a commit with its first parent, and their trees with each other. It does
+// nothing if the set does not have the parent.
 func (d *deltifier) compareCommit(commit int32) error {
 	newer, err := d.read(commit)
 	if err != nil {
@@ -85,7 +88,8 @@ func (d *deltifier) compareCommit(commit int32) error {
 	return d.compare(oldTree, newTree, ModeTree)
 }
 
-// compare pairs two versions of a path and, if they are trees, the paths below.
+// compare pairs two versions of a path and, if both are trees, the paths below. It does nothing if
+// the set lacks a version or if the versions are equal.
 func (d *deltifier) compare(oldID, newID ID, mode Mode) error {
 	older, oldOK := d.byID[oldID]
 	newer, newOK := d.byID[newID]
@@ -105,6 +109,8 @@ func (d *deltifier) compare(oldID, newID ID, mode Mode) error {
 	return d.compareTrees(older, newer)
 }
 
+// compareTrees compares the entries of two trees that have the same name and are both trees or both
+// not.
 func (d *deltifier) compareTrees(older, newer int32) error {
 	oldEntries, err := d.entries(older)
 	if err != nil {
@@ -130,8 +136,8 @@ func (d *deltifier) compareTrees(older, newer int32) error {
 	return nil
 }
 
-// entries returns the entries of a tree. A tree that is not as git writes trees has none: it is
-// stored, but not looked into.
+// entries returns the entries of a tree. It returns no entries if git would not write the tree in
+// this form; such a tree is copied, but the merge makes no deltas below it.
 func (d *deltifier) entries(tree int32) ([]TreeEntry, error) {
 	o, err := d.read(tree)
 	if err != nil || o.kind != Tree {
@@ -139,14 +145,16 @@ func (d *deltifier) entries(tree int32) ([]TreeEntry, error) {
 	}
 	entries, err := DecodeTree(d.objects[tree].id, o.data)
 	if err != nil {
-		return nil, nil //nolint:nilerr // see above
+		return nil, nil //nolint:nilerr // A malformed tree has no entries; see the function's comment.
 	}
 	return entries, nil
 }
 
-// pair makes the older object a delta of the newer one, if the delta is shorter than the present
-// entry and the chain of deltas stays short. A value that changes back is both older and newer than
-// its other version, so pair also makes sure that the chain has no circle.
+// pair makes the older object a delta of the newer object if the delta is shorter than the older
+// object's present entry. It does nothing if the older object is a delta already, if either object
+// is larger than maxDeltify, if the chain would be longer than maxNewChain, or if the kinds differ.
+// A value that changes back is both older and newer than its other version, so pair also prevents
+// circles.
 func (d *deltifier) pair(older, newer int32) error {
 	o := &d.objects[older]
 	if o.base != noBase || o.size > maxDeltify || d.objects[newer].size > maxDeltify {
@@ -181,7 +189,7 @@ func (d *deltifier) pair(older, newer int32) error {
 	if err != nil {
 		return err
 	}
-	const distance = 2 // approximate bytes of the base's offset
+	const distance = 2 // approximate size in bytes of the base's offset in the entry head
 	if int64(len(stream))+distance >= o.length-o.head {
 		return nil
 	}

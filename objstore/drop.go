@@ -10,36 +10,37 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// DropRequest chooses the objects for [Store.Drop].
+// DropRequest selects the objects for [Store.Drop].
 type DropRequest struct {
-	// Choose returns the objects that nothing needs. It is called after the packs were listed, so that
-	// a later use of their objects is noticed.
+	// Choose returns the ids of the objects to drop, which nothing needs. Drop lists the packs
+	// before it calls Choose. So it notices if git uses an object of these packs after the choice.
 	Choose func(context.Context) (map[ID]struct{}, error)
-	// Still checks again, while nothing is pinned, whether nothing needs the objects. It may be called
-	// several times after Choose, or never.
+	// Still reports whether nothing needs the objects now. Drop calls Still after Choose, while no
+	// process has a pin. Drop may call Still several times, or never.
 	Still func(context.Context, map[ID]struct{}) (bool, error)
 }
 
 // DropResult is the result of a drop.
 type DropResult struct {
 	Objects     int   // number of dropped objects
-	BytesBefore int64 // of the packs that had the objects
-	BytesAfter  int64 // of the packs that replaced them
-	Left        int   // objects that stay because a pack is in use; try again later
+	BytesBefore int64 // size of the packs that had the objects
+	BytesAfter  int64 // size of the pack that replaced them, and of the packs that stayed
+	Left        int   // number of objects that stay because their pack is in use; a later drop may remove them
 }
 
-// dropAttempts limits how often objects are chosen again because one is needed now, or because git gc
-// removed a pack.
+// dropAttempts is the number of attempts of a drop. An attempt fails if an object is needed again,
+// or if another process used or removed a pack meanwhile.
 const dropAttempts = 5
 
-// dropShare bounds the rewriting of large packs: a large pack is rewritten if at least one in
-// dropShare of its objects goes. Rewriting gigabytes to free a few kilobytes is not worth it.
+// dropShare limits the rewriting of large packs. A large pack is rewritten only if at least one in
+// dropShare of its objects is dropped: a gigabyte is not worth rewriting to free a few kilobytes.
 const dropShare = 8
 
-// ErrInUse means that the objects to drop were needed again in every attempt.
+// ErrInUse is wrapped by the error of [Store.Drop] if every attempt failed because an object was
+// needed again or because another process removed a pack.
 var ErrInUse = errors.New("objects are in use")
 
-// dropper replaces packs by packs without some objects.
+// dropper replaces packs by a pack without some of their objects.
 type dropper struct {
 	temp       *tempDir
 	files      packFiles
@@ -47,10 +48,12 @@ type dropper struct {
 	owners     *packOwners
 	packs      *packMaker
 	replacer   *replacer
-	maxBytes   int64 // of larger packs, only those are rewritten that become much smaller
+	maxBytes   int64 // a pack of at least this size is large; see dropShare
 	failpoints failpoints
 }
 
+// drop makes up to dropAttempts attempts under the merge lock. It returns ErrInUse if all of them
+// fail.
 func (d *dropper) drop(ctx context.Context, what DropRequest) (result DropResult, err error) {
 	pins, err := d.temp.lock(dropLock, flock.SetPermissions(0o666))
 	if err != nil {
@@ -72,8 +75,10 @@ func (d *dropper) drop(ctx context.Context, what DropRequest) (result DropResult
 	return result, err
 }
 
-// try makes one attempt. done is false if another attempt may do better, because one of the objects
-// is needed now or a process has touched a pack. The last attempt drops as much as it can.
+// try makes one attempt to drop the objects that what.Choose returns. done is false if another
+// attempt may succeed: an object is needed again, or another process used or removed a pack. try
+// holds the lock pins while it replaces packs. If last is true, try leaves used packs alone and
+// replaces the others.
 func (d *dropper) try(ctx context.Context, what DropRequest, pins *flock.Flock, last bool) (_ DropResult, done bool, err error) {
 	packs, err := d.droppable()
 	if err != nil {
@@ -124,7 +129,8 @@ func (d *dropper) try(ctx context.Context, what DropRequest, pins *flock.Flock, 
 	return result, true, err
 }
 
-// touched returns the packs whose time has changed.
+// touched returns the names of the packs whose file time has changed since they were listed. git
+// sets the time of a pack if git wants to write an object that the pack has.
 func (d *dropper) touched(packs []mergePack) (map[string]bool, error) {
 	touched := make(map[string]bool)
 	for _, p := range packs {
@@ -139,8 +145,9 @@ func (d *dropper) touched(packs []mergePack) (map[string]bool, error) {
 	return touched, nil
 }
 
-// replace puts the staged pack in the place of packs, except of touched ones. All of them stay if git
-// has its multi-pack-index locked for long.
+// replace publishes the staged pack, unless it is nil, and removes the packs in having, except
+// touched ones. It returns the result of dropping ids. If git holds the lock of its
+// multi-pack-index for long, replace changes nothing, and all objects count as left.
 func (d *dropper) replace(ctx context.Context, having []mergePack, touched map[string]bool, staged *stagedPack, ids map[ID]struct{}) (DropResult, error) {
 	holds, err := d.holdings(having, ids)
 	if err != nil {
@@ -161,7 +168,7 @@ func (d *dropper) replace(ctx context.Context, having []mergePack, touched map[s
 	return result, err
 }
 
-// holdings returns which of the objects each pack has, by the pack's name.
+// holdings returns, by pack name, the ids that each of the packs has.
 func (d *dropper) holdings(packs []mergePack, ids map[ID]struct{}) (map[string][]ID, error) {
 	holds := make(map[string][]ID, len(packs))
 	for _, p := range packs {
@@ -172,7 +179,9 @@ func (d *dropper) holdings(packs []mergePack, ids map[ID]struct{}) (map[string][
 	return holds, nil
 }
 
-// dropResult returns the result of a drop after which the removed packs are gone.
+// dropResult returns the result of a drop that removed the packs named in removed. holds has the
+// dropped ids of each pack. An id that a remaining pack has counts as left. The caller adds the
+// size of the new pack.
 func dropResult(packs []mergePack, holds map[string][]ID, removed map[string]bool) (out DropResult) {
 	all, left := make(map[ID]struct{}), make(map[ID]struct{})
 	for _, p := range packs {
@@ -191,8 +200,8 @@ func dropResult(packs []mergePack, holds map[string][]ID, removed map[string]boo
 	return out
 }
 
-// stageWithout writes the objects of packs, except ids, into one pack. The result is nil if there
-// are no others.
+// stageWithout writes the objects of packs, except ids, to one staged pack and reads the pack back.
+// It returns nil if no object remains.
 func (d *dropper) stageWithout(ctx context.Context, packs []mergePack, ids map[ID]struct{}) (_ *stagedPack, err error) {
 	set, err := openMergeSet(d.dir, packs)
 	if err != nil {
@@ -201,7 +210,7 @@ func (d *dropper) stageWithout(ctx context.Context, packs []mergePack, ids map[I
 	defer func() { err = errors.Join(err, set.close()) }()
 	set.remove(ids)
 	if len(set.objects) == 0 {
-		return nil, nil //nolint:nilnil // nothing is left to write
+		return nil, nil //nolint:nilnil // A nil pack means that no object remains.
 	}
 	staged, err := d.packs.stage(ctx, len(set.objects), true, newestOf(packs), set.write)
 	if err != nil {
@@ -214,7 +223,9 @@ func (d *dropper) stageWithout(ctx context.Context, packs []mergePack, ids map[I
 	return staged, nil
 }
 
-// droppable returns the packs that a drop may replace, judged by their files' names and sizes.
+// droppable returns the packs that a drop may replace: packs that no multi-pack-index names and
+// that have no file in isMarked beside them. It reads only names, sizes and times of files. It
+// returns no pack if the multi-pack-index is unreadable.
 func (d *dropper) droppable() ([]mergePack, error) {
 	dir := d.files.dir
 	names, err := packNames(dir)
@@ -223,7 +234,7 @@ func (d *dropper) droppable() ([]mergePack, error) {
 	}
 	held, err := midxPacks(dir)
 	if errors.Is(err, errMidx) {
-		return nil, nil // perhaps of a newer git: it may name any pack
+		return nil, nil // a newer git may have written the multi-pack-index, and it may name any pack
 	}
 	if err != nil {
 		return nil, err

@@ -7,26 +7,28 @@ import (
 
 // The entry types of a pack that are not kinds of objects.
 const (
-	offsetDelta = 6 // the base is an earlier entry of the pack, given by its distance
-	idDelta     = 7 // the base is given by its id
+	offsetDelta = 6 // a delta that names its base, an earlier entry, by the distance in bytes
+	idDelta     = 7 // a delta that names its base by the base's id
 )
 
-// entryHead precedes the zlib stream of a pack entry.
+// entryHead is the head of a pack entry, which precedes the entry's zlib stream.
 type entryHead struct {
 	kind   uint8 // a Kind, offsetDelta or idDelta
-	size   int64 // of the inflated stream, in bytes
-	base   int64 // of an offsetDelta: offset of the base in the pack
-	baseID ID    // of an idDelta
-	length int64 // of the head itself, in bytes
+	size   int64 // size of the inflated stream in bytes
+	base   int64 // offset of the base in the pack; only for an offsetDelta
+	baseID ID    // id of the base; only for an idDelta
+	length int64 // length of the head itself in bytes
 }
 
+// isDelta reports whether the entry is a delta of either type.
 func (h entryHead) isDelta() bool { return h.kind == offsetDelta || h.kind == idDelta }
 
+// errEntryHead is the error about an entry head that does not have git's format.
 var errEntryHead = errors.New("malformed entry head")
 
-// readEntryHead reads the head of the entry that starts at offset at. It accepts only the bytes
-// that appendEntryHead writes, with numbers in their shortest form. Other bytes are errEntryHead.
-// Errors of r are returned as they are.
+// readEntryHead reads the head of the entry that starts at offset at, with numbers in their
+// shortest form as appendEntryHead writes them. Any other content is errEntryHead. readEntryHead
+// returns errors of r unchanged.
 func readEntryHead(r io.ByteReader, at int64) (entryHead, error) {
 	b, err := r.ReadByte()
 	if err != nil {
@@ -54,8 +56,9 @@ func readEntryHead(r io.ByteReader, at int64) (entryHead, error) {
 	return entryHead{}, errEntryHead
 }
 
-// readBaseOffset reads the distance to the base: seven bits a byte, the highest first. Each
-// continuation adds one, so that every distance has one encoding.
+// readBaseOffset reads the distance to the base, and returns h with base and length set. A byte has
+// seven bits of the distance, the highest first. Each continuation adds one, so every distance has
+// only one encoding. A base before the first entry is errEntryHead.
 func readBaseOffset(r io.ByteReader, h entryHead, at int64) (entryHead, error) {
 	var distance int64
 	for {
@@ -80,6 +83,7 @@ func readBaseOffset(r io.ByteReader, h entryHead, at int64) (entryHead, error) {
 	return h, nil
 }
 
+// readBaseID reads the id of the base, and returns h with baseID and length set.
 func readBaseID(r io.ByteReader, h entryHead) (entryHead, error) {
 	var raw [idSize]byte
 	for i := range raw {
@@ -98,7 +102,7 @@ func readBaseID(r io.ByteReader, h entryHead) (entryHead, error) {
 	return h, nil
 }
 
-// appendEntryHead appends the head of the entry that starts at offset at.
+// appendEntryHead appends the head h of the entry that starts at offset at. It ignores h.length.
 func appendEntryHead(out []byte, h entryHead, at int64) []byte {
 	b := h.kind<<4 | uint8(h.size&15)
 	for rest := h.size >> 4; rest > 0; rest >>= 7 {
@@ -115,6 +119,7 @@ func appendEntryHead(out []byte, h entryHead, at int64) []byte {
 	return out
 }
 
+// appendDistance appends the distance to a base in the encoding that readBaseOffset reads.
 func appendDistance(out []byte, distance int64) []byte {
 	var digits [10]byte
 	i := len(digits) - 1

@@ -9,22 +9,23 @@ import (
 	"strconv"
 )
 
-// maxIDSize is the size of the largest object id git knows, sha256's.
+// maxIDSize is the size in bytes of the largest object id that git knows, a sha256.
 const maxIDSize = 32
 
-// ErrMalformedID is wrapped by the error of [ParseID] and [IDFromBytes].
+// ErrMalformedID is wrapped by the errors of [ParseID] and [IDFromBytes].
 var ErrMalformedID = errors.New("malformed object id")
 
 // ID names an object. IDs are comparable; the zero ID names no object. An ID has room for the 32
-// bytes of sha256 and knows its own size, so the packages above need not know which hash a
+// bytes of a sha256 and contains its own size. So the packages above need not know which hash a
 // repository uses.
 type ID struct {
 	sum  [maxIDSize]byte
 	size uint8
 }
 
-// ParseID reads a full object id: 40 or 64 lower-case hex digits. The id of all zeros, which git
-// uses for "no such object", is the zero ID.
+// ParseID returns the ID for 40 or 64 lower-case hex digits. For the id of all zeros, by which git
+// means "no such object", it returns the zero ID. Any other text is an error that wraps
+// [ErrMalformedID].
 func ParseID(s string) (ID, error) {
 	if len(s) != 2*sha1.Size && len(s) != 2*maxIDSize {
 		return ID{}, fmt.Errorf("%w: %q", ErrMalformedID, s)
@@ -46,7 +47,8 @@ func ParseID(s string) (ID, error) {
 	return id, nil
 }
 
-// IDFromBytes makes an ID of its 20 or 32 raw bytes. All zeros are the zero ID.
+// IDFromBytes returns the ID with these 20 or 32 raw bytes, or the zero ID if all bytes are zero.
+// Another length is an error that wraps [ErrMalformedID].
 func IDFromBytes(b []byte) (ID, error) {
 	if len(b) != sha1.Size && len(b) != maxIDSize {
 		return ID{}, fmt.Errorf("%w: %d bytes", ErrMalformedID, len(b))
@@ -59,7 +61,7 @@ func IDFromBytes(b []byte) (ID, error) {
 	return id, nil
 }
 
-// String returns the id in lower-case hex. The zero ID is forty zeros.
+// String returns the id in lower-case hex. It returns forty zeros for the zero ID.
 func (id ID) String() string {
 	if id.IsZero() {
 		return "0000000000000000000000000000000000000000"
@@ -67,19 +69,21 @@ func (id ID) String() string {
 	return hex.EncodeToString(id.sum[:id.size])
 }
 
-// Bytes returns the 20 or 32 raw bytes of the id, or nil for the zero ID. The caller owns them.
+// Bytes returns a copy of the 20 or 32 raw bytes of the id. It returns no bytes for the zero ID.
 func (id ID) Bytes() []byte { return bytes.Clone(id.sum[:id.size]) }
 
-// AppendTo appends the raw bytes of the id to b.
+// AppendTo appends the raw bytes of the id to b and returns the result. The zero ID has no bytes.
 func (id ID) AppendTo(b []byte) []byte { return append(b, id.sum[:id.size]...) }
 
 // IsZero reports whether id names no object.
 func (id ID) IsZero() bool { return id.size == 0 }
 
-// Compare orders ids as git sorts them, by their bytes.
+// Compare returns -1, 0 or 1 if git sorts id before, with or after other. git sorts ids by their
+// bytes.
 func (id ID) Compare(other ID) int { return bytes.Compare(id.sum[:id.size], other.sum[:other.size]) }
 
-// MarshalText returns the id as String does. The zero ID is the empty text.
+// MarshalText returns the id in lower-case hex, or an empty text for the zero ID. It never returns
+// an error.
 func (id ID) MarshalText() ([]byte, error) {
 	if id.IsZero() {
 		return nil, nil
@@ -87,7 +91,8 @@ func (id ID) MarshalText() ([]byte, error) {
 	return hex.AppendEncode(nil, id.sum[:id.size]), nil
 }
 
-// UnmarshalText is the inverse of MarshalText.
+// UnmarshalText sets id to the ID that MarshalText returned as text. The error wraps
+// [ErrMalformedID], and leaves id unchanged.
 func (id *ID) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*id = ID{}
@@ -101,7 +106,7 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Hash computes the id that git gives an object.
+// Hash returns the sha1 id that git gives to an object with this kind and content.
 func Hash(kind Kind, data []byte) ID {
 	h := sha1.New()
 	h.Write(hashHead(kind, int64(len(data))))
@@ -111,7 +116,8 @@ func Hash(kind Kind, data []byte) ID {
 	return id
 }
 
-// hashHead returns the bytes that precede an object's own bytes in its hash.
+// hashHead returns the bytes that git hashes before the bytes of an object: the kind, the size and
+// a NUL.
 func hashHead(kind Kind, size int64) []byte {
 	head := append(make([]byte, 0, 32), kind.String()...)
 	head = append(head, ' ')

@@ -21,28 +21,30 @@ const (
 	indexEntrySize = idSize + 4 + 4 // id, CRC-32, offset
 	indexTailSize  = 2 * sha1.Size  // checksums of the pack and of the index
 
-	// indexWholeMax is the size in bytes up to which an index is read as a whole and its checksum
-	// verified. In a larger index, a lookup reads only the bytes that it needs.
+	// indexWholeMax is the size in bytes up to which an index is read completely and its checksum
+	// is verified. A lookup in a larger index reads only the bytes that it needs.
 	indexWholeMax = 1 << 20
 
-	// largeOffset marks an offset in the table of 64-bit offsets.
+	// largeOffset is the bit that marks a 32-bit offset as a position in the table of 64-bit
+	// offsets.
 	largeOffset = 1 << 31
 )
 
+// indexMagic is the start of a version 2 index: the signature and the version.
 var indexMagic = [indexHeadSize]byte{0xff, 't', 'O', 'c', 0, 0, 0, 2}
 
-// errIndex is wrapped by the errors about a malformed index.
+// errIndex is wrapped by every error about a malformed index.
 var errIndex = errors.New("malformed index")
 
-// indexEntry is one object of a pack.
+// indexEntry is the entry of one object in a pack's index.
 type indexEntry struct {
 	id     ID
 	crc    uint32 // CRC-32 of the entry's bytes in the pack
-	offset int64
+	offset int64  // of the entry in the pack file
 }
 
-// encodeIndex returns the version 2 index of a pack with the given checksum. It sorts entries by
-// id. Ids must be unique.
+// encodeIndex returns the bytes of the version 2 index of a pack with the checksum packSum. It
+// sorts entries by id in place. Ids must be unique.
 func encodeIndex(entries []indexEntry, packSum [sha1.Size]byte) []byte {
 	slices.SortFunc(entries, func(a, b indexEntry) int { return a.id.Compare(b.id) })
 	out := make([]byte, 0, indexTableAt+len(entries)*indexEntrySize+indexTailSize)
@@ -79,19 +81,20 @@ func encodeIndex(entries []indexEntry, packSum [sha1.Size]byte) []byte {
 	return append(out, sum[:]...)
 }
 
-// index looks objects up in a pack's index. Safe for concurrent use.
+// index finds objects in a pack's index. It is safe for concurrent use.
 type index struct {
-	fan     [256]uint32
-	count   int64
-	large   int64 // number of 64-bit offsets
+	fan     [256]uint32 // for each byte, the number of ids that begin with it or a smaller one
+	count   int64       // number of objects
+	large   int64       // number of 64-bit offsets
 	packSum [sha1.Size]byte
-	size    int64
+	size    int64 // of the index in bytes
 
-	whole []byte   // all bytes of a small index
-	file  *os.File // of a large index
+	whole []byte   // all bytes; nil if file is set
+	file  *os.File // the open file of a large index; nil if whole is set
 }
 
-// parseIndex decodes a whole index and verifies its checksum. It keeps data.
+// parseIndex decodes a complete index and verifies its checksum and the order of its ids. The
+// result keeps data, so the caller must not change data afterwards. The error wraps errIndex.
 func parseIndex(data []byte) (*index, error) {
 	x := &index{size: int64(len(data)), whole: data}
 	if err := x.readLayout(); err != nil {
@@ -110,8 +113,9 @@ func parseIndex(data []byte) (*index, error) {
 	return x, nil
 }
 
-// openIndex opens an index file. A large index stays open until close; only those parts are
-// verified that are read.
+// openIndex opens the index file at path. It reads an index of at most indexWholeMax bytes
+// completely and verifies it. A larger index stays open until close; openIndex verifies its head
+// and its size. The error wraps errIndex if the index is malformed.
 func openIndex(path string) (_ *index, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -142,6 +146,7 @@ func openIndex(path string) (_ *index, err error) {
 	return x, nil
 }
 
+// close closes the file of a large index. It does nothing for an index in memory.
 func (x *index) close() error {
 	if x.file == nil {
 		return nil
@@ -149,7 +154,8 @@ func (x *index) close() error {
 	return x.file.Close()
 }
 
-// part returns size bytes of the index from offset on. The caller must not change them.
+// part returns size bytes of the index from offset. The caller must not change them. The error
+// wraps errIndex if the index ends before them.
 func (x *index) part(offset, size int64) ([]byte, error) {
 	if offset < 0 || size < 0 || size > x.size-offset {
 		return nil, fmt.Errorf("%w: truncated", errIndex)
@@ -167,8 +173,8 @@ func (x *index) part(offset, size int64) ([]byte, error) {
 	return b, nil
 }
 
-// readLayout reads the head, the fan-out table and the pack's checksum, and compares the sizes that
-// they imply with the file's size.
+// readLayout reads the head, the fan-out table and the pack's checksum into x. The error wraps
+// errIndex if they are malformed or do not fit the size of the index.
 func (x *index) readLayout() error {
 	head, err := x.part(0, indexTableAt)
 	if err != nil {
@@ -197,13 +203,14 @@ func (x *index) readLayout() error {
 	return nil
 }
 
-// find returns the offset of an object in the pack.
+// find returns the offset of an object's entry in the pack file. found is false if the index does
+// not list the object. The error wraps errIndex if the index is malformed.
 func (x *index) find(id ID) (offset int64, found bool, err error) {
 	lo, hi := int64(0), int64(x.fan[id.sum[0]])
 	if id.sum[0] > 0 {
 		lo = int64(x.fan[id.sum[0]-1])
 	}
-	// If the index is not in memory, ids are read one by one until few are left.
+	// A large index is not in memory. Each step reads one id, until one read can fetch the remaining few ids.
 	const few = 64
 	for x.whole == nil && hi-lo > few {
 		mid := (lo + hi) / 2
@@ -231,7 +238,8 @@ func (x *index) find(id ID) (offset int64, found bool, err error) {
 	return offset, err == nil, err
 }
 
-// offset returns the offset of the i-th object, in the order of ids, in the pack.
+// offset returns the offset in the pack file of the object with number i. Objects are numbered from
+// 0 in the order of their ids.
 func (x *index) offset(i int64) (int64, error) {
 	offsetsAt := indexTableAt + x.count*(idSize+4)
 	b, err := x.part(offsetsAt+4*i, 4)
@@ -256,7 +264,7 @@ func (x *index) offset(i int64) (int64, error) {
 	return int64(offset), nil
 }
 
-// all returns every entry in the order of ids.
+// all returns every entry, sorted by id.
 func (x *index) all() ([]indexEntry, error) {
 	ids, err := x.part(indexTableAt, x.count*idSize)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 )
 
-// readLoose returns a loose object of the object directory dir, verified. Its error is ErrNotFound
-// if there is no such file.
+// readLoose returns the loose object id of the object directory dir, verified. The error wraps
+// ErrNotFound if the file is missing. A damaged object and an object of more than maxObject bytes
+// are a [*CorruptError].
 func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 	r, err := openLoose(dir, id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +43,9 @@ func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 	return bad("loose object does not match its id")
 }
 
-// openLoose opens the file of a loose object and reads its head.
+// openLoose opens the file of the loose object id in dir, and returns an unverified reader of its
+// content. The error wraps fs.ErrNotExist if the file is missing, and is a [*CorruptError] if the
+// head of the object is damaged.
 func openLoose(dir string, id ID) (_ *objectReader, err error) {
 	hex := id.String()
 	f, err := os.Open(filepath.Join(dir, hex[:2], hex[2:]))
@@ -68,10 +71,11 @@ func openLoose(dir string, id ID) (_ *objectReader, err error) {
 	return &objectReader{Reader: r, kind: Kind(kind), size: size, file: hex[2:], close: shut}, nil
 }
 
-// AddLoose adds every loose object in dir, one of git's object directories, to w, and verifies it
-// against its id. It also adds the objects of packs in dir, because git writes files above
-// core.bigFileThreshold as packs. A [Batch] reads the objects when it is committed or asked for
-// them, so dir must stay unchanged until then. Other writers read them at once.
+// AddLoose adds every object in dir, one of git's object directories, to w, and verifies each
+// object against its id. Besides loose objects, AddLoose adds the objects of packs, because git
+// writes a file above core.bigFileThreshold as a pack. A [Batch] reads the bytes of an object only
+// for a Get, a Commit or a Flush, so dir must not change until the batch is written. Other writers
+// get the bytes at once.
 func AddLoose(w Writer, dir string) error {
 	maxObject := int64(defaultMaxObject)
 	batch, _ := w.(*Batch)
@@ -98,8 +102,8 @@ func AddLoose(w Writer, dir string) error {
 	return nil
 }
 
-// eachLoose calls add for every loose object in dir, sorted by id. It ignores other files, such as
-// git's unfinished ones.
+// eachLoose calls add for every loose object in dir, sorted by id, and stops at the first error. It
+// ignores all other files, such as git's unfinished files.
 func eachLoose(dir string, add func(ID, opener) error) error {
 	for first := range 256 {
 		name := hex.EncodeToString([]byte{byte(first)})
@@ -124,7 +128,8 @@ func eachLoose(dir string, add func(ID, opener) error) error {
 	return nil
 }
 
-// eachPacked calls add for every object in the packs of dir.
+// eachPacked calls add for every object in the packs of dir, and stops at the first error. An
+// object of more than maxObject bytes is an error when it is read.
 func eachPacked(dir string, maxObject int64, add func(ID, opener) error) error {
 	r := newReading(newCache(0), maxObject)
 	dir = filepath.Join(dir, "pack")
@@ -149,7 +154,7 @@ func eachPacked(dir string, maxObject int64, add func(ID, opener) error) error {
 	return nil
 }
 
-// entries returns every entry of the pack.
+// entries returns every entry of the pack, sorted by id.
 func (p *pack) entries() ([]indexEntry, error) {
 	idx, err := p.index()
 	if err != nil {
@@ -158,7 +163,8 @@ func (p *pack) entries() ([]indexEntry, error) {
 	return idx.all()
 }
 
-// reader reads the unverified object at offset. Closing the reader closes the pack.
+// reader returns an unverified reader of the object id, whose entry starts at offset. The pack is
+// closed when the reader is closed, and also after an error.
 func (p *pack) reader(id ID, offset int64) (*objectReader, error) {
 	r, err := p.openEntry(offset)
 	if err != nil {

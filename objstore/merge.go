@@ -7,21 +7,22 @@ import (
 )
 
 const (
-	// mergeLock is held by the process that merges.
+	// mergeLock is the name of the lock that the merging process holds.
 	mergeLock = "merge.lock"
-	// mergeLots bounds the lots of one Merge, which continues if captures have made another one due:
-	// processes that end meanwhile leave their packs to it.
+	// mergeLots is the largest number of lots of one Merge. Merge continues while captures complete
+	// further lots, because processes that end during a merge leave the merging of their packs to
+	// it.
 	mergeLots = 256
 )
 
-// MergeResult is the result of a merge.
+// MergeResult is the result of a merge. It is zero if another process merges.
 type MergeResult struct {
 	PacksBefore, PacksAfter int   // number of mergeable packs
-	Objects                 int   // objects in the written packs; 0 if none was written
-	BytesBefore, BytesAfter int64 // of the merged packs, and of the packs that replaced them
+	Objects                 int   // number of objects in the written packs; 0 if no pack was written
+	BytesBefore, BytesAfter int64 // size of the merged packs, and of the packs that replaced them
 }
 
-// add adds the result of a further merge.
+// add adds the result of the next lot of the same merge to r.
 func (r *MergeResult) add(next MergeResult) {
 	r.PacksBefore, r.PacksAfter = max(r.PacksBefore, next.PacksBefore), next.PacksAfter
 	r.Objects += next.Objects
@@ -29,7 +30,7 @@ func (r *MergeResult) add(next MergeResult) {
 	r.BytesAfter += next.BytesAfter
 }
 
-// merger makes one pack of many.
+// merger merges several packs into one pack.
 type merger struct {
 	temp       *tempDir
 	dir        *objectDir
@@ -40,8 +41,10 @@ type merger struct {
 	failpoints failpoints
 }
 
-// merge makes one pack of the packs that choose returns, and repeats this until choose returns
-// none, at most lots times.
+// merge merges the packs that choose returns into one pack, and repeats this until choose returns
+// no packs, but at most lots times. Before that, it sweeps and mends the pack folder. If another
+// process holds the merge lock, merge does nothing. It gives up without an error if git keeps
+// removing the chosen packs, or if git's lock of the multi-pack-index is held for long.
 func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ MergeResult, err error) {
 	lock, err := m.temp.lock(mergeLock)
 	if err != nil {
@@ -60,7 +63,7 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 	var total MergeResult
 	share := mergeShare
 	for failed := 0; failed < attempts && lots > 0; {
-		now, err := m.temp.now() // anew, because captures continue
+		now, err := m.temp.now() // captures continue, so each lot needs the present time
 		if err != nil {
 			return total, err
 		}
@@ -74,8 +77,9 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 		}
 		result, removed, err := m.mergeChosen(ctx, chosen)
 		if vanished(err) {
+			// git gc removed an input. The next lot is smaller, so that it is done before the next removal.
 			failed, share = failed+1, share*mergeShare
-			continue // git gc took an input; the others may still need merging
+			continue
 		}
 		result.PacksBefore, result.PacksAfter = all, all-removed
 		if result.Objects > 0 {
@@ -83,16 +87,16 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 		}
 		total.add(result)
 		if err != nil || removed == 0 {
-			return total, err // without an error, git has its multi-pack-index locked for long
+			return total, err // if err is nil, git has held the lock of its multi-pack-index for long
 		}
 		lots--
 	}
 	return total, nil
 }
 
-// mergeChosen makes one pack of the chosen ones, and returns how many of them are removed. If git
-// has its multi-pack-index locked for long, it changes nothing and removes none. It also changes
-// nothing if one of the packs is gone; then vanished is true for its error.
+// mergeChosen replaces the chosen packs by one pack, and returns how many of them it removed. If
+// git holds the lock of its multi-pack-index for long, mergeChosen changes nothing and returns 0.
+// If a chosen pack is gone, it changes nothing, and vanished returns true for the error.
 func (m *merger) mergeChosen(ctx context.Context, chosen []mergePack) (result MergeResult, removed int, err error) {
 	set, err := openMergeSet(m.dir, chosen)
 	if err != nil {
@@ -102,8 +106,8 @@ func (m *merger) mergeChosen(ctx context.Context, chosen []mergePack) (result Me
 	if err := set.deltify(ctx); err != nil {
 		return MergeResult{}, 0, err
 	}
-	// The inputs may be on stable storage already, whatever the policy is now. So the pack that
-	// replaces them is put there first.
+	// Even if the policy is Relaxed now, the inputs may be on stable storage. So their replacement must
+	// be there before they are removed.
 	staged, err := m.packs.stage(ctx, len(set.objects), true, newestOf(chosen), set.write)
 	if err != nil {
 		return MergeResult{}, 0, err

@@ -11,41 +11,42 @@ import (
 )
 
 const (
-	// mergeFresh is the number of packs at which the lowest tier, of single captures, is merged.
-	// mergeFull is the same for every other tier.
+	// mergeFresh is the number of packs from which the lowest tier is merged. Its packs are mostly
+	// single captures. mergeFull is the number of packs from which every other tier is merged.
 	mergeFresh = 16
 	mergeFull  = 4
-	// freshObjects bounds the lowest tier; every next tier is tierFactor times larger. So there are
-	// at most 15 + 4·3 packs below the size at which merging ends, and a byte is rewritten about
-	// twice in each tier.
+	// freshObjects is the weight below which a pack is in the lowest tier. The limit of each further
+	// tier is tierFactor times higher. So there are at most 15 + 4·3 packs below the size at which
+	// merging ends, and a byte is rewritten about twice in each tier.
 	freshObjects = 128
 	tierFactor   = 8
-	// mergeMost is the number of packs, including those in a multi-pack-index, above which a merge takes
-	// packs of the multi-pack-index, too. It is above the usual number of other packs.
+	// mergeMost is the number of all mergeable packs above which a merge also takes packs that a
+	// multi-pack-index names. It is above the usual number of packs outside a multi-pack-index.
 	mergeMost = 32
-	// mergeOnce is the number of packs that become one at once. If there are very many packs, a
-	// mergeShare-th of them does, because looking for packs takes as long as merging so many. The
-	// others are merged lot by lot: beside a git that keeps taking packs away, a long merge would
-	// never end.
+	// mergeOnce is the largest number of packs in one lot. A lot is merged at once; the other packs
+	// follow lot by lot, because a long merge never ends beside a git that keeps removing packs. If
+	// there are very many packs, a lot is a mergeShare-th of them, because each lot lists all packs.
 	mergeOnce  = 64
 	mergeShare = 4
-	// objectBytes is the packed size in bytes that counts as one object. So a pack of few large
-	// objects is in the tier that fits the cost of copying it.
+	// objectBytes is the packed size in bytes that counts as one object. So a pack of a few large
+	// objects is in the tier that fits the cost of copying the pack.
 	objectBytes = 512
 )
 
-// mergeChooser chooses the packs that become one.
+// mergeChooser chooses the packs that a merge turns into one pack.
 type mergeChooser struct {
 	files    packFiles
 	owners   *packOwners
-	maxBytes int64 // packs of this size and larger ones are left alone
+	maxBytes int64 // packs of at least this size are left alone
 }
 
-// mergeChoice returns the packs that become one, and the number of this program's packs. It leaves
-// out packs that are young now. If there are very many packs, it returns a share-th of them.
+// mergeChoice returns the packs to merge into one pack, or nil. all is the number of mergeable
+// packs. The packs must not be young at the time now. If there are very many packs, chosen has
+// about a share-th of them.
 type mergeChoice func(now time.Time, share int) (chosen []mergePack, all int, err error)
 
-// choose is a mergeChoice by tiers.
+// choose implements mergeChoice. It chooses full tiers of packs of similar weight, and leaves out
+// packs of other programs.
 func (c mergeChooser) choose(now time.Time, share int) (chosen []mergePack, all int, err error) {
 	packs, err := c.mergeable()
 	if err != nil {
@@ -74,8 +75,8 @@ func (c mergeChooser) choose(now time.Time, share int) (chosen []mergePack, all 
 	}
 }
 
-// oneLot returns those of the packs that become one first: the small ones, and of these the newest,
-// because git repacks the oldest first.
+// oneLot returns the packs to merge first, at most lot. It prefers packs of low tiers. Within a
+// tier it prefers new packs, because git repacks the oldest first. It may sort packs.
 func oneLot(packs []mergePack, lot int) []mergePack {
 	if len(packs) <= lot {
 		return packs
@@ -86,7 +87,9 @@ func oneLot(packs []mergePack, lot int) []mergePack {
 	return packs[:lot]
 }
 
-// mergeable returns the packs that may be merged, judged by their files' names and sizes.
+// mergeable returns the packs that may be merged, sorted by their number of objects and their name.
+// It reads only names, sizes and times of files, so the packs may be of another program. It returns
+// no pack if the multi-pack-index is unreadable.
 func (c mergeChooser) mergeable() ([]mergePack, error) {
 	dir := c.files.dir
 	files, err := os.ReadDir(dir)
@@ -98,7 +101,7 @@ func (c mergeChooser) mergeable() ([]mergePack, error) {
 	}
 	named, err := midxPacks(dir)
 	if errors.Is(err, errMidx) {
-		return nil, nil // perhaps of a newer git: it may name any pack
+		return nil, nil // a newer git may have written the multi-pack-index, and it may name any pack
 	}
 	if err != nil {
 		return nil, err
@@ -134,6 +137,8 @@ func (c mergeChooser) mergeable() ([]mergePack, error) {
 	return c.selectMergeable(found, held), nil
 }
 
+// selectMergeable returns those of the found packs that may be merged, sorted. held has the names
+// of packs with another file, such as .keep.
 func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[string]bool) []mergePack {
 	c.owners.mu.Lock()
 	defer c.owners.mu.Unlock()
@@ -142,9 +147,8 @@ func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[stri
 		if held[name] || c.owners.foreign[name] || p.objects <= 0 || p.bytes == 0 || p.bytes >= c.maxBytes {
 			continue
 		}
-		// A .keep file is made before the index. The folder may have been read before the .keep
-		// file was made and after the index was. If there is still no .keep file, the refs have
-		// moved.
+		// A writer makes the .keep file before the index, but the listing of the folder may show the
+		// index without the .keep file. If the .keep file does not exist now, the refs have moved.
 		if _, err := os.Lstat(c.files.path(name, ".keep")); err == nil {
 			continue
 		}
@@ -156,8 +160,9 @@ func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[stri
 	return packs
 }
 
-// planAll chooses the packs to merge: packs outside of any multi-pack-index. If there are too many
-// packs altogether, it chooses from all, although git's multi-pack-index becomes invalid then.
+// planAll returns the packs to merge. It prefers packs that no multi-pack-index names. If these are
+// too few and there are more than mergeMost packs, planAll chooses from all packs, although git's
+// multi-pack-index then becomes invalid.
 func planAll(packs []mergePack) []mergePack {
 	chosen := planMerge(unnamed(packs))
 	if len(chosen) < 2 && len(packs) > mergeMost {
@@ -166,13 +171,13 @@ func planAll(packs []mergePack) []mergePack {
 	return chosen
 }
 
-// unnamed returns the packs that are in no multi-pack-index.
+// unnamed returns a copy of packs without those that a multi-pack-index names.
 func unnamed(packs []mergePack) []mergePack {
 	return slices.DeleteFunc(slices.Clone(packs), func(p mergePack) bool { return p.named })
 }
 
-// planMerge chooses the packs that become one: the packs of the lowest full tier, and of each tier
-// above that the new pack would fill.
+// planMerge returns the packs of the lowest full tier, and of each higher tier that the new pack
+// would fill. It returns nil if no tier is full.
 func planMerge(packs []mergePack) []mergePack {
 	var tiers [][]mergePack
 	for _, p := range packs {

@@ -6,28 +6,30 @@ import (
 )
 
 const (
-	// backdated is how far in the past a new pack is dated, so that its replacements, and their
-	// replacements, can have later dates that are not in the future.
+	// backdated is the time by which a new pack is dated into the past. So the pack's replacement,
+	// and the replacement's replacement, can have later dates that are not in the future.
 	backdated = 10 * time.Second
-	// gitPrecision is git's precision when it chooses between two copies of an object by date.
+	// gitPrecision is the precision of dates when git chooses between two copies of an object.
 	gitPrecision = time.Second
-	// ripe is how far in the past a replacing pack is dated, so that a pack that git writes from now on
-	// is newer, by git's precision.
+	// ripe is the minimum age, by its date, of a replacing pack. So a pack that git writes from now
+	// on is newer by git's precision.
 	ripe = 2 * time.Second
 )
 
-// mergePack is a pack that a merge may take.
+// mergePack describes a pack that a merge may replace.
 type mergePack struct {
-	name    string
-	objects int64
-	bytes   int64
-	made    time.Time // of the pack's file
-	named   bool      // a multi-pack-index names it
+	name    string    // "pack-<checksum>"
+	objects int64     // number of objects
+	bytes   int64     // size of the pack file
+	made    time.Time // modification time of the pack file
+	named   bool      // a multi-pack-index names the pack
 }
 
-// weight returns the cost of copying the pack, as a number of objects.
+// weight returns the cost of copying the pack, measured in objects.
 func (p mergePack) weight() int64 { return max(p.objects, p.bytes/objectBytes) }
 
+// tier returns the tier of a pack with this number of objects and this size in bytes. The lowest
+// tier is 0.
 func tier(objects, size int64) int {
 	n := mergePack{objects: objects, bytes: size}.weight()
 	t := 0
@@ -37,10 +39,12 @@ func tier(objects, size int64) int {
 	return t
 }
 
-// datedAfter returns the time for a pack that is written now and replaces packs, the newest of
-// which is dated newest. Of an object that is in several packs, git's multi-pack-index names the
-// copy in the newest pack, by whole seconds. So an index that knows both a pack and its replacement
-// names no copy in the former (decision 33).
+// datedAfter returns the date of a pack that is written now and replaces packs of which the newest
+// has the date newest. newest is zero if the pack replaces no pack. The date is now minus
+// backdated, or, if that is not at least a whole second after newest, the next whole second after
+// newest. Of an object in several packs, git's multi-pack-index names the copy in the newest pack,
+// by whole seconds. So a multi-pack-index that knows both a pack and its replacement names no copy
+// in the replaced pack (decision 33).
 func datedAfter(now, newest time.Time) time.Time {
 	made := now.Add(-backdated)
 	if after := newest.Truncate(gitPrecision).Add(gitPrecision); !newest.IsZero() && after.After(made) {
@@ -49,18 +53,18 @@ func datedAfter(now, newest time.Time) time.Time {
 	return made
 }
 
-// isYoung reports whether a replacement of the pack would be dated too late now: git may pack the
-// same objects at any moment, and git's pack has to be the newer one.
+// isYoung reports whether a replacement of the pack, written now, would be dated too late. git may
+// pack the same objects at any moment, and git's pack must be newer than the replacement.
 func (p mergePack) isYoung(now time.Time) bool {
 	return datedAfter(now, p.made).After(now.Add(-ripe))
 }
 
-// withoutYoung returns those of the packs that may be replaced now. It reuses the slice.
+// withoutYoung returns the packs that may be replaced now. It overwrites the slice packs.
 func withoutYoung(packs []mergePack, now time.Time) []mergePack {
 	return slices.DeleteFunc(packs, func(p mergePack) bool { return p.isYoung(now) })
 }
 
-// newestOf returns the time of the newest pack.
+// newestOf returns the date of the newest pack, or the zero time if packs is empty.
 func newestOf(packs []mergePack) time.Time {
 	var newest time.Time
 	for _, p := range packs {

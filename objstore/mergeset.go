@@ -10,18 +10,20 @@ import (
 )
 
 const (
-	// mergeCache bounds the memory for objects that a merge inflates.
+	// mergeCache is the size in bytes of the cache for inflated objects of a merge, a check or a
+	// verification.
 	mergeCache = 16 << 20
-	// maxKeptChain is the depth up to which an existing delta is copied. A deeper object is written
-	// in full. If several packs have copies of an object, their chains of deltas add up. git gc
-	// makes chains of this depth, so its deltas are kept.
+	// maxKeptChain is the depth up to which a merge copies an existing delta. A merge writes a
+	// deeper object in full. Chains can become longer in a merge: if several packs have copies of
+	// an object, a chain can continue in another pack. git gc makes chains of at most this depth,
+	// so its deltas are kept.
 	maxKeptChain = 50
-	noBase       = -1
+	noBase       = -1 // base of a mergeObject that is not a delta
 )
 
-// mergeSet is the distinct objects of the packs to merge.
+// mergeSet holds the objects of the packs to merge. An object of several packs is in the set once.
 type mergeSet struct {
-	inputs  []*pack
+	inputs  []*pack // the pack with the most objects first
 	objects []mergeObject
 	byID    map[ID]int32 // index in objects
 }
@@ -29,25 +31,26 @@ type mergeSet struct {
 // mergeObject is one object of a merge: its source and its form in the output.
 type mergeObject struct {
 	id     ID
-	input  int32
-	base   int32 // index of the object that this one is a delta of, or noBase
-	depth  int32 // of existing deltas below it; set while the set is loaded
-	height int32 // longest chain of deltas above it
+	input  int32 // index in inputs of the pack with the copy to use
+	base   int32 // index of the object's base if the object is a delta, otherwise noBase
+	depth  int32 // number of existing deltas between the object and its full base
+	height int32 // number of deltas in the longest chain that builds on the object
 	kind   uint8 // of its entry in the input
 
 	offset, length int64 // of its entry in the input
-	head           int64 // length of that entry's head
-	size           int64 // what the entry's stream inflates to
+	head           int64 // length of the entry's head
+	size           int64 // size of the entry's inflated stream
 
-	inflate bool   // write it in full instead of copying its entry
+	inflate bool   // write the object in full instead of copying its entry
 	delta   []byte // zlib stream of a new delta against base, of deltaSize bytes inflated
 	deltaSize,
-	at int64 // offset in the output; 0 while it is not written
+	at int64 // offset in the output; 0 until the object is written
 }
 
-// openMergeSet opens the packs and reads their entries. If a pack is gone, vanished is true for its
-// error. If several packs have an object, the first copy counts. The largest pack comes first, so
-// the base of a delta is in the same pack or an earlier one, and chains have no circles.
+// openMergeSet opens the packs and reads the heads of their entries. If several packs have an
+// object, the set uses the copy in the pack with the most objects. So the base of a delta is in the
+// same pack or in a larger one, and chains have no circles. If a pack is gone, vanished returns
+// true for the error. After an error the packs are closed.
 func openMergeSet(dir *objectDir, chosen []mergePack) (_ *mergeSet, err error) {
 	set := &mergeSet{byID: make(map[ID]int32)}
 	defer func() {
@@ -78,6 +81,7 @@ func openMergeSet(dir *objectDir, chosen []mergePack) (_ *mergeSet, err error) {
 	return set, set.measureChains()
 }
 
+// close closes the packs of the set.
 func (m *mergeSet) close() error {
 	var errs []error
 	for _, p := range m.inputs {
@@ -86,7 +90,8 @@ func (m *mergeSet) close() error {
 	return errors.Join(errs...)
 }
 
-// load adds the objects of an input that no earlier input has, and records the ids of their bases.
+// load adds the objects of one input to the set, except objects of earlier inputs. It adds the id
+// of each delta's base to bases, by the delta's index in objects.
 func (m *mergeSet) load(input int32, bases map[int32]ID) error {
 	p := m.inputs[input]
 	f, end, err := p.open()
@@ -141,8 +146,9 @@ func (m *mergeSet) load(input int32, bases map[int32]ID) error {
 	return nil
 }
 
-// measureChains sets depths and heights, and cuts chains that are too long. It returns an error if
-// bases form a circle.
+// measureChains sets the depth and the height of each object. An object deeper than maxKeptChain is
+// no longer a delta afterwards and will be written in full. If bases form a circle, the error is a
+// [*CorruptError].
 func (m *mergeSet) measureChains() error {
 	var chain []int32
 	for i := range m.objects {
@@ -163,6 +169,8 @@ func (m *mergeSet) measureChains() error {
 	return nil
 }
 
+// setDepth sets the depth of object o, whose base has a depth already. If the depth exceeds
+// maxKeptChain, setDepth cuts the chain: the object is written in full.
 func (m *mergeSet) setDepth(o int32) {
 	object := &m.objects[o]
 	object.depth = m.objects[object.base].depth + 1
@@ -172,13 +180,15 @@ func (m *mergeSet) setDepth(o int32) {
 	}
 }
 
-// corrupt returns the error about an object that is damaged in its input.
+// corrupt returns a [*CorruptError] about object o, which is damaged in its input.
 func (m *mergeSet) corrupt(o int32, reason error) error {
 	p := m.inputs[m.objects[o].input]
 	return p.corrupt(m.objects[o].id, p.packPath, reason.Error())
 }
 
-// raise increases the heights of the bases below o to match the height of o.
+// raise increases the heights of the bases of o, so that each base is higher than the delta built
+// on the base. It stops at a base that is high enough already, because the next bases are high
+// enough, too.
 func (m *mergeSet) raise(o int32) {
 	height := m.objects[o].height
 	for b := m.objects[o].base; b != noBase; b = m.objects[b].base {
@@ -189,8 +199,8 @@ func (m *mergeSet) raise(o int32) {
 	}
 }
 
-// kindOf returns the kind of an object: the kind of the full object at the end of its chain of
-// deltas.
+// kindOf returns the kind of object o. A delta has the kind of the full object at the end of its
+// chain.
 func (m *mergeSet) kindOf(o int32) Kind {
 	for m.objects[o].base != noBase && m.objects[o].kind > uint8(Tag) {
 		o = m.objects[o].base
@@ -198,7 +208,7 @@ func (m *mergeSet) kindOf(o int32) Kind {
 	return Kind(m.objects[o].kind)
 }
 
-// read returns an object of the set, verified.
+// read returns the bytes and the kind of object o, verified against its id. It caches the object.
 func (m *mergeSet) read(o int32) (object, error) {
 	from := m.objects[o]
 	p := m.inputs[from.input]
@@ -213,8 +223,9 @@ func (m *mergeSet) read(o int32) (object, error) {
 	return found, err
 }
 
-// write writes the set as a pack. One of this program's commits comes first and shows who made the
-// pack. Every base precedes its deltas.
+// write adds every object of the set to w, each base before its deltas. If the set has a full
+// commit of this program, the commit comes first: the first object of a pack shows which program
+// made the pack.
 func (m *mergeSet) write(ctx context.Context, w *packWriter) error {
 	for o := range m.objects {
 		if m.objects[o].base != noBase || m.kindOf(int32(o)) != Commit {
@@ -242,6 +253,8 @@ func (m *mergeSet) write(ctx context.Context, w *packWriter) error {
 	return nil
 }
 
+// writeObject adds the object at index to w, after the bases that its delta needs. It does nothing
+// if the object is already written.
 func (m *mergeSet) writeObject(index int32, w *packWriter) error {
 	o := &m.objects[index]
 	if o.at != 0 {
@@ -274,9 +287,10 @@ func (m *mergeSet) writeObject(index int32, w *packWriter) error {
 	return w.addEntry(o.id, appendEntryHead(nil, head, o.at), io.NewSectionReader(f, o.offset+o.head, stream), stream)
 }
 
-// remove takes objects out of the set. A delta of a removed object is written in full.
+// remove removes the objects with the given ids from the set. A delta of a removed object will be
+// written in full.
 func (m *mergeSet) remove(ids map[ID]struct{}) {
-	const gone = -2
+	const gone = -2 // place of a removed object; unlike noBase, which means that an object is full
 	places, kept := make([]int32, len(m.objects)), int32(0)
 	for o := range m.objects {
 		places[o] = gone

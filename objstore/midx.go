@@ -12,17 +12,19 @@ import (
 	"strings"
 )
 
+// errMidx is wrapped by every error about a malformed multi-pack-index.
 var errMidx = errors.New("malformed multi-pack-index")
 
 const (
 	midxFile   = "multi-pack-index"
-	midxLayers = "multi-pack-index.d" // the folder of a multi-pack-index that is a chain of files
-	midxChain  = "multi-pack-index-chain"
+	midxLayers = "multi-pack-index.d"     // folder of a multi-pack-index that is a chain of files
+	midxChain  = "multi-pack-index-chain" // file in midxLayers that lists the chain
 )
 
-// midxPacks returns the names, without suffix, of the packs that the multi-pack-index of a pack
-// directory names. While it exists, none of these packs may be removed: git looks for an object
-// only in the pack that the multi-pack-index says has the object.
+// midxPacks returns the names, without suffix, of the packs that the multi-pack-index in packDir
+// names. The result is empty if there is no multi-pack-index; the error wraps errMidx if it is
+// malformed. While a multi-pack-index exists, its packs must not be removed: git looks for an
+// object only in the pack that the multi-pack-index names for the object.
 func midxPacks(packDir string) (map[string]bool, error) {
 	paths := []string{filepath.Join(packDir, midxFile)}
 	layers := filepath.Join(packDir, midxLayers)
@@ -48,6 +50,8 @@ func midxPacks(packDir string) (map[string]bool, error) {
 	return named, nil
 }
 
+// readMidxNames returns the pack names in the multi-pack-index file at path. The error wraps
+// fs.ErrNotExist if the file is missing, and errMidx if the file is malformed.
 func readMidxNames(path string) (_ []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,8 +69,8 @@ func readMidxNames(path string) (_ []string, err error) {
 	return names, nil
 }
 
-// parseMidxNames reads the pack names of a multi-pack-index of the given size in bytes. It reads
-// the head, the table of chunks and the names.
+// parseMidxNames returns the pack names in a multi-pack-index of size bytes. It reads only the
+// head, the table of chunks and the names. The error wraps errMidx.
 func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 	const headSize, rowSize = 12, 12
 	head := make([]byte, headSize)
@@ -78,7 +82,7 @@ func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 	}
 	chunks := int(head[6])
 	packs := int(binary.BigEndian.Uint32(head[8:]))
-	table := make([]byte, (chunks+1)*rowSize) // the last row has the end of the last chunk
+	table := make([]byte, (chunks+1)*rowSize) // the additional last row holds the end of the last chunk
 	if _, err := r.ReadAt(table, headSize); err != nil {
 		return nil, fmt.Errorf("%w: %w", errMidx, err)
 	}
@@ -100,6 +104,8 @@ func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 	return nil, errMidx
 }
 
+// cutMidxNames returns the first packs names of text, without ".idx". Each name in text ends with a
+// NUL.
 func cutMidxNames(text []byte, packs int) ([]string, error) {
 	var names []string
 	for range packs {

@@ -13,25 +13,27 @@ import (
 )
 
 const (
-	// midxPatience is the number of attempts to take a lock that git holds, lockRetry apart.
+	// midxPatience is the number of attempts, lockRetry apart, to take a lock that git holds.
 	midxPatience = 100
-	// midxStale is the age above which a lock is not waited for: a dead git has most likely left
-	// it.
+	// midxStale is the age from which a merge does not wait for a lock, because a dead git has most
+	// likely left the lock.
 	midxStale = time.Minute
-	// midxGrace is the number of looks, lockRetry apart, after which missing packs count as
-	// missing: git removes packs before it writes the index that no longer names them.
+	// midxGrace is the number of checks, lockRetry apart, after which packs count as missing: git
+	// removes packs before it writes the multi-pack-index that no longer names them.
 	midxGrace = 20
 )
 
-// multiIndex is git's multi-pack-index of a pack folder, and git's locks of the multi-pack-index.
+// multiIndex manages git's multi-pack-index of a pack folder, and git's locks of that
+// multi-pack-index.
 type multiIndex struct {
 	dir  string
 	temp *tempDir
-	used atomic.Bool // git uses a multi-pack-index, and packs were removed beside it
+	used atomic.Bool // packs were removed while a multi-pack-index existed
 }
 
-// missing returns the names of the packs that the multi-pack-index names and that do not exist.
-// It returns none if the multi-pack-index cannot be read: a newer git may have written it.
+// missing returns the sorted names of the packs that the multi-pack-index names and that do not
+// exist. It returns nil if the multi-pack-index is missing, or unreadable, for example because a
+// newer git wrote it.
 func (x *multiIndex) missing() ([]string, error) {
 	dir := x.dir
 	named, err := midxPacks(dir)
@@ -58,8 +60,9 @@ func (x *multiIndex) missing() ([]string, error) {
 	return missing, nil
 }
 
-// mend removes a multi-pack-index that names missing packs; aside is as for remove. The caller
-// holds the merge lock. mend first removes the locks of dead merges.
+// mend removes a multi-pack-index that names missing packs, or moves it to the folder aside if
+// aside is not empty. It first removes the locks of dead merges. If git holds a lock for long, mend
+// leaves the multi-pack-index in place and returns nil. The caller holds the merge lock.
 func (x *multiIndex) mend(ctx context.Context, aside string) error {
 	for _, path := range x.locks() {
 		x.free(path)
@@ -81,7 +84,7 @@ func (x *multiIndex) mend(ctx context.Context, aside string) error {
 	return x.remove(aside)
 }
 
-// locks returns the paths of git's locks of the multi-pack-index.
+// locks returns the paths of git's locks of the multi-pack-index, whether the locks exist or not.
 func (x *multiIndex) locks() []string {
 	dir := x.dir
 	locks := []string{filepath.Join(dir, midxFile+".lock")}
@@ -91,13 +94,14 @@ func (x *multiIndex) locks() []string {
 	return locks
 }
 
-// lock takes git's locks of the multi-pack-index, so that git writes none until unlock. locked is
-// false if git holds a lock for long. The caller holds the merge lock.
+// lock takes git's locks of the multi-pack-index, so that git does not write a multi-pack-index
+// until the caller calls unlock. locked is false, and unlock nil, if git holds a lock for long. The
+// caller holds the merge lock.
 func (x *multiIndex) lock(ctx context.Context) (unlock func(), locked bool, err error) {
 	var taken []string
 	unlock = func() {
 		for _, path := range taken {
-			_ = x.temp.fs.Remove(path) // if it stays, the next merge recognizes and removes it
+			_ = x.temp.fs.Remove(path) // the next merge recognizes and removes a lock that stays
 		}
 	}
 	for _, path := range x.locks() {
@@ -111,18 +115,20 @@ func (x *multiIndex) lock(ctx context.Context) (unlock func(), locked bool, err 
 	return unlock, true, nil
 }
 
-// isStuck reports whether there is a lock that is too old to wait for. The caller holds the merge
-// lock.
+// isStuck reports whether another program has a lock that is too old to wait for. It removes locks
+// of dead merges that are as old. The caller holds the merge lock.
 func (x *multiIndex) isStuck() bool {
 	return slices.ContainsFunc(x.locks(), func(path string) bool { return isStale(path) && !x.free(path) })
 }
 
-// isStale reports whether a lock is too old to wait for.
+// isStale reports whether the lock at path exists and is older than midxStale.
 func isStale(path string) bool {
 	info, err := os.Lstat(path)
-	return err == nil && time.Since(info.ModTime()) > midxStale //nolint:forbidigo // compared with what the file system says
+	return err == nil && time.Since(info.ModTime()) > midxStale //nolint:forbidigo // The time is only compared with the time of a file.
 }
 
+// take creates the lock at path and returns true. It returns false if git holds the lock for long,
+// if the lock is stale, or if ctx ends.
 func (x *multiIndex) take(ctx context.Context, path string) (bool, error) {
 	for range midxPatience {
 		made, err := x.temp.keep(path)
@@ -136,13 +142,15 @@ func (x *multiIndex) take(ctx context.Context, path string) (bool, error) {
 	return false, nil
 }
 
-// free removes a lock that a dead process of this program has left. No living process has one,
-// because processes take git's locks under the merge lock, which the caller holds.
+// free removes the lock at path if a dead process of this program left the lock, and reports
+// whether it removed the lock. The caller holds the merge lock. A living process takes git's locks
+// only under the merge lock, so any lock of this program belongs to a dead process.
 func (x *multiIndex) free(path string) bool {
 	return x.temp.isOurKeep(path) && x.temp.fs.Remove(path) == nil
 }
 
-// heldLocks returns the locks that this package has made, and all others, existing or not.
+// heldLocks returns the locks that this program has made, and the paths of all other locks, whether
+// these exist or not.
 func (x *multiIndex) heldLocks() (own, others []string) {
 	for _, path := range x.locks() {
 		if x.temp.isOurKeep(path) {
@@ -154,12 +162,13 @@ func (x *multiIndex) heldLocks() (own, others []string) {
 	return own, others
 }
 
-// hasOwnLock reports whether this program has made one of the locks, in a merge under way or a dead
-// one.
+// hasOwnLock reports whether this program has made a lock that still exists, in a merge in progress
+// or in a merge that died.
 func (x *multiIndex) hasOwnLock() bool { return slices.ContainsFunc(x.locks(), x.temp.isOurKeep) }
 
-// remove removes the multi-pack-index, as git repack does, under git's lock. The indexes of the
-// packs have all that it has. If aside is not empty, the files are moved to that folder.
+// remove removes all files of the multi-pack-index, as git repack does. If aside is not empty,
+// remove moves them to that folder. No object is lost, because the packs' own indexes list all
+// objects. The caller holds git's locks of the multi-pack-index.
 func (x *multiIndex) remove(aside string) error {
 	dir := x.dir
 	remove := func(path string) error {
@@ -171,7 +180,7 @@ func (x *multiIndex) remove(aside string) error {
 		}
 		return nil
 	}
-	// The files that name the others go first.
+	// The multi-pack-index and the chain name the other files, so they are removed first.
 	errs := []error{remove(filepath.Join(dir, midxFile)), remove(filepath.Join(dir, midxLayers, midxChain))}
 	for _, folder := range []string{dir, filepath.Join(dir, midxLayers)} {
 		files, err := os.ReadDir(folder)
@@ -187,7 +196,7 @@ func (x *multiIndex) remove(aside string) error {
 	return errors.Join(errs...)
 }
 
-// waitFor waits for lockRetry. It returns false if ctx ends.
+// waitFor waits for lockRetry and returns true. If ctx ends first, it returns false.
 func waitFor(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -197,12 +206,13 @@ func waitFor(ctx context.Context) bool {
 	}
 }
 
-// clear removes the multi-pack-index if it names one of the packs. It returns false if the
-// multi-pack-index cannot be read, because it may name any pack.
+// clear removes the multi-pack-index if it names one of the packs. It returns false, and removes
+// nothing, if the multi-pack-index is unreadable, because it may name any pack. clear also sets
+// used.
 func (x *multiIndex) clear(packs []mergePack) (bool, error) {
 	named, err := midxPacks(x.dir)
 	if err != nil {
-		return false, nil //nolint:nilerr // see above
+		return false, nil //nolint:nilerr // An unreadable multi-pack-index is not an error for the caller.
 	}
 	if len(named) > 0 {
 		x.used.Store(true)

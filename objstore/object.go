@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Kind is the type of an object. The values are those of git's pack format.
+// Kind is the type of an object. Its values are the type numbers of git's pack format.
 type Kind uint8
 
 // The four kinds of git objects.
@@ -17,7 +17,7 @@ const (
 	Tag    Kind = 4
 )
 
-// String returns git's name of the kind.
+// String returns git's name of the kind, or "unknown" for a number that is not a kind.
 func (k Kind) String() string {
 	switch k {
 	case Commit:
@@ -32,21 +32,21 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// ErrNotFound is wrapped by the errors about an object that is not in the store.
+// ErrNotFound is wrapped by the errors about an object that the store does not have.
 var ErrNotFound = errors.New("object not found")
 
-// ErrCorrupt is wrapped by the errors about bytes that do not match their id or their format. It is
-// always a [*CorruptError].
+// ErrCorrupt is wrapped by the errors about bytes that do not match their id or their format. Each
+// of them is a [*CorruptError].
 var ErrCorrupt = errors.New("corrupt object")
 
-// CorruptError describes the damage of an object or a file.
+// CorruptError is the error about an object or a file that is damaged or too large.
 type CorruptError struct {
 	ID     ID     // the object; zero if the whole file is damaged
 	File   string // base name of the file; "" if it is unknown
 	Reason string
 }
 
-// Error names the object, the file and the reason.
+// Error returns a text with the object, the file if it is known, and the reason.
 func (e *CorruptError) Error() string {
 	name := "object " + e.ID.String()
 	if e.ID.IsZero() {
@@ -58,33 +58,35 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%s: %s", name, e.Reason)
 }
 
-// Is makes errors.Is(err, ErrCorrupt) true.
+// Is reports whether target is [ErrCorrupt], for [errors.Is].
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
-// Reader reads objects.
+// Reader returns objects by their ids.
 type Reader interface {
-	// Get returns an object, verified against its id. The bytes are shared and
-	// must not be changed. Errors wrap ErrNotFound or ErrCorrupt.
-	// Safe for concurrent use.
+	// Get returns the kind and the bytes of an object, verified against its id. The bytes are
+	// shared and must not be changed. The error wraps ErrNotFound or ErrCorrupt, or is about
+	// reading. Get is safe for concurrent use.
 	Get(id ID) (Kind, []byte, error)
 }
 
-// Writer takes new objects. They can be read through it at once. The implementation decides when
-// they are durable.
+// Writer takes new objects. A reader of the Writer finds an added object at once. The
+// implementation decides when an object is on stable storage.
 type Writer interface {
 	Reader
-	// Add takes an object and returns its id. The bytes must not be changed afterwards. Adding an
+	// Add adds an object and returns its id. The caller must not change data afterwards. Adding an
 	// object again does nothing.
 	Add(kind Kind, data []byte) ID
 }
 
-// A boundedReader checks the size of an object before it takes memory for the object.
+// A boundedReader is a Reader that checks the size of an object before it takes memory for the
+// object.
 type boundedReader interface {
 	GetAtMost(id ID, most int64) (Kind, []byte, error)
 }
 
-// GetAtMost is r.Get with a bound in bytes. A larger object is a [*CorruptError]; a [Store] reads
-// only its head.
+// GetAtMost returns an object as r.Get does, if the object has at most most bytes. A larger object
+// is a [*CorruptError], except an uncommitted object of a [Batch]. A [Store] reads only the head of
+// a larger object; a reader without a GetAtMost method reads the whole object first.
 func GetAtMost(r Reader, id ID, most int64) (Kind, []byte, error) {
 	if bounded, ok := r.(boundedReader); ok {
 		return bounded.GetAtMost(id, most)
@@ -96,11 +98,13 @@ func GetAtMost(r Reader, id ID, most int64) (Kind, []byte, error) {
 	return kind, data, err
 }
 
-// GetBlob is [GetAtMost] for a blob. Another kind is corruption.
+// GetBlob returns the bytes of the blob id, of at most most bytes. A larger object and an object of
+// another kind are a [*CorruptError].
 func GetBlob(r Reader, id ID, most int64) ([]byte, error) { return getKind(r, id, Blob, most) }
 
-// GetKind is r.Get for an object of one kind. Another kind is corruption, and so is a commit or a
-// tree far above any real size. For a blob of a known size, use [GetBlob].
+// GetKind returns the bytes of the object id, which must be of the kind want. An object of another
+// kind, a tree of more than maxTreeBytes and a commit of more than maxCommitBytes are a
+// [*CorruptError]. For a blob of a known size, use [GetBlob].
 func GetKind(r Reader, id ID, want Kind) ([]byte, error) {
 	most := int64(math.MaxInt64)
 	switch want {
@@ -113,6 +117,7 @@ func GetKind(r Reader, id ID, want Kind) ([]byte, error) {
 	return getKind(r, id, want, most)
 }
 
+// getKind returns the bytes of the object id, of the kind want and of at most most bytes.
 func getKind(r Reader, id ID, want Kind, most int64) ([]byte, error) {
 	kind, data, err := GetAtMost(r, id, most)
 	if err != nil {

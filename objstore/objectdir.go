@@ -13,36 +13,41 @@ import (
 	"time"
 )
 
-// objectDir reads the packs and loose objects of one object directory. Safe for concurrent use.
+// objectDir reads the packs and the loose objects of one object directory. It is safe for
+// concurrent use.
 type objectDir struct {
 	reading
 
 	path   string
-	latest atomic.Pointer[pack] // had the last object, and likely has the next
+	latest atomic.Pointer[pack] // the pack of the last object that was read; likely has the next object
 
 	mu      sync.Mutex
-	packs   []*pack // the newest first; replaced, never changed in place
+	packs   []*pack // the newest first; changes replace the slice, because readers keep it
 	scanned bool
 	added   int // packs added since the last scan
 }
 
 const (
-	// maxAdded is the number of packs of this process after which a scan forgets those that were
-	// merged or collected meanwhile.
+	// maxAdded is the number of packs that this process may add before the next scan. The scan
+	// forgets packs that were merged or collected meanwhile.
 	maxAdded = 128
-	// maxScans bounds how often a read looks again because packs are being replaced.
+	// maxScans is the number of times that a read looks again because packs are being replaced.
 	maxScans = 8
 )
 
+// newObjectDir returns the object directory at path. It reads nothing.
 func newObjectDir(path string, r reading) *objectDir {
 	return &objectDir{reading: r, path: path}
 }
 
+// packDir returns the path of the folder with the packs.
 func (d *objectDir) packDir() string { return filepath.Join(d.path, "pack") }
 
-// read returns an object of at most most bytes, verified. If the object is in no known pack and not
-// loose, the directory is scanned until two scans agree: git packs and unpacks objects at any time,
-// and a scan while packs are replaced may find neither the old packs nor the new.
+// read returns an object of at most most bytes, verified against id. If it finds no readable copy
+// in the known packs or loose, it scans the directory and looks again, until two scans in a row
+// find the same packs or maxScans is reached. git packs and unpacks objects at any time, and a scan
+// while packs are replaced may find neither the old packs nor the new packs. The error wraps
+// ErrNotFound if there is no copy, and is a [*CorruptError] if no copy is sound.
 func (d *objectDir) read(id ID, most int64) (object, error) {
 	packs, err := d.known()
 	if err != nil {
@@ -77,8 +82,10 @@ func (d *objectDir) read(id ID, most int64) (object, error) {
 	return object{}, failed
 }
 
-// readPacked returns an object from one of packs. Its error is about the first unreadable copy, or
-// ErrNotFound.
+// readPacked returns an object from the first of packs with a readable copy. It tries the pack of
+// the last object first. If packs have only damaged copies, it returns the error about the first
+// damaged copy. If the packs with a copy are gone, vanished returns true for the error. If no pack
+// lists the object, the error wraps ErrNotFound.
 func (d *objectDir) readPacked(packs []*pack, id ID, most int64) (object, error) {
 	var failed error
 	try := func(p *pack) (object, bool) {
@@ -118,7 +125,8 @@ func (d *objectDir) readPacked(packs []*pack, id ID, most int64) (object, error)
 	return object{}, failed
 }
 
-// known returns the packs found so far. The first call scans the directory.
+// known returns the packs of the last scan and the packs added since then. The first call scans the
+// directory.
 func (d *objectDir) known() ([]*pack, error) {
 	d.mu.Lock()
 	packs, scanned := d.packs, d.scanned
@@ -129,8 +137,9 @@ func (d *objectDir) known() ([]*pack, error) {
 	return d.scan()
 }
 
-// scan reads the directory and returns its packs. Known packs stay open; vanished ones are closed.
-// If nothing has changed, the slice is the same as before.
+// scan reads the directory, remembers its packs and returns them, the newest first. Known packs
+// stay open; scan closes packs that no longer exist. If no pack has changed, the result is the same
+// slice as before.
 func (d *objectDir) scan() ([]*pack, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,13 +178,14 @@ func (d *objectDir) scan() ([]*pack, error) {
 		d.packs = packs
 	}
 	for _, p := range byName {
-		// A reader of the pack sees it vanish, and looks again.
-		_ = p.close() // it was opened for reading only
+		// A reader of the pack gets an error for which vanished returns true, and looks again.
+		_ = p.close() // the pack was opened for reading only
 	}
 	return d.packs, nil
 }
 
-// packNames returns the names, without ".idx", of the packs that have an index.
+// packNames returns the names, without ".idx", of the packs in dir that have an index. The order is
+// random. It returns nil if dir does not exist.
 func packNames(dir string) (_ []string, err error) {
 	f, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -198,14 +208,16 @@ func packNames(dir string) (_ []string, err error) {
 	return names, nil
 }
 
+// newPack returns the pack with the given name in the directory, without opening its files.
 func (d *objectDir) newPack(name string, made time.Time) *pack {
 	return newPack(d.reading, d.packDir(), name, made)
 }
 
-// openAside opens a pack for one user alone, so that closing it disturbs no other reader.
+// openAside returns a separate reader of the pack with the given name. Closing this reader does not
+// disturb other readers of the pack.
 func (d *objectDir) openAside(name string) *pack { return d.newPack(name, time.Time{}) }
 
-// eachIn calls f for each of ids that is in a pack.
+// eachIn calls f for each id of ids that the pack with the given name has.
 func (d *objectDir) eachIn(name string, ids map[ID]struct{}, f func(ID)) error {
 	p := d.openAside(name)
 	entries, err := p.entries()
@@ -220,7 +232,8 @@ func (d *objectDir) eachIn(name string, ids map[ID]struct{}, f func(ID)) error {
 	return nil
 }
 
-// add makes a pack known that was just published.
+// add makes a pack that was just published known to readers. After more than maxAdded packs, it
+// also scans the directory.
 func (d *objectDir) add(staged *stagedPack) {
 	d.mu.Lock()
 	known := slices.ContainsFunc(d.packs, func(p *pack) bool { return p.name == staged.name })
@@ -239,7 +252,8 @@ func (d *objectDir) add(staged *stagedPack) {
 	}
 }
 
-// drop closes and forgets packs that were removed.
+// drop closes and forgets the packs with the given names, because their files have changed or are
+// gone.
 func (d *objectDir) drop(names map[string]bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -249,12 +263,12 @@ func (d *objectDir) drop(names map[string]bool) {
 			kept = append(kept, p)
 			continue
 		}
-		_ = p.close() // it was opened for reading only
+		_ = p.close() // the pack was opened for reading only
 	}
 	d.packs = kept
 }
 
-// close closes every pack.
+// close closes and forgets every pack.
 func (d *objectDir) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -5,18 +5,19 @@ import (
 	"fmt"
 )
 
-// onDiskCache is the memory of an OnDisk reader in bytes.
+// onDiskCache is the size in bytes of the cache of an OnDisk reader.
 const onDiskCache = 8 << 20
 
-// onDisk reads objects through a cache of its own.
+// onDisk is a Reader of a Store's files with its own cache.
 type onDisk struct {
 	store *Store
 	cache *cache
 }
 
-// OnDisk returns a reader of the objects that are in the repository's files now. Get also returns
-// objects that git has pruned since this Store read them, from its cache or from files that are still
-// open. Objects that are pruned after the call may be read, too.
+// OnDisk returns a Reader of the objects that the repository's files have at the time of the call.
+// Unlike [Store.Get], the Reader does not find objects that git removed before the call and that
+// are still in the Store's cache or in open files. It may find objects that git removes after the
+// call.
 func (s *Store) OnDisk() (Reader, error) {
 	if err := s.enter(); err != nil {
 		return nil, fmt.Errorf("look for packs: %w", err)
@@ -31,7 +32,7 @@ func (s *Store) OnDisk() (Reader, error) {
 	return onDisk{store: s, cache: newCache(onDiskCache)}, nil
 }
 
-// Get implements Reader.
+// Get implements [Reader].
 func (r onDisk) Get(id ID) (Kind, []byte, error) { return r.GetAtMost(id, r.store.opts.MaxObject) }
 
 // GetAtMost implements boundedReader.
@@ -39,7 +40,7 @@ func (r onDisk) GetAtMost(id ID, most int64) (Kind, []byte, error) {
 	return r.store.getThrough(r.cache, id, most)
 }
 
-// Holds reports whether the object directory itself has a readable copy of an object. A copy in an
+// Holds reports whether the object directory itself has a sound copy of an object. A copy in an
 // alternate does not count.
 func (s *Store) Holds(id ID) (bool, error) {
 	if err := s.enter(); err != nil {
@@ -53,9 +54,10 @@ func (s *Store) Holds(id ID) (bool, error) {
 	return err == nil, err
 }
 
-// Unacknowledged reports whether an object is only in packs whose .keep file a [Batch] has made and
-// not yet removed. The refs to such a pack may have moved, but the write was not acknowledged.
-// Merges leave these packs alone.
+// Unacknowledged reports whether all copies of an object are in packs with a .keep file that a
+// [Batch] made and has not removed yet. The refs to such a pack may have moved, but the write was
+// not acknowledged. Merges leave these packs alone. Unacknowledged returns false if there is no
+// copy.
 func (s *Store) Unacknowledged(id ID) (bool, error) {
 	if err := s.enter(); err != nil {
 		return false, fmt.Errorf("look for object %v: %w", id, err)
@@ -69,7 +71,7 @@ func (s *Store) Unacknowledged(id ID) (bool, error) {
 		}
 		kept, free, err = findHolders(packs, s.packs.files, id)
 		if vanished(err) {
-			continue // a merge or git took a pack away
+			continue // a merge or git has removed a pack
 		}
 		if err != nil {
 			return false, err
@@ -85,8 +87,8 @@ func (s *Store) Unacknowledged(id ID) (bool, error) {
 	return kept, nil
 }
 
-// findHolders reports whether a pack with a .keep file of this program has an object, and whether
-// another pack has it.
+// findHolders reports whether a pack with a .keep file of this program has the object id (kept),
+// and whether another pack has the object (free).
 func findHolders(packs []*pack, files packFiles, id ID) (kept, free bool, err error) {
 	for _, p := range packs {
 		_, found, err := p.find(id)

@@ -8,23 +8,24 @@ import (
 )
 
 // Author is the author of this program's commits. A pack whose first object is a commit by Author
-// may be merged.
+// counts as made by this program, and may be merged.
 const Author = "git-smithers <git-smithers@localhost.invalid>"
 
-// packOwners finds out which packs this program has made. Safe for concurrent use.
+// packOwners determines whether this program has made a pack. It is safe for concurrent use.
 type packOwners struct {
 	dir *objectDir
 
 	mu      sync.Mutex
-	foreign map[string]bool // names of packs to leave alone, most of them made by other programs
+	foreign map[string]bool // names of packs to leave alone; most were made by other programs
 }
 
+// newPackOwners returns a packOwners for the packs of dir, with no foreign packs.
 func newPackOwners(dir *objectDir) *packOwners {
 	return &packOwners{dir: dir, foreign: make(map[string]bool)}
 }
 
-// isOurs reports whether this program has made a pack, and remembers if it has not. An unreadable
-// pack is left to git.
+// isOurs reports whether this program made a pack. It remembers a pack of another program as
+// foreign. It returns false for an unreadable pack.
 func (o *packOwners) isOurs(name string) bool {
 	p := o.dir.openAside(name)
 	ours, err := p.firstIsOurs()
@@ -34,21 +35,21 @@ func (o *packOwners) isOurs(name string) bool {
 	return errors.Join(err, p.close()) == nil && ours
 }
 
-// isForeign reports whether a pack is remembered as one to leave alone.
+// isForeign reports whether setForeign was called for a pack.
 func (o *packOwners) isForeign(name string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.foreign[name]
 }
 
-// setForeign remembers a pack as one to leave alone.
+// setForeign marks a pack as one that this process leaves alone.
 func (o *packOwners) setForeign(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.foreign[name] = true
 }
 
-// authorLine is the start of the author line by which this program recognizes its own commits.
+// authorLine is the start of the author line of this program's commits.
 var authorLine = []byte("\nauthor " + Author + " ")
 
 // firstIsOurs reports whether the first object of the pack is a commit by [Author].
@@ -66,8 +67,10 @@ func (p *pack) firstIsOurs() (bool, error) {
 	return ours, nil
 }
 
+// firstIsOurs reports whether the first object of the pack that c reads is a commit by [Author] in
+// full.
 func firstIsOurs(c *packCursor) (bool, error) {
-	const longestCommit = 1 << 20 // of this program; a real one is far smaller
+	const longestCommit = 1 << 20 // bytes; the commits of this program are far smaller
 	head, err := c.entryHead(packHeadSize)
 	if err != nil || head.kind != uint8(Commit) || head.size > longestCommit {
 		return false, err
@@ -76,20 +79,20 @@ func firstIsOurs(c *packCursor) (bool, error) {
 	return isOurCommit(data), err
 }
 
-// isOurCommit reports whether the author of a commit is [Author].
+// isOurCommit reports whether data is the content of a commit by [Author].
 func isOurCommit(data []byte) bool {
 	headers, _, _ := bytes.Cut(data, []byte("\n\n"))
 	return bytes.Contains(headers, authorLine)
 }
 
-// headIsOurs is firstIsOurs for a pack without an index. It returns false for a file that it cannot
-// read.
+// headIsOurs reports whether the first object of the pack file at path is a commit by [Author]. It
+// needs no index. It returns false if the file is unreadable.
 func headIsOurs(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
-	defer f.Close() //nolint:errcheck // it is only read
+	defer f.Close() //nolint:errcheck // The file is only read.
 	info, err := f.Stat()
 	if err != nil {
 		return false

@@ -18,46 +18,52 @@ import (
 )
 
 const (
-	packHeadSize = 12
-	packTailSize = sha1.Size
-	// maxChain bounds the deltas between an object and its full base: git's own limit.
+	packHeadSize = 12        // bytes of the signature, the version and the number of objects
+	packTailSize = sha1.Size // bytes of the checksum at the end
+	// maxChain is the largest number of deltas that a read resolves between an object and its full
+	// base. git writes chains of at most 4095 deltas.
 	maxChain = 4096
 )
 
+// packMagic is the start of a version 2 pack: the signature and the version.
 var packMagic = [8]byte{'P', 'A', 'C', 'K', 0, 0, 0, 2}
 
-// reading is shared by the packs of a store.
+// reading is the state and the limits that all packs of a store share.
 type reading struct {
 	cache     *cache
-	maxObject int64
+	maxObject int64 // size in bytes of the largest object that is read
 	cursors   *cursorPool
-	serials   *atomic.Uint64
+	serials   *atomic.Uint64 // the serial of the newest pack
 }
 
+// newReading returns the state for a new group of packs, which share the cache c and the limit
+// maxObject.
 func newReading(c *cache, maxObject int64) reading {
 	return reading{cache: c, maxObject: maxObject, cursors: &cursorPool{}, serials: &atomic.Uint64{}}
 }
 
-// pack reads one pack. It opens its files when they are first needed, and keeps them open until
-// close. Safe for concurrent use. If close overtakes a read, vanished is true for the read's error.
+// pack reads one pack. It opens the pack's files when a read first needs them, and keeps them open
+// until close. It is safe for concurrent use. If close interrupts a read, vanished returns true for
+// the read's error.
 type pack struct {
 	reading
 
-	name   string // "pack-<checksum>"
-	serial uint64 // names the pack in the cache; unlike name it is never reused
-	made   time.Time
+	name   string    // "pack-<checksum>"
+	serial uint64    // names the pack in the cache; unlike name it is never reused
+	made   time.Time // modification time of the pack file; zero if the user of the pack does not need it
 
 	mu       sync.Mutex
 	closed   bool
 	idx      *index
-	idxErr   error // if the index is damaged
+	idxErr   error // a *CorruptError if the index is damaged
 	file     *os.File
 	end      int64 // offset at which the entries end and the checksum starts
-	fileErr  error // if the pack is damaged
+	fileErr  error // a *CorruptError if the pack file is damaged
 	packPath string
 	idxPath  string
 }
 
+// newPack returns the pack with the given name in the folder dir. It opens no file.
 func newPack(r reading, dir, name string, made time.Time) *pack {
 	return &pack{
 		reading: r, name: name, serial: r.serials.Add(1), made: made,
@@ -66,17 +72,20 @@ func newPack(r reading, dir, name string, made time.Time) *pack {
 	}
 }
 
-// vanished reports whether err means that a file is gone because git or a merge has replaced its
-// pack. A reader that looks again finds the objects in another pack.
+// vanished reports whether err means that a file is missing or closed, for example because git or a
+// merge replaced the pack. A reader that looks for packs again finds the objects in another pack.
 func vanished(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrClosed)
 }
 
+// corrupt returns a [*CorruptError] about an object of the pack. A zero id stands for the whole
+// file.
 func (p *pack) corrupt(id ID, file, reason string) error {
 	return &CorruptError{ID: id, File: filepath.Base(file), Reason: reason}
 }
 
-// index opens the pack's index.
+// index returns the pack's index; the first call opens the index. The error is a [*CorruptError] if
+// the index is malformed, and fs.ErrClosed after close.
 func (p *pack) index() (*index, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +107,9 @@ func (p *pack) index() (*index, error) {
 	return idx, nil
 }
 
-// open opens the pack file and checks that it matches the index.
+// open returns the pack file and the offset at which its entries end. The first call opens the file
+// and checks that the file matches the index. The error is a [*CorruptError] if the pack or its
+// index is damaged, and fs.ErrClosed after close.
 func (p *pack) open() (*os.File, int64, error) {
 	idx, err := p.index()
 	if err != nil {
@@ -128,7 +139,9 @@ func (p *pack) open() (*os.File, int64, error) {
 	return f, end, nil
 }
 
-// checkPack returns the offset at which the entries end, or the reason why the pack is damaged.
+// checkPack compares the head and the checksum of the pack file f with its index. It returns the
+// offset at which the entries end, or, if the pack is damaged, a reason that is not empty. err is
+// not nil only if f cannot be read.
 func checkPack(f *os.File, idx *index) (end int64, reason string, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -146,19 +159,20 @@ func checkPack(f *os.File, idx *index) (end int64, reason string, err error) {
 		return 0, "not a version 2 pack", nil
 	}
 	if n := int64(binary.BigEndian.Uint32(head[8:])); n != idx.count {
-		return 0, fmt.Sprintf("has %d objects, its index %d", n, idx.count), nil
+		return 0, fmt.Sprintf("has %d objects, but its index has %d", n, idx.count), nil
 	}
 	var tail [packTailSize]byte
 	if _, err := f.ReadAt(tail[:], end); err != nil {
 		return 0, "", err
 	}
 	if tail != idx.packSum {
-		return 0, "truncated, or not the pack of its index", nil
+		return 0, "truncated, or does not belong to its index", nil
 	}
 	return end, "", nil
 }
 
-// close closes the files. For the error of a read under way, vanished is true.
+// close closes the pack's files. Reads in progress and later reads fail with an error for which
+// vanished returns true.
 func (p *pack) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,7 +189,8 @@ func (p *pack) close() error {
 	return errors.Join(errs...)
 }
 
-// find returns the offset of an object in the pack.
+// find returns the offset of an object's entry in the pack file. found is false if the pack does
+// not have the object. A damaged index is a [*CorruptError].
 func (p *pack) find(id ID) (offset int64, found bool, err error) {
 	idx, err := p.index()
 	if err != nil {
@@ -188,7 +203,8 @@ func (p *pack) find(id ID) (offset int64, found bool, err error) {
 	return offset, found, err
 }
 
-// read returns the object at offset, of at most most bytes, verified against id.
+// read returns the object whose entry starts at offset, verified against id. A damaged object, an
+// object of another id and an object of more than most bytes are a [*CorruptError].
 func (p *pack) read(id ID, offset, most int64) (object, error) {
 	f, end, err := p.open()
 	if err != nil {
@@ -206,8 +222,10 @@ func (p *pack) read(id ID, offset, most int64) (object, error) {
 	return o, nil
 }
 
-// explain makes a CorruptError of an error about the bytes of the pack. It returns an error about
-// reading the file as it is.
+// explain returns the error to report if c failed with err while it read the object id. It adds the
+// file's name to an error of reading the file. It returns a CorruptError unchanged, and also an
+// error for which vanished returns true. It makes any other error, which is about the content, a
+// [*CorruptError].
 func (p *pack) explain(id ID, c *packCursor, err error) error {
 	if c.rest.err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Base(p.packPath), c.rest.err)
@@ -220,23 +238,26 @@ func (p *pack) explain(id ID, c *packCursor, err error) error {
 }
 
 var (
-	errChain     = errors.New("delta chain is too long or has no end")
+	errChain     = errors.New("delta chain is too long or circular")
 	errTooLarge  = errors.New("too large")
 	errNoBase    = errors.New("base of a delta is missing")
 	errTruncated = errors.New("truncated")
 )
 
-// maxBase bounds the bases of deltas, in bytes, if the object itself must be smaller. git makes no
-// delta whose base is more than 32 times as large as its target.
+// maxBase is the size limit in bytes for the bases of deltas if the limit for the object itself is
+// smaller. git makes no delta whose base is more than 32 times as large as its target.
 const maxBase = 64 << 20
 
-// tooLarge returns the error about an object above the bound.
+// tooLarge returns an error about an object of size bytes where at most most bytes are allowed. The
+// error wraps errTooLarge.
 func tooLarge(size, most int64) error {
 	return fmt.Errorf("%w: %d bytes, the limit is %d", errTooLarge, size, most)
 }
 
-// readAt returns the object whose entry starts at offset, of at most most bytes, unverified. It
-// checks sizes before it inflates anything, and caches the bases of deltas that it resolves.
+// readAt returns the object whose entry starts at offset, without verification against its id. The
+// error wraps errTooLarge if the object has more than most bytes, and is errChain if the chain of
+// deltas is longer than maxChain or too large for memory. readAt checks sizes before it inflates
+// anything, and caches the bases of deltas that it resolves.
 func (p *pack) readAt(c *packCursor, offset, most int64) (object, error) {
 	type step struct {
 		offset int64
@@ -290,13 +311,16 @@ func (p *pack) readAt(c *packCursor, offset, most int64) (object, error) {
 	return o, nil
 }
 
+// key returns the cache key of the unverified object whose entry starts at offset.
 func (p *pack) key(offset int64) cacheKey { return cacheKey{pack: p.serial, offset: offset} }
 
-// deltaRoom is the number of bytes by which a delta may be larger than its target.
+// deltaRoom is the number of bytes by which the instructions of a delta may exceed the size limit
+// of its target.
 const deltaRoom = 64 << 10
 
-// entry reads the head of the entry at offset and inflates its stream, for an object of at most
-// most bytes.
+// entry returns the head of the entry at offset and its inflated stream: the bytes of an object or
+// the instructions of a delta. The error wraps errTooLarge if an object has more than most bytes,
+// if a delta has more than most plus deltaRoom bytes, or if either exceeds the pack's maxObject.
 func (p *pack) entry(c *packCursor, offset, most int64) (entryHead, []byte, error) {
 	if offset < packHeadSize {
 		return entryHead{}, nil, errTruncated
@@ -315,8 +339,9 @@ func (p *pack) entry(c *packCursor, offset, most int64) (entryHead, []byte, erro
 	return head, data, err
 }
 
-// openEntry opens the object whose entry starts at offset. A delta is resolved at once; another
-// object is inflated as it is read.
+// openEntry returns an unverified reader of the object whose entry starts at offset. It resolves a
+// delta at once. It inflates any other object while the caller reads. The caller sets file and
+// close of the reader.
 func (p *pack) openEntry(offset int64) (*objectReader, error) {
 	f, end, err := p.open()
 	if err != nil {
@@ -341,6 +366,8 @@ func (p *pack) openEntry(offset int64) (*objectReader, error) {
 	return &objectReader{Reader: c.r, kind: Kind(head.kind), size: head.size}, nil
 }
 
+// baseOffset returns the offset of the base that a delta's head names. The error is errNoBase if
+// the head names an id that the pack does not have.
 func (p *pack) baseOffset(head entryHead) (int64, error) {
 	if head.kind == offsetDelta {
 		return head.base, nil

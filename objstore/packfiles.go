@@ -13,18 +13,20 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// packFiles knows the files of packs in a folder by the packs' names. It opens none of them.
+// packFiles manages the files of packs in a folder by the names of the packs. It does not read
+// packs.
 type packFiles struct {
 	dir  string
 	temp *tempDir
 }
 
-// path is where a file of the named pack belongs.
+// path returns the path of the file of a pack that has the given suffix, such as ".idx".
 func (f packFiles) path(name, suffix string) string {
 	return filepath.Join(f.dir, name+suffix)
 }
 
-// madeAt returns the time of a pack that has an index.
+// madeAt returns the modification time of a pack file. The error wraps fs.ErrNotExist if the pack
+// or its index is missing.
 func (f packFiles) madeAt(name string) (time.Time, error) {
 	if _, err := os.Stat(f.path(name, ".idx")); err != nil {
 		return time.Time{}, err
@@ -36,16 +38,17 @@ func (f packFiles) madeAt(name string) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// isKept reports whether a pack has a .keep file.
+// isKept reports whether a pack has a .keep file, of any program.
 func (f packFiles) isKept(name string) bool {
 	_, err := os.Lstat(f.path(name, ".keep"))
 	return err == nil
 }
 
-// isKeptByUs reports whether a pack has a .keep file that this package has made.
+// isKeptByUs reports whether a pack has a .keep file that this program made.
 func (f packFiles) isKeptByUs(name string) bool { return f.temp.isOurKeep(f.path(name, ".keep")) }
 
-// isMarked reports whether a file beside a pack demands that the pack stays.
+// isMarked reports whether a pack has a .keep, .promisor, .mtimes or .bitmap file. Such a pack must
+// stay.
 func (f packFiles) isMarked(name string) bool {
 	return slices.ContainsFunc([]string{".keep", ".promisor", ".mtimes", ".bitmap"}, func(suffix string) bool {
 		_, err := os.Lstat(f.path(name, suffix))
@@ -53,17 +56,20 @@ func (f packFiles) isMarked(name string) bool {
 	})
 }
 
-// isGone reports whether a pack was removed with its index: git and merges remove the index first.
+// isGone reports whether both the pack file and the index of a pack are missing. git and merges
+// remove the index first, so a pack that has only lost its index is not gone yet.
 func (f packFiles) isGone(name string) bool {
 	return !isThere(f.path(name, ".idx")) && !isThere(f.path(name, ".pack"))
 }
 
-// dropKeep removes the .keep file of a pack if this package has made it. It reports whether it did.
+// dropKeep removes the .keep file of a pack if this program made it, and reports whether it removed
+// the file.
 func (f packFiles) dropKeep(name string) bool {
 	return f.isKeptByUs(name) && f.temp.fs.Remove(f.path(name, ".keep")) == nil
 }
 
-// remove removes the files of a pack. The index goes first: git finds packs by their indexes.
+// remove removes the index, the .rev file and the pack file of a pack. Missing files are not an
+// error. The index goes first, because git finds packs by their indexes.
 func (f packFiles) remove(name string) error {
 	for _, suffix := range []string{".idx", ".rev", ".pack"} {
 		err := f.temp.fs.Remove(f.path(name, suffix))
@@ -74,7 +80,8 @@ func (f packFiles) remove(name string) error {
 	return nil
 }
 
-// setAside moves the files of a pack to a folder, and a multi-pack-index that names the pack.
+// setAside moves all files of a pack to the folder aside. If a multi-pack-index names the pack,
+// setAside moves its files, too.
 func (f packFiles) setAside(name, aside string) error {
 	held, err := midxPacks(f.dir)
 	if err != nil && !errors.Is(err, errMidx) {
@@ -91,7 +98,7 @@ func (f packFiles) setAside(name, aside string) error {
 			names = append(names, file.Name())
 		}
 	}
-	// The index goes first: git finds packs by their indexes.
+	// All other files go before the pack file, because git finds packs by their indexes.
 	for _, index := range []bool{true, false} {
 		for _, file := range names {
 			if (filepath.Ext(file) != ".pack") == index {
@@ -107,7 +114,8 @@ func (f packFiles) setAside(name, aside string) error {
 // sync puts the names of the files on stable storage.
 func (f packFiles) sync() error { return f.temp.fs.SyncDir(f.dir) }
 
-// moveAside moves a file to a folder, under a name that is free there. A missing file is not an error.
+// moveAside moves a file to a folder, under an unused name, and creates the folder. A missing file
+// is not an error.
 func moveAside(files fsx.FS, path, folder string) error {
 	if err := files.MkdirAll(folder, 0o777); err != nil {
 		return err
@@ -119,7 +127,7 @@ func moveAside(files fsx.FS, path, folder string) error {
 	return err
 }
 
-// freeName returns the path, with a number behind it if a file is there already.
+// freeName returns path, or path with the first number from 2 as a suffix for which no file exists.
 func freeName(path string) string {
 	free := path
 	for n := 2; isThere(free); n++ {
@@ -128,7 +136,7 @@ func freeName(path string) string {
 	return free
 }
 
-// isThere reports whether a file exists.
+// isThere reports whether a file exists. It returns true if the file system cannot tell.
 func isThere(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)

@@ -17,39 +17,41 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// stagedPack is a finished pack and its index in the temporary directory.
+// stagedPack is a complete pack with its index, both in the temporary directory.
 type stagedPack struct {
 	fs    fsx.FS
 	name  string // the final name of the pack, "pack-<checksum>"
 	pack  string // path of the temporary file; "" after the rename
-	index string // the same for the index
+	index string // path of the index's temporary file; "" after the rename
 	idx   *index
 	bytes int64     // size of the pack
-	made  time.Time // of the pack's file
+	made  time.Time // modification time of the pack file
 }
 
-// discard removes files that were not renamed. A later process clears away a file that cannot be
-// removed.
+// discard removes the temporary files that publish has not renamed. It ignores errors, because a
+// later process removes a file that stays.
 func (p *stagedPack) discard() {
 	for _, path := range []string{p.pack, p.index} {
 		if path != "" {
-			_ = p.fs.Remove(path) // see above
+			_ = p.fs.Remove(path) // a later process removes the file
 		}
 	}
 }
 
-// packMaker writes packs: first to the temporary directory, then, by rename, into the repository.
+// packMaker writes packs: first to the temporary directory, and then, by rename, into the
+// repository.
 type packMaker struct {
 	temp    *tempDir
 	files   packFiles
-	main    *objectDir // learns of new packs
+	main    *objectDir // publish adds each new pack to it
 	fsync   FsyncPolicy
 	writers sync.Pool // of *packWriter, for their buffers
 }
 
-// stage writes a pack of count entries, which fill adds, and its index to the temporary directory.
-// With sync, both are on stable storage when stage returns. The pack is dated after newest, the
-// time of the newest pack that it replaces. After an error no file is left.
+// stage writes a pack and its index to the temporary directory. fill must add exactly count
+// entries. If sync is true, both files are on stable storage when stage returns. newest is the time
+// of the newest pack that the new pack replaces, or zero; stage dates the new pack after it. After
+// an error, no file is left.
 func (m *packMaker) stage(ctx context.Context, count int, sync bool, newest time.Time, fill func(context.Context, *packWriter) error) (_ *stagedPack, err error) {
 	pack, err := m.temp.create()
 	if err != nil {
@@ -63,8 +65,8 @@ func (m *packMaker) stage(ctx context.Context, count int, sync bool, newest time
 	staged := &stagedPack{fs: m.temp.fs, pack: pack.Name(), index: index.Name()}
 	err = m.fill(ctx, staged, pack, index, count, fill)
 	if err == nil {
-		// Some file systems do not take the time. Then the pack is young for a while, and is not
-		// replaced until it is older.
+		// Some file systems refuse to set a time. The pack then counts as young, and a merge leaves it
+		// alone until it is older.
 		if made := datedAfter(staged.made, newest); m.temp.fs.Date(staged.pack, made) == nil {
 			staged.made = made
 		}
@@ -79,6 +81,8 @@ func (m *packMaker) stage(ctx context.Context, count int, sync bool, newest time
 	return staged, nil
 }
 
+// fill writes the pack, whose entries the function fill adds, and then the index, to two open
+// files. It sets all fields of staged except the paths.
 func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fsx.File, count int, fill func(context.Context, *packWriter) error) error {
 	w, ok := m.writers.Get().(*packWriter)
 	if !ok {
@@ -109,8 +113,8 @@ func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fs
 	return err
 }
 
-// syncBoth puts two files on stable storage at once. On a journaling file system this hardly takes
-// longer than for one file.
+// syncBoth puts two files on stable storage at the same time. On a journaling file system, two
+// files hardly take longer than one.
 func syncBoth(a, b fsx.File) error {
 	var wait sync.WaitGroup
 	var first error
@@ -120,10 +124,10 @@ func syncBoth(a, b fsx.File) error {
 	return errors.Join(first, second)
 }
 
-// publish renames a staged pack into the repository, and makes it readable. The index is renamed
-// last, because git finds packs by their indexes. With sync the names are on stable storage when
-// publish returns. After an error the renamed files stay: a pack of the same name, and so of the
-// same bytes, may have been there before and be in use.
+// publish renames a staged pack into the repository and makes the pack known to readers. It renames
+// the index last, because git finds packs by their indexes. If sync is true, the names are on
+// stable storage when publish returns. publish calls the failpoints of a write. After an error the
+// renamed files stay: an identical pack may have existed before and be in use.
 func (m *packMaker) publish(staged *stagedPack, sync bool, failpoints failpoints) error {
 	defer staged.discard()
 	if err := m.temp.rename(staged.pack, m.files.path(staged.name, ".pack")); err != nil {
@@ -149,7 +153,8 @@ func (m *packMaker) publish(staged *stagedPack, sync bool, failpoints failpoints
 	return nil
 }
 
-// verify reads the index and every object of a staged pack back.
+// verify reads the index and every object of a staged pack back. It returns an error if anything
+// differs from the bytes written.
 func (m *packMaker) verify(ctx context.Context, staged *stagedPack) (err error) {
 	p := newPack(newReading(newCache(mergeCache), m.main.maxObject), "", staged.name, time.Time{})
 	p.idx, p.packPath = staged.idx, staged.pack
@@ -177,9 +182,9 @@ func (m *packMaker) verify(ctx context.Context, staged *stagedPack) (err error) 
 	return nil
 }
 
-// rewriteIndex writes the index of a pack that was just published once more, if git gc has removed
-// it: while the pack and its index were made, gc may have read the folder, seen only the index, and
-// removed it. If that fails, the next sweep writes the index.
+// rewriteIndex restores the index of a pack that was just published, if git gc has removed the
+// index. gc may have read the folder before the pack file appeared, and then removed the index as
+// an orphan. rewriteIndex ignores errors, because the next sweep writes a missing index.
 func (m *packMaker) rewriteIndex(staged *stagedPack) {
 	path := m.files.path(staged.name, ".idx")
 	if isThere(path) || !isThere(m.files.path(staged.name, ".pack")) {
@@ -194,7 +199,7 @@ func (m *packMaker) rewriteIndex(staged *stagedPack) {
 		err = f.Sync()
 	}
 	if errors.Join(err, f.Close()) != nil || m.temp.rename(f.Name(), path) != nil {
-		_ = m.temp.fs.Remove(f.Name()) // a later process clears it away
+		_ = m.temp.fs.Remove(f.Name()) // a later process removes the file
 		return
 	}
 	if m.fsync == Durable {
@@ -202,7 +207,8 @@ func (m *packMaker) rewriteIndex(staged *stagedPack) {
 	}
 }
 
-// reindex writes a new index for a pack. A damaged index is moved to the folder aside.
+// reindex replaces the index of the pack p by a new index of p's entries, and reopens the pack for
+// readers. It first links an existing index into the folder aside.
 func (m *packMaker) reindex(p *anyPack, aside string) error {
 	f, err := m.temp.create()
 	if err != nil {
@@ -210,10 +216,10 @@ func (m *packMaker) reindex(p *anyPack, aside string) error {
 	}
 	_, err = f.Write(encodeIndex(withoutDoubles(p.entries), p.sum))
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		_ = m.temp.fs.Remove(f.Name()) // a later process clears it away
+		_ = m.temp.fs.Remove(f.Name()) // a later process removes the file
 		return err
 	}
-	// The old index is linked first, so that the pack has an index at any time.
+	// A link, unlike a rename, keeps the old index in place until the new index replaces it.
 	if isThere(p.idxPath) {
 		if err := m.temp.fs.MkdirAll(aside, 0o777); err != nil {
 			return err

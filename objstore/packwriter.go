@@ -11,19 +11,19 @@ import (
 	"slices"
 )
 
-// packWriter writes a pack, entry after entry.
+// packWriter writes a pack, one entry after another. It must be used by one goroutine at a time.
 type packWriter struct {
 	out     *bufio.Writer
 	sum     hash.Hash
-	offset  int64
-	count   int
-	entries []indexEntry
+	offset  int64        // of the next entry in the pack
+	count   int          // number of entries that the head of the pack claims
+	entries []indexEntry // the entries added so far
 	deflate deflater
-	scratch []byte
+	scratch []byte // memory of the last entry, for reuse
 }
 
-// start begins a pack of exactly count entries, written to w. A writer may be started again after
-// it has finished or failed.
+// start begins a pack in w with exactly count entries. A packWriter may be started again after
+// finish or after an error.
 func (p *packWriter) start(w io.Writer, count int) error {
 	if int64(count) > 1<<31 {
 		return fmt.Errorf("a pack cannot hold %d objects", count)
@@ -41,7 +41,7 @@ func (p *packWriter) start(w io.Writer, count int) error {
 	return err
 }
 
-// addObject adds an object in full.
+// addObject adds an object in full, not as a delta.
 func (p *packWriter) addObject(id ID, o object) error {
 	entry := appendEntryHead(p.scratch[:0], entryHead{kind: uint8(o.kind), size: int64(len(o.data))}, p.offset)
 	entry, err := p.deflate.appendObject(entry, o.kind, o.data)
@@ -52,7 +52,7 @@ func (p *packWriter) addObject(id ID, o object) error {
 	return p.addEntry(id, entry, nil, 0)
 }
 
-// addStream adds an object of size bytes in full, as it is read.
+// addStream adds an object of size bytes in full. It deflates the bytes while it reads them from r.
 func (p *packWriter) addStream(id ID, kind Kind, size int64, r io.Reader) error {
 	out := &crcWriter{w: p.out}
 	if _, err := out.Write(appendEntryHead(p.scratch[:0], entryHead{kind: uint8(kind), size: size}, p.offset)); err != nil {
@@ -66,7 +66,8 @@ func (p *packWriter) addStream(id ID, kind Kind, size int64, r io.Reader) error 
 	return nil
 }
 
-// addEntry adds an entry: the bytes of start, followed by size bytes of rest.
+// addEntry adds an encoded entry: start, followed by size bytes from rest. rest may be nil if size
+// is 0.
 func (p *packWriter) addEntry(id ID, start []byte, rest io.Reader, size int64) error {
 	e := indexEntry{id: id, offset: p.offset, crc: crc32.ChecksumIEEE(start)}
 	if _, err := p.out.Write(start); err != nil {
@@ -84,19 +85,22 @@ func (p *packWriter) addEntry(id ID, start []byte, rest io.Reader, size int64) e
 	return nil
 }
 
+// crcWriter writes to w, and counts and sums up the written bytes.
 type crcWriter struct {
 	w    io.Writer
-	sum  uint32
+	sum  uint32 // CRC-32
 	size int64
 }
 
+// Write implements io.Writer.
 func (c *crcWriter) Write(b []byte) (int, error) {
 	c.sum = crc32.Update(c.sum, crc32.IEEETable, b)
 	c.size += int64(len(b))
 	return c.w.Write(b)
 }
 
-// finish writes the checksum and returns it.
+// finish writes the checksum of the pack and returns it. It returns an error if the number of added
+// entries differs from the number given to start.
 func (p *packWriter) finish() ([sha1.Size]byte, error) {
 	if len(p.entries) != p.count {
 		return [sha1.Size]byte{}, fmt.Errorf("the pack has %d entries instead of %d", len(p.entries), p.count)

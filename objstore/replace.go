@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// replacer puts a new pack in the place of others.
+// replacer replaces packs by a new pack.
 type replacer struct {
 	files      packFiles
 	dir        *objectDir
@@ -17,15 +17,17 @@ type replacer struct {
 	failpoints failpoints
 }
 
-// replacement is the result of a replacer.
+// replacement is the result of a replacer. If git holds the lock of its multi-pack-index for long,
+// it is zero, and nothing has changed.
 type replacement struct {
-	done    bool            // false: git has its multi-pack-index locked for long, and nothing changed
-	removed map[string]bool // the packs that are gone, by name
+	done    bool            // the new pack, if any, is published
+	removed map[string]bool // the names of the removed packs
 }
 
-// replace publishes a staged pack, or nothing if staged is nil, and removes the inputs. Before, it
-// calls ready under git's lock of the multi-pack-index; an error of ready is returned and nothing
-// changes. published is the name of the failpoint between the two steps.
+// replace publishes the staged pack, unless it is nil, and removes the inputs. Before that, it
+// takes git's lock of the multi-pack-index and calls ready; if ready returns an error, replace
+// changes nothing and returns the error. published is the name of the failpoint between publishing
+// and removing.
 func (r *replacer) replace(ctx context.Context, staged *stagedPack, inputs []mergePack, ready func() error, published string) (out replacement, err error) {
 	unlock, locked, err := r.midx.lock(ctx)
 	if err != nil || !locked {
@@ -54,25 +56,28 @@ func (r *replacer) replace(ctx context.Context, staged *stagedPack, inputs []mer
 	return out, err
 }
 
-// removeMerged removes the packs that the pack named output replaces, and returns their names. It
-// leaves packs alone that were protected meanwhile. The caller has held git's lock of the
-// multi-pack-index since before output was published.
+// removeMerged removes those inputs that the pack named output replaces, and returns their names.
+// output is "" if no pack replaces them. It leaves packs alone that got a .keep file or a new date
+// meanwhile. If the multi-pack-index is unreadable, it removes no pack. The caller has held git's
+// lock of the multi-pack-index since before output was published.
 //
-// Beside git gc and git repack this is safe without a .keep file for the output. Its objects come
-// from packs without .keep files, so the refs to them have moved. If a repack has seen the output,
-// it packs all reachable objects before it removes the output; if it has not, it does not remove
-// it. A reader of an input finds the output when it looks for packs again, as git does.
+// Beside git gc and git repack, this is safe without a .keep file for the output. The objects come
+// from packs without .keep files, so the refs to them have moved. A repack that has seen the output
+// packs all reachable objects before it removes the output. A repack that has not seen the output
+// does not remove it. A reader that misses an input looks for packs again, as git does, and finds
+// the output.
 //
-// Beside git multi-pack-index it is safe for two reasons. No multi-pack-index knows the output yet,
-// so git multi-pack-index expire does not remove it. And the output is dated after every pack that
-// it replaces, so a later multi-pack-index that names both says that the objects are in the output.
-// A pack that git has dated anew meanwhile stays. If git has read the folder before and then writes
-// a multi-pack-index that names removed packs, the next [Store.Merge] removes it (decision 33).
+// Beside git multi-pack-index, this is safe for two reasons. No multi-pack-index names the output
+// yet, so git multi-pack-index expire does not remove it. And the output is dated after every pack
+// that it replaces, so a later multi-pack-index that names both says that the output has the
+// objects. A pack that git has dated anew stays. git may also have read the folder before, and then
+// write a multi-pack-index that names removed packs. The next [Store.Merge] removes such a
+// multi-pack-index (decision 33).
 func (r *replacer) removeMerged(inputs []mergePack, output string) (_ map[string]bool, err error) {
 	var made time.Time // of the output
 	if output != "" {
 		if made, err = r.files.madeAt(output); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil // git has removed the output, and has packed its objects
+			return nil, nil // git has removed the output after packing its objects
 		} else if err != nil {
 			return nil, err
 		}

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// SalvageResult is the result of Salvage.
+// SalvageResult is the result of [Store.Salvage].
 type SalvageResult struct {
 	Objects int  // number of readable objects
-	Lost    []ID // unreadable objects, as far as the index listed them, sorted by id
-	Indexed bool // the pack is sound, and has a new index
+	Lost    []ID // the unreadable objects, as far as the index listed them; sorted by id
+	Indexed bool // the pack was sound and has a new index; false if a new pack was written or nothing changed
 }
 
-// salvager saves what is readable in damaged files.
+// salvager saves the readable objects of damaged files.
 type salvager struct {
 	dir        *objectDir
 	files      packFiles
@@ -23,12 +23,13 @@ type salvager struct {
 	failpoints failpoints
 }
 
+// salvage saves the readable objects of a pack as [Store.Salvage] describes.
 func (s salvager) salvage(ctx context.Context, name, aside string) (SalvageResult, error) {
 	p, err := s.dir.openAnyway(ctx, name)
 	if err != nil {
 		return SalvageResult{}, err
 	}
-	defer p.close() //nolint:errcheck // it was opened for reading only
+	defer p.close() //nolint:errcheck // The pack was opened for reading only.
 	bad, err := p.unreadable(ctx)
 	if err != nil {
 		return SalvageResult{}, err
@@ -50,7 +51,8 @@ func (s salvager) salvage(ctx context.Context, name, aside string) (SalvageResul
 	return SalvageResult{Objects: len(good), Lost: bad}, s.setAside(name, aside)
 }
 
-// without returns the pack's entries in their order, except some objects.
+// without returns the pack's entries in the order of their offsets, except the entries of bad and
+// duplicates of an id.
 func (p *anyPack) without(bad []ID) []indexEntry {
 	lost := make(map[ID]bool, len(bad))
 	for _, id := range bad {
@@ -67,7 +69,7 @@ func (p *anyPack) without(bad []ID) []indexEntry {
 	return good
 }
 
-// writeAgain writes objects of a pack to a new one.
+// writeAgain writes the good objects of the pack p to a new pack and publishes the new pack.
 func (s salvager) writeAgain(ctx context.Context, p *anyPack, good []indexEntry) error {
 	staged, err := s.packs.stage(ctx, len(good), true, time.Time{}, func(ctx context.Context, w *packWriter) error {
 		for _, e := range good {
@@ -88,7 +90,7 @@ func (s salvager) writeAgain(ctx context.Context, p *anyPack, good []indexEntry)
 		return err
 	}
 	if isThere(s.files.path(p.name, ".promisor")) {
-		// In a partial clone, git would otherwise take objects that were never fetched for lost.
+		// Without this file, git in a partial clone would report objects as lost that were never fetched.
 		f, err := s.files.temp.fs.OpenFile(s.files.path(staged.name, ".promisor"), os.O_WRONLY|os.O_CREATE, 0o444)
 		if err == nil {
 			err = f.Close()
@@ -101,7 +103,8 @@ func (s salvager) writeAgain(ctx context.Context, p *anyPack, good []indexEntry)
 	return s.packs.publish(staged, true, s.failpoints)
 }
 
-// setAside moves the files of a pack to a folder.
+// setAside moves the files of a pack to the folder aside, and removes the pack from the known
+// packs.
 func (s salvager) setAside(name, aside string) error {
 	if err := s.files.setAside(name, aside); err != nil {
 		return err
@@ -110,7 +113,8 @@ func (s salvager) setAside(name, aside string) error {
 	return s.files.sync()
 }
 
-// setLooseAside moves a damaged loose object to a folder. A sound one stays.
+// setLooseAside moves the file of a damaged loose object to the folder aside. It does nothing if
+// the object is sound or missing.
 func (s salvager) setLooseAside(id ID, aside string) error {
 	if _, err := readLoose(s.dir.path, id, s.dir.maxObject); err == nil || errors.Is(err, ErrNotFound) {
 		return nil

@@ -9,21 +9,23 @@ import (
 )
 
 const (
-	// sealShare bounds the packs that a sparing seal takes: they may weigh at most so many objects
-	// for each commit. Most of a heavier pack belongs to other runs, or is files that do not become
-	// deltas.
+	// sealShare is the largest weight, in objects for each commit, of the packs that a sparing seal
+	// merges. A heavier pack has mostly objects of other runs, or files that do not become deltas.
 	sealShare = 64
-	// sealGrowth is how many times as heavy as all lighter packs together a pack may be to be
-	// taken. So a run that is sealed again after each small addition is not rewritten as a whole
-	// every time.
+	// sealGrowth is the largest weight of a pack that a sparing seal merges, as a multiple of the
+	// weight of all lighter packs together. So a run that is sealed again after a small addition is
+	// not rewritten completely.
 	sealGrowth = 32
-	// sealFew is the number of packs below which a sparing seal does nothing: sealing would take
-	// most of the time of a short run, and the next merge does it for many packs at once.
+	// sealFew is the number of packs below which a sparing seal does nothing. A seal would take
+	// most of the time of a short run, and the next merge does the same work for many packs at
+	// once.
 	sealFew = 8
 )
 
-// chooseSeal returns the packs that become one, and the number of packs that it looked into. A
-// single pack is sealed already, unless it has many entries and no deltas, as a batch writes it.
+// chooseSeal returns the packs that a seal merges into one pack, and the number of packs that it
+// considered. Each chosen pack has at least one of the commits. If spare is true, the limits
+// sealShare, sealGrowth and sealFew hold. A single pack is chosen only if it has at least two of
+// the commits and no deltas, as a batch writes it.
 func (c mergeChooser) chooseSeal(ctx context.Context, now time.Time, commits []ID, spare bool) (chosen []mergePack, all int, err error) {
 	packs, err := c.mergeable()
 	if err != nil {
@@ -44,7 +46,7 @@ func (c mergeChooser) chooseSeal(ctx context.Context, now time.Time, commits []I
 		}
 		held, err := countIn(c.owners.dir.openAside(p.name), commits)
 		if vanished(err) {
-			continue // git gc has removed it
+			continue // git gc has removed the pack
 		}
 		if err != nil {
 			return nil, 0, err
@@ -72,7 +74,7 @@ func (c mergeChooser) chooseSeal(ctx context.Context, now time.Time, commits []I
 	return chosen, len(packs), err
 }
 
-// isPlain reports whether a pack has no deltas. It closes the pack.
+// isPlain reports whether no entry of a pack is a delta. It closes the pack.
 func isPlain(p *pack) (plain bool, err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	f, end, err := p.open()
@@ -101,7 +103,7 @@ func isPlain(p *pack) (plain bool, err error) {
 	return true, nil
 }
 
-// countIn returns how many of the commits are in a pack. It closes the pack.
+// countIn returns the number of the commits that a pack has. It closes the pack.
 func countIn(p *pack, commits []ID) (held int64, err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	for _, id := range commits {

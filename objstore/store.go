@@ -11,11 +11,12 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// FsyncPolicy determines when a write is complete.
+// FsyncPolicy determines when a write to the store is complete.
 type FsyncPolicy uint8
 
 const (
-	// Durable fsyncs packs, their indexes and the directory. It is the default.
+	// Durable puts packs, their indexes and the directory on stable storage before a write is
+	// complete. It is the default.
 	Durable FsyncPolicy = iota
 	// Relaxed leaves the order and time of writing to the operating system.
 	Relaxed
@@ -27,36 +28,42 @@ const (
 	defaultMaxMergePack = 64 << 20
 )
 
-// ErrClosed is returned by a closed [Store].
+// ErrClosed is wrapped by the errors of a closed [Store].
 var ErrClosed = errors.New("object store is closed")
 
 // Options configure a [Store].
 type Options struct {
 	// ObjectsDir is the repository's object directory, "<common dir>/objects".
 	ObjectsDir string
-	// TempDir holds unfinished files, on the file system of ObjectsDir. The first write makes it.
-	// It must not be inside ObjectsDir, because git gc --prune=now deletes tmp_* files there.
+	// TempDir is the folder for unfinished files, on the file system of ObjectsDir. The first write
+	// makes the folder. It must not be inside ObjectsDir, because git gc --prune=now deletes tmp_*
+	// files there.
 	TempDir string
-	Fsync   FsyncPolicy
-	// CacheBytes bounds the memory kept for objects that were read or written; 0 means 32 MiB.
+	// Fsync determines when a write is complete. The zero value is Durable.
+	Fsync FsyncPolicy
+	// CacheBytes is the memory in bytes that the store keeps for objects that were read or written;
+	// 0 means 32 MiB.
 	CacheBytes int64
-	// MaxObject is the largest size in bytes of an object that is read. A larger object is a
-	// [*CorruptError]. 0 means 1 GiB.
+	// MaxObject is the size in bytes of the largest object that the store reads; 0 means 1 GiB. A
+	// larger object is a [*CorruptError].
 	MaxObject int64
-	// MaxMergePack is the size in bytes from which packs are not merged. 0 means 64 MiB.
+	// MaxMergePack is the size in bytes from which a pack is too large to be merged; 0 means 64
+	// MiB.
 	MaxMergePack int64
-	// Failpoint, if not nil, is called at named points of a write and a merge. Its error ends the
-	// operation there. Tests kill the process in it. The points, in order: after-pack-temp,
-	// after-pack-rename, after-idx-rename, before-refs; merge-after-rename, merge-before-removes,
-	// merge-between-removes.
+	// Failpoint, if not nil, is called at named points of a write, a merge or a drop. If it returns
+	// an error, the operation ends there with the error. Tests kill the process in Failpoint. A
+	// write calls after-pack-temp, after-pack-rename, after-idx-rename and before-refs, in this
+	// order. A merge calls merge-staged, merge-after-rename, merge-before-removes and
+	// merge-between-removes; a drop calls drop-staged and drop-after-rename instead of the first
+	// two.
 	Failpoint func(name string) error
-	// FS receives the store's writes. nil means the real file system. Tests use it to inject failed
+	// FS performs the store's writes. nil means the real file system. Tests use FS to inject failed
 	// writes and power cuts.
 	FS fsx.FS
 }
 
 // Store is the object database of one repository. It is safe for concurrent use by goroutines. Any
-// number of processes may have a Store of the same repository, beside git itself.
+// number of processes, including git, may use the same repository at the same time.
 type Store struct {
 	opts       Options
 	cache      *cache
@@ -73,7 +80,7 @@ type Store struct {
 	salvager salvager
 	sweeper  *sweeper
 
-	// life is held for reading while files are used, and for writing by Close.
+	// life is locked for reading while files are used. Close locks it for writing.
 	life   sync.RWMutex
 	closed bool
 
@@ -82,8 +89,8 @@ type Store struct {
 	alternatesErr  error
 }
 
-// Open opens the store. It reads nothing before the first Get and creates nothing before the first
-// write.
+// Open returns a Store with the given options. It neither reads nor creates a file. It returns an
+// error if ObjectsDir or TempDir is empty, or if TempDir is inside ObjectsDir.
 func Open(opts Options) (*Store, error) {
 	if opts.ObjectsDir == "" || opts.TempDir == "" {
 		return nil, errors.New("open object store: no object directory or no temporary directory")
@@ -113,7 +120,7 @@ func Open(opts Options) (*Store, error) {
 	return s, nil
 }
 
-// equip makes the parts that look after the packs.
+// equip sets the parts of the store that merge, drop, salvage and sweep packs.
 func (s *Store) equip(files packFiles) {
 	s.chooser = mergeChooser{files: files, owners: s.owners, maxBytes: s.opts.MaxMergePack}
 	s.sweeper = &sweeper{dir: s.main, files: files, packs: s.packs, owners: s.owners}
@@ -129,6 +136,7 @@ func (s *Store) equip(files packFiles) {
 	}
 }
 
+// defaultTo returns value, or fallback if value is 0.
 func defaultTo(value, fallback int64) int64 {
 	if value == 0 {
 		return fallback
@@ -136,8 +144,8 @@ func defaultTo(value, fallback int64) int64 {
 	return value
 }
 
-// Close releases files and waits for a merge in progress. The store must not be used afterwards.
-// Closing twice does nothing.
+// Close waits for calls in progress, such as a merge, and closes the files. Later calls that need
+// files fail with [ErrClosed]. A second Close does nothing.
 func (s *Store) Close() error {
 	s.life.Lock()
 	defer s.life.Unlock()
@@ -153,7 +161,8 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// enter keeps the store open until s.life.RUnlock. After an error there is nothing to unlock.
+// enter prevents Close until the caller calls s.life.RUnlock. If the store is closed, enter returns
+// [ErrClosed], and the caller must not unlock.
 func (s *Store) enter() error {
 	s.life.RLock()
 	if s.closed {
@@ -163,22 +172,26 @@ func (s *Store) enter() error {
 	return nil
 }
 
-// Begin starts a batch.
+// Begin returns an empty batch for the objects of one write.
 func (s *Store) Begin() *Batch {
 	return &Batch{store: s, objects: make(map[ID]int)}
 }
 
-// Get returns an object, verified against its id. It looks in packs, among loose objects and in
-// alternates. A damaged copy is an error only if there is no sound copy.
+// Get returns the kind and the bytes of an object, verified against its id. The bytes are shared
+// and must not be changed. Get looks in packs, among loose objects and in alternates. The error
+// wraps [ErrNotFound] if there is no copy. A damaged copy is a [*CorruptError] only if there is no
+// sound copy.
 func (s *Store) Get(id ID) (Kind, []byte, error) { return s.GetAtMost(id, s.opts.MaxObject) }
 
-// GetAtMost is Get with a bound in bytes. A larger object is a [*CorruptError], before memory is
-// taken for it or for the bases of its deltas.
+// GetAtMost returns the kind and the bytes of an object as Get does. An object of more than most
+// bytes is a [*CorruptError]; GetAtMost checks the size before it takes memory for the object or
+// for bases of deltas.
 func (s *Store) GetAtMost(id ID, most int64) (Kind, []byte, error) {
 	return s.getThrough(s.cache, id, most)
 }
 
-// getThrough returns an object from a cache, or from files through the cache.
+// getThrough returns an object of at most most bytes from the cache c, or otherwise from files. It
+// adds an object from files to c.
 func (s *Store) getThrough(c *cache, id ID, most int64) (Kind, []byte, error) {
 	most = min(most, s.opts.MaxObject)
 	if o, ok := c.get(cacheKey{id: id}); ok && int64(len(o.data)) <= most {
@@ -196,7 +209,8 @@ func (s *Store) getThrough(c *cache, id ID, most int64) (Kind, []byte, error) {
 	return o.kind, o.data, nil
 }
 
-// read looks for an object of at most most bytes in the files of the store.
+// read returns an object of at most most bytes from the files of the store or, if they have no
+// sound copy, from an alternate.
 func (s *Store) read(id ID, most int64) (object, error) {
 	if id.size != idSize {
 		return object{}, fmt.Errorf("%w: %v", ErrNotFound, id)
@@ -221,6 +235,8 @@ func (s *Store) read(id ID, most int64) (object, error) {
 	return object{}, err
 }
 
+// openAlternates sets s.alternates. If the list of alternates is unreadable, openAlternates sets
+// s.alternatesErr, which becomes the error about an object that is not found.
 func (s *Store) openAlternates() {
 	var paths []string
 	paths, s.alternatesErr = alternateDirs(s.opts.ObjectsDir)
@@ -229,10 +245,10 @@ func (s *Store) openAlternates() {
 	}
 }
 
-// failpoints is the hook of [Options.Failpoint]; nil does nothing.
+// failpoints is the hook of [Options].Failpoint. A nil hook does nothing.
 type failpoints func(name string) error
 
-// at runs the hook at a named point.
+// at calls the hook with the name of a point, and returns the hook's error with that name.
 func (f failpoints) at(name string) error {
 	if f == nil {
 		return nil
@@ -243,7 +259,8 @@ func (f failpoints) at(name string) error {
 	return nil
 }
 
-// stopped returns an error if the context has ended.
+// stopped returns nil while ctx is alive. After that it returns the error of ctx with the text
+// doing before it.
 func stopped(ctx context.Context, doing string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// sweeper clears away what dead processes have left in a pack folder.
+// sweeper removes the remains of dead processes from a pack folder.
 type sweeper struct {
 	dir    *objectDir
 	files  packFiles
@@ -16,20 +16,22 @@ type sweeper struct {
 	owners *packOwners
 }
 
-// sweep removes what processes have left that died in the middle of a write or a merge: .keep files
-// of this program, and its packs without an index. A pack with a .keep file was never acknowledged.
-// A pack without a .keep file and without an index gets its index back at once, unless all of its
-// objects are elsewhere: git gc may have removed the index, and the pack may be all that is left of
-// a run.
+// sweep removes the remains of processes that died during a write or a merge: .keep files of this
+// program, and its packs without an index. A write with a .keep file was never acknowledged, so its
+// pack may go. A pack of this program without both a .keep file and an index gets a new index at
+// once, unless other files have all of its objects: git gc may have removed the index, and the pack
+// may have the only copy of a run.
 //
-// The caller holds the merge lock. Otherwise the age of a pack decides, by the file system's clock.
-// Files that cannot be read or removed stay for the next sweep.
+// The caller holds the merge lock. sweep removes a .keep file only if its pack is older than
+// staleKeep by the file system's clock, because the process that made a newer pack may be alive.
+// sweep ignores errors; the next sweep tries again.
 func (s *sweeper) sweep(ctx context.Context) {
 	if now, err := s.files.temp.now(); err == nil {
 		s.sweepBefore(ctx, now.Add(-staleKeep))
 	}
 }
 
+// sweepBefore sweeps as sweep describes. A pack is old if its file time is not after limit.
 func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 	files, err := os.ReadDir(s.files.dir)
 	if err != nil {
@@ -55,25 +57,26 @@ func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 		switch {
 		case present[name+".idx"] || !headIsOurs(s.files.path(name, ".pack")):
 		case present[name+".keep"]:
-			_ = s.files.temp.fs.Remove(s.files.path(name, ".pack")) // tried again by the next merge
+			_ = s.files.temp.fs.Remove(s.files.path(name, ".pack")) // the next merge tries again
 		default:
 			s.mendLost(ctx, name, old)
 		}
 	}
 }
 
-// mendLost writes the index of a pack that has none, unless all of its objects are elsewhere. In
-// that case it removes the pack once it is old. A damaged pack is left for Salvage.
+// mendLost writes the index of a pack that lost it, unless other files have all objects of the
+// pack. In that case, mendLost removes the pack if old is true. It leaves a damaged pack for
+// [Store.Salvage].
 func (s *sweeper) mendLost(ctx context.Context, name string, old bool) {
 	if s.files.isKept(name) || isThere(s.files.path(name, ".idx")) {
-		return // made after the folder was read
+		return // a process made the file after sweepBefore read the folder
 	}
-	s.dir.drop(map[string]bool{name: true}) // it may have been opened while it had an index
+	s.dir.drop(map[string]bool{name: true}) // readers may have opened the pack with its old index
 	p, err := s.dir.openAnyway(ctx, name)
 	if err != nil {
 		return
 	}
-	defer p.close() //nolint:errcheck // it was opened for reading only
+	defer p.close() //nolint:errcheck // The pack was opened for reading only.
 	if p.packReason != "" || p.indexReason != missingFile {
 		return
 	}
@@ -83,7 +86,7 @@ func (s *sweeper) mendLost(ctx context.Context, name string, old bool) {
 	for _, e := range p.entries {
 		_, err := s.dir.read(e.id, s.dir.maxObject)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
-			_ = s.packs.reindex(p, "") // tried again by the next merge
+			_ = s.packs.reindex(p, "") // the next merge tries again
 			return
 		}
 		if err != nil || ctx.Err() != nil {
@@ -94,11 +97,12 @@ func (s *sweeper) mendLost(ctx context.Context, name string, old bool) {
 		_ = s.files.temp.fs.Remove(p.packPath)
 		return
 	}
-	s.owners.setForeign(name) // until it is old
+	s.owners.setForeign(name) // hasLostIndex then ignores the pack until a sweep removes it
 }
 
-// hasLostIndex reports whether one of this program's packs has no index, and no process is making
-// one.
+// hasLostIndex reports whether a pack of this program has no index although no process is writing
+// the pack. It ignores packs that setForeign has marked, and returns false if the folder is
+// unreadable.
 func (s *sweeper) hasLostIndex() bool {
 	files, err := os.ReadDir(s.files.dir)
 	if err != nil {
@@ -120,7 +124,8 @@ func (s *sweeper) hasLostIndex() bool {
 	return false
 }
 
-// leftKeeps returns how many packs are kept from git gc by processes that died before now.
+// leftKeeps returns the number of packs older than staleKeep at the time now that have a .keep file
+// of this program. Their processes have died.
 func (s *sweeper) leftKeeps(now time.Time) (int, error) {
 	names, err := packNames(s.files.dir)
 	if err != nil {

@@ -20,36 +20,39 @@ import (
 
 const (
 	tempPrefix = "unfinished-"
-	// emptyFile is a permanent file in the temporary directory. The .keep files of this program are
-	// hard links to it. A link costs a fifth of creating a file, and shows who has made it.
+	// emptyFile is the name of a permanent file in the temporary directory. The .keep files of this
+	// program are hard links to it. Making a link takes a fifth of the time of creating a file, and
+	// the link shows that this program made the .keep file.
 	emptyFile = "empty"
-	// keepText is the content of a .keep file that cannot be a link.
+	// keepText is the content of a .keep file that cannot be made as a hard link.
 	keepText = "git-smithers: refs to this pack are about to move\n"
-	// staleTemp is the age above which a dead process's temporary file is removed.
+	// staleTemp is the age from which a temporary file of a dead process is removed.
 	staleTemp = time.Hour
-	// staleKeep is the age above which a .keep file of this program belongs to a dead process.
+	// staleKeep is the age of a pack from which the process that made the pack's .keep file counts
+	// as dead.
 	staleKeep = 24 * time.Hour
 )
 
-// tempDir makes temporary files. It makes the directory with the first file. Safe for concurrent
-// use; processes may share the directory.
+// tempDir makes temporary files in a directory. The first file also makes the directory. tempDir is
+// safe for concurrent use, and several processes may share the directory.
 type tempDir struct {
 	fs      fsx.FS
 	path    string
-	serial  atomic.Uint64
-	discard sync.Once
+	serial  atomic.Uint64 // number in the name of the newest file
+	discard sync.Once     // runs discardStale
 
 	mu      sync.Mutex
-	spares  []fsx.File // made ahead
-	making  sync.WaitGroup
-	refills int
+	spares  []fsx.File     // files that refill made for later writes
+	making  sync.WaitGroup // refills in progress
+	refills int            // calls of refill
 	closed  bool
 }
 
-// spareFiles is the number of files of a write: a pack and its index.
+// spareFiles is the number of files that a write needs: a pack and its index.
 const spareFiles = 2
 
-// create makes an empty file for writing. No other process can open it for writing later.
+// create returns an empty file that is open for reading and writing: a spare file, or a new one.
+// The file is read-only for every process that opens it later.
 func (t *tempDir) create() (fsx.File, error) {
 	for {
 		f := t.takeSpare()
@@ -65,6 +68,7 @@ func (t *tempDir) create() (fsx.File, error) {
 	}
 }
 
+// takeSpare removes a spare file from t and returns it. It returns nil if t has no spare file.
 func (t *tempDir) takeSpare() fsx.File {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,9 +80,10 @@ func (t *tempDir) takeSpare() fsx.File {
 	return f
 }
 
-// refill makes files for the next write in the background, from the second write of a process on.
-// If files are deleted often, as merges do, ext4 takes up to a millisecond to find a free inode. An
-// error is left to the next write.
+// refill makes spare files for the next write, in the background. The first call does nothing,
+// because most processes write only once. Spare files save time where files are deleted often, for
+// example by merges: ext4 then takes up to a millisecond to find a free inode. refill ignores
+// errors, because the next write makes its own files and reports them.
 func (t *tempDir) refill() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +111,8 @@ func (t *tempDir) refill() {
 	})
 }
 
-// close removes the files that were made ahead.
+// close waits for a refill in progress and removes all spare files. Later calls of refill do
+// nothing.
 func (t *tempDir) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -117,20 +123,21 @@ func (t *tempDir) close() {
 	}
 }
 
-// remove closes and removes a temporary file. A later process clears away a file that cannot be
-// removed.
+// remove closes and removes a temporary file. It ignores errors, because a later process removes a
+// file that stays.
 func (t *tempDir) remove(f fsx.File) {
-	_ = f.Close()             // see above
-	_ = t.fs.Remove(f.Name()) // see above
+	_ = f.Close()             // the content is not needed
+	_ = t.fs.Remove(f.Name()) // a later process removes the file
 }
 
-// makeFile makes a file. The first call removes the files of dead processes.
+// makeFile creates an empty file with an unused name, and the directory if it is missing. The first
+// call also removes old files of dead processes.
 func (t *tempDir) makeFile() (fsx.File, error) {
 	for {
 		name := tempPrefix + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(t.serial.Add(1), 10)
 		f, err := t.fs.OpenFile(filepath.Join(t.path, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
 		if errors.Is(err, fs.ErrExist) {
-			continue // of a process with the same number: an earlier one, or one in another container
+			continue // an earlier process, or a process in another container, had the same process id
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = t.fs.MkdirAll(t.path, 0o777); err == nil {
@@ -145,9 +152,10 @@ func (t *tempDir) makeFile() (fsx.File, error) {
 	}
 }
 
-// discardStale removes the files of dead processes. It measures their age by the clock of the file
-// system, on the file that was just made. A file that cannot be removed stays for the next process,
-// because it is no reason to fail a write.
+// discardStale removes temporary files of dead processes if they are at least staleTemp older than
+// justMade. The age comes from justMade, a new file, because the clock of the file system can
+// differ from this machine's. discardStale ignores errors: a leftover file is no reason to fail a
+// write, and a later process tries again.
 func (t *tempDir) discardStale(justMade fsx.File) {
 	info, err := justMade.Stat()
 	if err != nil {
@@ -167,12 +175,13 @@ func (t *tempDir) discardStale(justMade fsx.File) {
 		if err != nil || info.ModTime().Sub(made.ModTime()) < staleTemp || isAlive(pid) {
 			continue
 		}
-		_ = t.fs.Remove(filepath.Join(t.path, file.Name())) // tried again by the next process
+		_ = t.fs.Remove(filepath.Join(t.path, file.Name())) // the next process tries again
 	}
 }
 
-// keep makes the .keep file at path, because of which git and merges leave a pack alone. made is
-// false if there is one already, which is another process's to remove.
+// keep creates the file at path, a .keep file or a lock of the multi-pack-index. isOurKeep
+// recognizes the file later. made is false if path exists already; then the file belongs to another
+// process, and the caller must not remove it.
 func (t *tempDir) keep(path string) (made bool, err error) {
 	empty := filepath.Join(t.path, emptyFile)
 	err = t.fs.Link(empty, path)
@@ -203,7 +212,7 @@ func (t *tempDir) keep(path string) (made bool, err error) {
 	return true, nil
 }
 
-// makeParents makes the permanent empty file, and the directory that path is in.
+// makeParents creates the folder of path and the permanent file empty, if they are missing.
 func (t *tempDir) makeParents(empty, path string) error {
 	if err := t.fs.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
@@ -218,7 +227,8 @@ func (t *tempDir) makeParents(empty, path string) error {
 	return f.Close()
 }
 
-// isOurKeep reports whether keep has made the .keep file at path, in this process or another.
+// isOurKeep reports whether this process or another one made the file at path with keep. It returns
+// false if the file is missing or unreadable.
 func (t *tempDir) isOurKeep(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -231,7 +241,8 @@ func (t *tempDir) isOurKeep(path string) bool {
 	return err == nil && string(text) == keepText
 }
 
-// rename moves a finished file to its final path, and makes the directory if need be.
+// rename moves the finished file from to its final path to. It creates the folder of to if the
+// folder is missing.
 func (t *tempDir) rename(from, to string) error {
 	err := t.fs.Rename(from, to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -243,7 +254,8 @@ func (t *tempDir) rename(from, to string) error {
 	return err
 }
 
-// isAlive reports whether a process with this decimal number may exist. In doubt it returns true.
+// isAlive reports whether a process with the decimal id pid may exist. It returns true for a
+// process that this user may not signal, and false if pid is not a positive number.
 func isAlive(pid string) bool {
 	n, err := strconv.Atoi(pid)
 	if err != nil || n <= 0 {
@@ -256,7 +268,8 @@ func isAlive(pid string) bool {
 	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// now returns the time by the clock of the file system.
+// now returns the time of the file system's clock, which can differ from this machine's. It reads
+// the time from a temporary file that it makes and removes.
 func (t *tempDir) now() (time.Time, error) {
 	clock, err := t.makeFile()
 	if err != nil {
@@ -270,7 +283,8 @@ func (t *tempDir) now() (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// lock returns the lock of a name in the directory, without taking it. It makes the directory.
+// lock returns the file lock with the given name in the directory, without taking it. It creates
+// the directory if it is missing.
 func (t *tempDir) lock(name string, options ...flock.Option) (*flock.Flock, error) {
 	if err := t.fs.MkdirAll(t.path, 0o777); err != nil {
 		return nil, err
@@ -278,7 +292,9 @@ func (t *tempDir) lock(name string, options ...flock.Option) (*flock.Flock, erro
 	return flock.New(filepath.Join(t.path, name), options...), nil
 }
 
-// alone calls f under the lock of a name in the directory. It waits until no other process has the lock.
+// alone calls f while it holds the lock with the given name in the directory, and returns f's
+// error. It waits until no other process holds the lock. If ctx ends first, alone returns an error
+// and does not call f.
 func (t *tempDir) alone(ctx context.Context, name string, f func() error) (err error) {
 	lock, err := t.lock(name)
 	if err != nil {

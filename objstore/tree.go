@@ -20,14 +20,15 @@ const (
 	ModeCommit     Mode = 0o160000 // a submodule
 )
 
-// TreeEntry is one name in a tree.
+// TreeEntry is one entry of a tree: a name with its mode and its object.
 type TreeEntry struct {
 	Name string
 	Mode Mode
 	ID   ID
 }
 
-// Compare orders entries as git does: by name, with a slash after the name of a tree.
+// Compare returns a negative number, zero or a positive number if git sorts e before, with or after
+// other. git sorts by name, and adds a slash to the name of a tree.
 func (e TreeEntry) Compare(other TreeEntry) int {
 	n := min(len(e.Name), len(other.Name))
 	if c := strings.Compare(e.Name[:n], other.Name[:n]); c != 0 {
@@ -36,7 +37,7 @@ func (e TreeEntry) Compare(other TreeEntry) int {
 	return cmp.Compare(e.sortByte(n), other.sortByte(n))
 }
 
-// sortByte returns byte i of the name as git sorts it, or -1 beyond its end.
+// sortByte returns byte i of the name by which git sorts e, or -1 after the end of the name.
 func (e TreeEntry) sortByte(i int) int {
 	switch {
 	case i < len(e.Name):
@@ -47,8 +48,8 @@ func (e TreeEntry) sortByte(i int) int {
 	return -1
 }
 
-// EncodeTree returns the bytes of a tree object. It sorts a copy of entries. Names must be unique,
-// not empty, and free of slashes and NULs; ids must not be zero.
+// EncodeTree returns the bytes of the tree object with the given entries, in any order. Names must
+// be unique, not empty, and without slashes and NULs; ids must not be zero.
 func EncodeTree(entries []TreeEntry) []byte {
 	sorted := slices.SortedFunc(slices.Values(entries), TreeEntry.Compare)
 	size := 0
@@ -66,16 +67,18 @@ func EncodeTree(entries []TreeEntry) []byte {
 	return out
 }
 
-// DecodeTree decodes the tree object with the given id. The size of the id is also the size of the
-// ids in the tree. It accepts only bytes that EncodeTree writes, and returns the entries in git's
-// order. Other bytes are a [*CorruptError].
+// DecodeTree returns the entries of the tree object id, in git's order. The ids in the tree have
+// the size of id. DecodeTree accepts only bytes that [EncodeTree] writes; other bytes are a
+// [*CorruptError]. A tree of more than MaxTreePaths entries is a [*TreeSizeError].
 func DecodeTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, true) }
 
-// DecodeForeignTree decodes a tree that another program may have written, as git does: entries may
-// be in any order, and modes may have leading zeros. A mode that git does not write becomes the
-// mode that git takes it for.
+// DecodeForeignTree decodes a tree that another program may have written, and is as tolerant as
+// git: entries may be in any order, and modes may have leading zeros. It replaces a mode that git
+// does not write by the mode that git uses instead. Its errors are those of [DecodeTree].
 func DecodeForeignTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, false) }
 
+// decodeTree decodes a tree as DecodeTree does if strict is true, and otherwise as
+// DecodeForeignTree does.
 func decodeTree(id ID, data []byte, strict bool) ([]TreeEntry, error) {
 	bad := func(reason string) ([]TreeEntry, error) {
 		return nil, &CorruptError{ID: id, Reason: "tree: " + reason}
@@ -117,8 +120,9 @@ func decodeTree(id ID, data []byte, strict bool) ([]TreeEntry, error) {
 	return entries, nil
 }
 
-// follows reports whether e may follow entries: in order, and with a new name. A tree and a file of
-// the same name are sorted apart.
+// follows reports whether e may be the next entry after entries: e sorts after the last entry, and
+// its name is new. A tree needs a search for its name, because a file of the same name is not its
+// neighbor.
 func follows(entries []TreeEntry, e TreeEntry) bool {
 	n := len(entries)
 	if n > 0 && entries[n-1].Compare(e) >= 0 {
@@ -131,8 +135,9 @@ func follows(entries []TreeEntry, e TreeEntry) bool {
 	return !doubled
 }
 
-// cutMode reads the octal mode at the front of a tree entry. It also returns how many bytes the
-// mode takes with the space after it. If strict, leading zeros are malformed.
+// cutMode returns the octal mode at the start of a tree entry, and the length in bytes of the mode
+// and the space after it. ok is false if the mode is malformed. If strict is true, a mode with a
+// leading zero is malformed.
 func cutMode(b []byte, strict bool) (mode Mode, length int, ok bool) {
 	for i, c := range b {
 		switch {
@@ -146,8 +151,8 @@ func cutMode(b []byte, strict bool) (mode Mode, length int, ok bool) {
 	return 0, 0, false
 }
 
-// canonical returns the mode for which git takes m. git looks at the kind of file and at one of its
-// permissions.
+// canonical returns the mode that git uses for m. git distinguishes only the kind of file and, for
+// a regular file, whether its owner may execute it.
 func (m Mode) canonical() Mode {
 	const kinds = 0o170000
 	switch kind := m & kinds; {
@@ -161,7 +166,7 @@ func (m Mode) canonical() Mode {
 	return ModeFile
 }
 
-// FindEntry looks for a name in the entries of a tree.
+// FindEntry returns the entry with the given name, and whether entries has such an entry.
 func FindEntry(entries []TreeEntry, name string) (TreeEntry, bool) {
 	i := slices.IndexFunc(entries, func(e TreeEntry) bool { return e.Name == name })
 	if i < 0 {
@@ -170,7 +175,7 @@ func FindEntry(entries []TreeEntry, name string) (TreeEntry, bool) {
 	return entries[i], true
 }
 
-// ReadTree gets and decodes a tree.
+// ReadTree returns the entries of the tree id, which it reads with r and decodes with [DecodeTree].
 func ReadTree(r Reader, id ID) ([]TreeEntry, error) {
 	data, err := GetKind(r, id, Tree)
 	if err != nil {
@@ -179,8 +184,9 @@ func ReadTree(r Reader, id ID) ([]TreeEntry, error) {
 	return DecodeTree(id, data)
 }
 
-// ReadForeignTree gets a tree that git or another program may have written, and decodes it with
-// [DecodeForeignTree]. The empty tree, which git need not store, has no entries.
+// ReadForeignTree returns the entries of the tree id, which any program may have written. It
+// decodes the tree with [DecodeForeignTree]. It returns no entries for [EmptyTree], which git need
+// not store.
 func ReadForeignTree(r Reader, id ID) ([]TreeEntry, error) {
 	if id == EmptyTree {
 		return nil, nil
@@ -192,5 +198,5 @@ func ReadForeignTree(r Reader, id ID) ([]TreeEntry, error) {
 	return DecodeForeignTree(id, data)
 }
 
-// EmptyTree returns the id of a tree without entries. git need not store that tree.
+// EmptyTree is the id of the tree without entries. git need not store this tree.
 var EmptyTree = Hash(Tree, nil)

@@ -7,33 +7,33 @@ import (
 	"slices"
 )
 
-// The bounds of a tree that is walked. Trees share the trees below them, so a few hundred bytes can
-// have more paths than fit on any disk; see [TreeMeter]. The largest working copies have a few
-// million files, and git reads trees at most 2048 deep.
+// The limits for a tree and everything below it. Trees can share the trees below them, so a few hundred
+// bytes can have more paths than fit on any disk; see [TreeMeter]. The largest working copies have a
+// few million files, and git reads trees at most 2048 deep.
 const (
 	MaxTreePaths = 4_000_000 // files, folders and submodules
-	MaxPathBytes = 1 << 30   // of all these paths together
-	MaxTreeDepth = 4096      // folders inside each other
+	MaxPathBytes = 1 << 30   // bytes of all these paths together
+	MaxTreeDepth = 4096      // levels of folders inside each other
 )
 
 const (
-	// maxTreeBytes bounds one tree object: MaxTreePaths names of 40 bytes.
+	// maxTreeBytes is the size limit in bytes for one tree object: MaxTreePaths names of 40 bytes.
 	maxTreeBytes = 256 << 20
-	// maxCommitBytes bounds a commit in bytes, whichever program wrote it.
+	// maxCommitBytes is the size limit in bytes for one commit.
 	maxCommitBytes = 64 << 20
 )
 
-// ErrTreeSize is wrapped by the errors about trees that exceed the bounds. It is always a
+// ErrTreeSize is wrapped by the errors about trees that exceed the limits. Each of them is a
 // [*TreeSizeError].
 var ErrTreeSize = errors.New("tree is too large")
 
-// TreeSizeError names the tree that exceeds the bounds.
+// TreeSizeError is the error about a tree that exceeds a limit.
 type TreeSizeError struct {
-	ID     ID // zero for a working copy that is not a tree yet
-	Reason string
+	ID     ID     // zero for a working copy that is not a tree yet
+	Reason string // the limit, for example "folders nested more than 4096 deep"
 }
 
-// Error names the tree and the bound.
+// Error returns a text that names the tree, or the working copy, and the limit.
 func (e *TreeSizeError) Error() string {
 	if e.ID.IsZero() {
 		return "working copy: " + e.Reason
@@ -41,18 +41,19 @@ func (e *TreeSizeError) Error() string {
 	return fmt.Sprintf("tree %v: %s", e.ID, e.Reason)
 }
 
-// Is makes errors.Is(err, ErrTreeSize) true.
+// Is reports whether target is [ErrTreeSize], for [errors.Is].
 func (e *TreeSizeError) Is(target error) bool { return target == ErrTreeSize }
 
-// TreeSize is the size of a tree whose every path is followed. Paths and Bytes stop growing far
-// above their bounds.
+// TreeSize is the size of a tree, counted over every path below it. Paths and Bytes stop growing
+// far above their limits, so they do not overflow.
 type TreeSize struct {
 	Paths int64 // files, folders and submodules
-	Bytes int64 // of all paths together
-	Depth int   // folders inside each other, the tree itself not counted
+	Bytes int64 // bytes of all paths together
+	Depth int   // levels of folders below the tree
 }
 
-// Check returns a [*TreeSizeError] about the tree id if the size exceeds the bounds.
+// Check returns nil if s is within the limits, and otherwise a [*TreeSizeError] about the tree id.
+// A zero id stands for the working copy.
 func (s TreeSize) Check(id ID) error {
 	switch {
 	case s.Depth > MaxTreeDepth:
@@ -65,6 +66,7 @@ func (s TreeSize) Check(id ID) error {
 	return nil
 }
 
+// tooDeep returns the [*TreeSizeError] about the tree id if its folders exceed MaxTreeDepth.
 func tooDeep(id ID) error {
 	return &TreeSizeError{id, fmt.Sprintf("folders nested more than %d deep", MaxTreeDepth)}
 }
@@ -73,20 +75,20 @@ func tooDeep(id ID) error {
 // added, and one can be multiplied by the length of a name, without overflow.
 const manyPaths = 1 << 31
 
-// Add adds an entry of a tree to the size of the tree. below is the size of the tree that the entry
-// names, or zero if the entry is not a tree.
+// Add adds the entry e of a tree to s, the size of the tree. below is the size of the tree that e
+// names, or zero if e is not a tree.
 func (s *TreeSize) Add(e TreeEntry, below TreeSize) {
 	s.Paths = min(s.Paths+1+below.Paths, manyPaths)
-	inner := int64(len(e.Name)+1) * below.Paths // the name and a slash, before each path below
+	inner := int64(len(e.Name)+1) * below.Paths // each path below begins with the name and a slash
 	s.Bytes = min(s.Bytes+int64(len(e.Name))+inner+below.Bytes, manyPaths)
 	if e.Mode == ModeTree {
 		s.Depth = max(s.Depth, 1+below.Depth)
 	}
 }
 
-// With adds the entries of a tree, without the trees below, to s. So a walk that reads trees inside
-// each other counts the entries that it holds in memory. They never exceed the bounds if the
-// outermost tree does not.
+// With returns s plus the entries of one tree, without the trees below. A walk that reads trees
+// inside each other uses With to count the entries that it holds in memory. This count never
+// exceeds the limits if the outermost tree does not.
 func (s TreeSize) With(entries []TreeEntry) TreeSize {
 	for _, e := range entries {
 		s.Paths, s.Bytes = s.Paths+1, s.Bytes+int64(len(e.Name))
@@ -96,29 +98,31 @@ func (s TreeSize) With(entries []TreeEntry) TreeSize {
 }
 
 // TreeMeter measures trees without following every path. It reads each tree once, even if many
-// paths lead to it, and caches its size. It must be used by one goroutine at a time.
+// paths lead to the tree, and caches the size. It must be used by one goroutine at a time.
 type TreeMeter struct {
 	r     Reader
 	sizes map[string]TreeSize // by the ids of the tree and of the trees that it is compared with
-	// If lenient, a missing tree counts as empty.
+	// lenient makes a missing tree count as empty. Otherwise a missing tree is an error.
 	lenient bool
 }
 
-// NewTreeMeter returns a meter of trees that r reads.
+// NewTreeMeter returns a TreeMeter that reads trees with r.
 func NewTreeMeter(r Reader) *TreeMeter {
 	return &TreeMeter{r: r, sizes: make(map[string]TreeSize)}
 }
 
-// Added returns the size of those parts of a tree that none of the trees before has at the same
-// path. It does not read equal parts. Zero ids, and missing trees among before, count as empty.
-// Nested trees that exceed the bounds by themselves are an error; call [TreeSize.Check] to compare
-// the result with the bounds.
+// Added returns the size of the parts of tree that no tree of before has at the same path. It does
+// not read equal parts. A zero id counts as an empty tree, and so does a missing tree of before.
+// Added does not compare the result with the limits; see [TreeSize.Check]. It returns a
+// [*TreeSizeError] only if the entries of nested trees that Added holds in memory exceed the
+// limits.
 func (m *TreeMeter) Added(ctx context.Context, tree ID, before ...ID) (TreeSize, error) {
 	return m.added(ctx, tree, before, TreeSize{})
 }
 
-// CheckChanges returns a [*TreeSizeError] if the difference between two trees exceeds the bounds of
-// one tree. A missing tree counts as empty, because the caller finds out when it reads the tree.
+// CheckChanges returns a [*TreeSizeError] if the paths that only one of two trees has exceed the
+// limits of one tree. It checks both directions: paths only in to, and paths only in from. A
+// missing tree counts as empty, because the caller notices a missing tree when it reads the tree.
 func CheckChanges(ctx context.Context, r Reader, from, to ID) error {
 	m := NewTreeMeter(r)
 	m.lenient = true
@@ -136,6 +140,8 @@ func CheckChanges(ctx context.Context, r Reader, from, to ID) error {
 	return err
 }
 
+// added returns the size that Added describes. above is the size of the entries of the trees around
+// tree.
 func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, above TreeSize) (TreeSize, error) {
 	if tree.IsZero() || slices.Contains(before, tree) {
 		return TreeSize{}, nil
@@ -181,7 +187,7 @@ func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, above TreeS
 	return size, nil
 }
 
-// byName returns the entries of trees by name.
+// byName returns the entries of all trees, grouped by name. A zero or missing tree has no entries.
 func (m *TreeMeter) byName(trees []ID) (map[string][]TreeEntry, error) {
 	var out map[string][]TreeEntry
 	for _, tree := range trees {
@@ -202,7 +208,7 @@ func (m *TreeMeter) byName(trees []ID) (map[string][]TreeEntry, error) {
 	return out, nil
 }
 
-// folders returns the ids of those entries that are trees.
+// folders returns the ids of the entries that are trees, each id once.
 func folders(entries []TreeEntry) []ID {
 	var ids []ID
 	for _, e := range entries {
@@ -213,7 +219,8 @@ func folders(entries []TreeEntry) []ID {
 	return ids
 }
 
-// treeKey returns a key for a tree and the trees before it, independent of their order.
+// treeKey returns a map key for a tree and the trees before it. The order of before does not
+// matter.
 func treeKey(tree ID, before []ID) string {
 	key := tree.AppendTo(make([]byte, 0, (1+len(before))*maxIDSize))
 	for _, id := range slices.SortedFunc(slices.Values(before), ID.Compare) {

@@ -9,8 +9,10 @@ import (
 	"time"
 )
 
-// NeedsMerge reports whether Merge may have something to do. It reads the pack directory and no
-// pack. So it may return true if there are many small packs of others that this Store has not met yet.
+// NeedsMerge reports whether [Store.Merge] may have something to do: packs to merge, a
+// multi-pack-index that names missing packs, a lock of a dead merge, or a pack that lost its index.
+// It judges packs with an index only by the names and sizes of their files. So it may count small
+// packs of other programs that this Store has not opened yet, and packs that are still too young.
 func (s *Store) NeedsMerge() (bool, error) {
 	due, err := s.mayMerge()
 	if err != nil {
@@ -19,6 +21,7 @@ func (s *Store) NeedsMerge() (bool, error) {
 	return due, nil
 }
 
+// mayMerge reports whether Merge may have something to do, as NeedsMerge describes.
 func (s *Store) mayMerge() (bool, error) {
 	if err := s.enter(); err != nil {
 		return false, err
@@ -38,30 +41,35 @@ func (s *Store) mayMerge() (bool, error) {
 	return len(missing) > 0 || s.midx.hasOwnLock() || s.sweeper.hasLostIndex(), nil
 }
 
-// MergeDue reports whether Merge has something to do. Unlike NeedsMerge it looks into the packs to
-// find out who has made them.
+// MergeDue reports whether [Store.Merge] would merge packs. It ignores Merge's other repairs.
+// Unlike NeedsMerge, it opens the packs and leaves out packs of other programs, and it leaves out
+// packs that are too young.
 func (s *Store) MergeDue() (bool, error) {
 	if err := s.enter(); err != nil {
 		return false, fmt.Errorf("look for packs to merge: %w", err)
 	}
 	defer s.life.RUnlock()
-	chosen, _, err := s.chooser.choose(time.Now(), mergeShare) //nolint:forbidigo // compared with what the file system says, and nothing is written
+	chosen, _, err := s.chooser.choose(time.Now(), mergeShare) //nolint:forbidigo // choose compares the time with the times of files and writes nothing
 	if err != nil {
 		return false, fmt.Errorf("look for packs to merge: %w", err)
 	}
 	return len(chosen) > 1, nil
 }
 
-// Merge merges small packs of this package's making, if there are many: packs of about the same
-// size become one, in which each object is stored once and older versions are deltas of newer ones.
-// It leaves alone packs of others, packs with a .keep, .promisor, .mtimes or .bitmap file, and large
-// packs. It takes packs that a multi-pack-index names if there are many packs; the multi-pack-index
-// is removed then, as git repack does. A multi-pack-index that names missing packs is removed, too.
+// Merge merges small packs that this program made, once there are many of them. Packs of about the
+// same size become one pack, in which each object is stored once and older versions are deltas of
+// newer versions. Merge leaves alone packs of other programs, packs of at least
+// [Options].MaxMergePack bytes, packs whose file time is too recent, and packs with another file
+// beside .pack, .idx and .rev, for example .keep. It merges packs that a multi-pack-index names
+// only if there are very many packs. It then removes the multi-pack-index, as git repack does.
+// Merge also removes a multi-pack-index that names missing packs, and repairs the remains of
+// processes that died.
 //
-// One process merges at a time. If another process merges, or git gc takes the packs away, Merge
-// does nothing and returns no error. It is safe beside every other use of the store by this process
-// and others, and beside git. When ctx ends it stops: packs that are not replaced yet are unchanged.
-// Nothing is merged while git writes its multi-pack-index, or if a dead git has left its lock.
+// One process merges at a time. If another process merges, Merge does nothing and returns no error.
+// Merge also gives up without an error if git gc keeps removing the packs, if git holds a lock of
+// its multi-pack-index for long, or if a dead git left the lock. Merge is safe beside git and
+// beside every other use of the store by this process and others. If ctx ends, Merge stops with an
+// error; packs that are not replaced yet are unchanged.
 func (s *Store) Merge(ctx context.Context) (MergeResult, error) {
 	if err := s.enter(); err != nil {
 		return MergeResult{}, fmt.Errorf("merge packs: %w", err)
@@ -74,12 +82,15 @@ func (s *Store) Merge(ctx context.Context) (MergeResult, error) {
 	return result, nil
 }
 
-// Seal merges the packs of this program that have any of the commits into one pack,
-// in which each object is stored once and older versions are deltas of newer ones. It skips the same
-// packs as [Store.Merge], is as safe, and does nothing while another process merges.
+// Seal merges the packs of this program that have any of the commits into one pack. The new pack
+// stores each object once, and stores older versions as deltas of newer versions. Seal leaves alone
+// the packs that [Store.Merge] leaves alone, and all packs that a multi-pack-index names. It also
+// leaves alone a single pack that has deltas or only one of the commits. It is as safe as Merge,
+// and does nothing while another process merges.
 //
-// With spare, it also skips packs that mostly belong to others, packs that are large
-// beside the rest, and a small number of packs: then it rewrites little more than the commits' own objects.
+// If spare is true, Seal rewrites little more than the commits' own objects. It then also skips
+// packs with mostly other objects and packs that are large beside the rest, and does nothing for
+// fewer than 8 packs.
 func (s *Store) Seal(ctx context.Context, commits []ID, spare bool) (MergeResult, error) {
 	if err := s.enter(); err != nil {
 		return MergeResult{}, fmt.Errorf("seal packs: %w", err)
@@ -95,15 +106,16 @@ func (s *Store) Seal(ctx context.Context, commits []ID, spare bool) (MergeResult
 	return result, nil
 }
 
-// Drop takes objects out of the packs of this package's making: each pack that has some of the
-// objects is replaced by a pack with the rest, which is read back first. Everything else stays,
-// reachable or not. Drop leaves alone loose objects, packs of others, packs with a .keep, .promisor,
-// .mtimes or .bitmap file, packs that a multi-pack-index names, and large packs that would hardly
-// become smaller. It also leaves alone packs whose time has changed meanwhile: git sets the time when
-// it wants to write an object that a pack has.
+// Drop removes objects from the packs that this program made. It replaces each pack that has some
+// of the objects by a pack with all other objects of the pack, and reads the new pack back before
+// the replacement. Drop leaves alone loose objects, packs of other programs, packs with a .keep,
+// .promisor, .mtimes or .bitmap file, packs that a multi-pack-index names, and large packs that
+// would hardly become smaller. It also leaves alone a pack whose file time changes during the drop:
+// git sets the time if git wants to write an object that the pack has.
 //
-// It waits for a merge and for pins, and is as safe beside other processes and git as
-// [Store.Merge]. After a crash there are the old packs, or the new one, or both.
+// Drop waits for a merge and for pins. It is as safe beside git and other processes as
+// [Store.Merge]. After a crash, the repository has the old packs, the new pack, or both. The error
+// wraps [ErrInUse] if an object was needed again in every attempt.
 func (s *Store) Drop(ctx context.Context, what DropRequest) (DropResult, error) {
 	if err := s.enter(); err != nil {
 		return DropResult{}, fmt.Errorf("drop objects: %w", err)
@@ -116,10 +128,12 @@ func (s *Store) Drop(ctx context.Context, what DropRequest) (DropResult, error) 
 	return result, nil
 }
 
-// CheckFiles reads every pack, every index and every loose object of this object
-// directory, without alternates, and recomputes each checksum and each id. It also checks duplicate
-// copies, which Get ignores while a good one exists. A file that git or a merge replaces in the
-// meantime is not damage. progress, if not nil, gets the number of checked files.
+// CheckFiles reads every pack, every index and every loose object of the object directory, and
+// returns the damage that it finds. It recomputes each checksum and each id. It checks duplicate
+// copies of an object, too, which Get ignores while a sound copy exists. It does not check
+// alternates. A file that git or a merge replaces during the check is not damage. If progress is
+// not nil, CheckFiles calls it after each pack and each loose object with their number so far and
+// in total.
 func (s *Store) CheckFiles(ctx context.Context, progress func(done, total int)) ([]Damage, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -128,13 +142,14 @@ func (s *Store) CheckFiles(ctx context.Context, progress func(done, total int)) 
 	return fileChecker{dir: s.main, files: s.packs.files}.check(ctx, progress)
 }
 
-// Salvage saves the readable objects of a damaged pack. A sound pack gets a new index; from
-// another pack, the sound objects are written to a new pack. The old files
-// are moved to the folder aside, on the same file system, and never deleted. An undamaged pack is
-// unchanged.
+// Salvage saves the readable objects of the damaged pack with the given name. If only the index is
+// damaged or missing, the pack gets a new index, and Salvage links the old index into the folder
+// aside. Otherwise Salvage writes the readable objects to a new pack and moves the old files to
+// aside. Salvage never deletes a pack file, and does not change an undamaged pack. The folder aside
+// must be on the same file system as the pack.
 //
-// Everything is on stable storage before anything is moved, so every readable object stays readable at
-// any time.
+// The new files are on stable storage before Salvage moves an old file, so every readable object
+// stays readable at any time.
 func (s *Store) Salvage(ctx context.Context, name, aside string) (SalvageResult, error) {
 	if err := s.enter(); err != nil {
 		return SalvageResult{}, fmt.Errorf("salvage %s: %w", name, err)
@@ -147,7 +162,8 @@ func (s *Store) Salvage(ctx context.Context, name, aside string) (SalvageResult,
 	return saved, nil
 }
 
-// SetAside moves a damaged loose object to a folder. A sound one stays.
+// SetAside moves the damaged loose object id to the folder aside. It does nothing if the object is
+// sound or missing.
 func (s *Store) SetAside(id ID, aside string) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -159,9 +175,10 @@ func (s *Store) SetAside(id ID, aside string) error {
 	return nil
 }
 
-// MissingPacks returns the names of the packs that a multi-pack-index names and that do not exist.
-// git fsck fails because of them. git still finds an object, unless the multi-pack-index says that
-// the object is in a missing pack and also names the pack that really has it.
+// MissingPacks returns the sorted names of the packs that a multi-pack-index names and that do not
+// exist. It returns nil if the multi-pack-index is missing or unreadable. git fsck fails because of
+// missing packs. git still finds an object, unless the multi-pack-index says that a missing pack
+// has the object and also names the pack that really has the object.
 func (s *Store) MissingPacks() ([]string, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -170,9 +187,10 @@ func (s *Store) MissingPacks() ([]string, error) {
 	return s.midx.missing()
 }
 
-// MendPacks removes a multi-pack-index that names missing packs: git then looks for objects in the
-// packs themselves. The multi-pack-index is moved to the folder aside, on the same file system.
-// While git writes one, MendPacks does nothing.
+// MendPacks moves a multi-pack-index that names missing packs to the folder aside, on the same file
+// system. git then looks for objects in the packs themselves. MendPacks also removes the locks of
+// dead merges. It waits for a merge in progress. If git holds a lock of the multi-pack-index for
+// long, MendPacks leaves the multi-pack-index in place and returns no error.
 func (s *Store) MendPacks(ctx context.Context, aside string) error {
 	if err := s.mendAlone(ctx, func() error { return s.midx.mend(ctx, aside) }); err != nil {
 		return fmt.Errorf("mend multi-pack-index: %w", err)
@@ -180,7 +198,8 @@ func (s *Store) MendPacks(ctx context.Context, aside string) error {
 	return nil
 }
 
-// mendAlone calls f while no process merges. It waits for a merge to end.
+// mendAlone calls f while no process merges, and returns f's error. It waits until a merge in
+// progress ends. If ctx ends first, mendAlone returns an error and does not call f.
 func (s *Store) mendAlone(ctx context.Context, f func() error) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -190,16 +209,19 @@ func (s *Store) mendAlone(ctx context.Context, f func() error) error {
 }
 
 const (
-	// midxSettle is how often, lockRetry apart, Settle looks: longer than git takes from
-	// reading the pack directory to writing the index, except in a repository of many gigabytes.
+	// midxSettle is the number of times that Settle checks the multi-pack-index, lockRetry apart.
+	// Together the checks take longer than git takes from reading the pack directory to writing the
+	// index, except in a repository of many gigabytes.
 	midxSettle = 10
-	// settlePatience is how long Settle waits for a merging process, which may be stopped.
+	// settlePatience is the time that Settle waits for a process that merges. The process may be
+	// stopped, so Settle must not wait forever.
 	settlePatience = time.Second
 )
 
-// Settle removes a multi-pack-index that names packs which this Store has removed: git may have read
-// the pack directory before, and written the multi-pack-index after. If git uses none, Settle does
-// nothing. If another process merges for long, Settle leaves the work to that process.
+// Settle removes a multi-pack-index that names packs which this Store has removed: git may have
+// read the pack directory before the removal, and written the multi-pack-index after it. Settle
+// does nothing if this Store has not removed packs beside a multi-pack-index. If another process
+// merges for more than a second, Settle leaves the work to that process and returns no error.
 func (s *Store) Settle(ctx context.Context) error {
 	if !s.midx.used.Load() {
 		return nil
@@ -220,9 +242,9 @@ func (s *Store) Settle(ctx context.Context) error {
 	return nil
 }
 
-// LeftLocks returns git's locks of the multi-pack-index that a killed merge has left, as
-// paths relative to the object directory, with slashes. [Store.MendPacks] removes them, and so
-// does the next merge.
+// LeftLocks returns the locks of the multi-pack-index that a killed merge left, as paths relative
+// to the object directory, with slashes. It returns nil while a process merges, because the locks
+// may belong to that process. [Store.MendPacks] and the next merge remove the locks.
 func (s *Store) LeftLocks() (left []string, err error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -236,21 +258,22 @@ func (s *Store) LeftLocks() (left []string, err error) {
 		return nil, err
 	}
 	if locked, err := lock.TryLock(); err != nil || !locked {
-		return nil, err // of a merge under way
+		return nil, err // the locks belong to a merge in progress
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	own, _ := s.midx.heldLocks()
 	return s.inObjects(own), nil
 }
 
-// IndexLocks returns git's own locks of the multi-pack-index, existing or not, as paths
-// relative to the object directory, with slashes. A lock that a merge has is left out.
+// IndexLocks returns the paths of git's locks of the multi-pack-index, relative to the object
+// directory and with slashes. It returns a path even if the lock does not exist, but not if a merge
+// made the lock.
 func (s *Store) IndexLocks() []string {
 	_, others := s.midx.heldLocks()
 	return s.inObjects(others)
 }
 
-// inObjects makes paths relative to the object directory, with slashes.
+// inObjects returns the paths relative to the object directory, with slashes.
 func (s *Store) inObjects(paths []string) (relative []string) {
 	for _, path := range paths {
 		relative = append(relative, filepath.ToSlash(strings.TrimPrefix(path, s.opts.ObjectsDir+string(filepath.Separator))))
@@ -258,8 +281,9 @@ func (s *Store) inObjects(paths []string) (relative []string) {
 	return relative
 }
 
-// LeftKeeps returns how many packs dead processes keep from git gc. At now, any living process would
-// have let go. The next Merge lets go of them.
+// LeftKeeps returns the number of packs that dead processes keep from git gc. A .keep file of this
+// program counts as left if its pack is more than a day older than now: a living process removes
+// its .keep file much earlier. The next [Store.Merge] removes the left .keep files.
 func (s *Store) LeftKeeps(now time.Time) (int, error) {
 	if err := s.enter(); err != nil {
 		return 0, err

@@ -14,29 +14,30 @@ import (
 )
 
 const (
-	// storedMax is the size in bytes up to which deflated data is larger than stored data, because
-	// of its Huffman table.
+	// storedMax is the size in bytes up to which stored data is smaller than deflated data, because
+	// deflated data needs a Huffman table.
 	storedMax = 48
-	// storedBlockMax is the size of the largest block that deflate can store.
+	// storedBlockMax is the size in bytes of the largest block that deflate can store.
 	storedBlockMax = 1<<16 - 1
-	// statelessMax is the size in bytes up to which an object is deflated without a window that is
-	// kept from call to call. That is as fast as a pooled writer (8 to 9 µs for a page of 800
-	// bytes), and needs no 800 KB of tables, which would cost a process that writes one capture
-	// half a millisecond.
+	// statelessMax is the size in bytes up to which an object is deflated without a reusable
+	// window. A stateless writer is as fast as a pooled writer (8 to 9 µs for a page of 800 bytes).
+	// It also needs no 800 KB of tables, which would cost a process that writes one capture half a
+	// millisecond.
 	statelessMax = 32 << 10
-	// incompressible is the compress.Estimate below which bytes are stored. Random bytes have up to
-	// 0.14, hex digits 0.27 and JSON 0.38.
+	// incompressible is the value of compress.Estimate below which bytes are stored. The estimate
+	// is at most 0.14 for random bytes, 0.27 for hex digits and 0.38 for JSON.
 	incompressible = 0.15
 )
 
-// deflater makes zlib streams. The zero value is ready. It must be used by one goroutine at a time.
+// deflater makes zlib streams. The zero value is ready for use. It must be used by one goroutine at
+// a time.
 type deflater struct {
 	large    *zlib.Writer
 	smallest *zlib.Writer
 }
 
-// appendObject appends the zlib stream of an object. Data that does not compress is stored:
-// building a Huffman table for a tree of ids takes 25 µs to save 6 %.
+// appendObject appends the zlib stream of an object to out. It stores data that does not compress
+// well: for a tree of ids, a Huffman table takes 25 µs and saves 6 %.
 func (d *deflater) appendObject(out []byte, kind Kind, data []byte) ([]byte, error) {
 	if len(data) <= storedBlockMax && (len(data) <= storedMax || !worthDeflating(kind, data)) {
 		return appendStored(out, data), nil
@@ -44,7 +45,8 @@ func (d *deflater) appendObject(out []byte, kind Kind, data []byte) ([]byte, err
 	return d.appendDeflated(out, data)
 }
 
-// appendSmallest appends the shorter of the stored and the best deflated stream.
+// appendSmallest appends the smaller zlib stream of data to out: stored, or deflated with the best
+// compression.
 func (d *deflater) appendSmallest(out, data []byte) ([]byte, error) {
 	start := len(out)
 	buf := bytes.NewBuffer(out)
@@ -69,6 +71,7 @@ func (d *deflater) appendSmallest(out, data []byte) ([]byte, error) {
 	return appendStored(out[:start], data), nil
 }
 
+// worthDeflating reports whether the data of an object compresses well enough to be deflated.
 func worthDeflating(kind Kind, data []byte) bool {
 	if kind == Tree {
 		return treeNamesDominate(data)
@@ -76,8 +79,8 @@ func worthDeflating(kind Kind, data []byte) bool {
 	return len(data) > 1<<10 || compress.Estimate(data) >= incompressible
 }
 
-// treeNamesDominate reports whether modes and names are more than half of a tree. The rest, the
-// ids, is random bytes.
+// treeNamesDominate reports whether modes and names make up more than half of a tree. The rest is
+// ids, which do not compress.
 func treeNamesDominate(data []byte) bool {
 	ids := 0
 	for rest := data; len(rest) > 0; {
@@ -91,6 +94,7 @@ func treeNamesDominate(data []byte) bool {
 	return 2*ids < len(data)
 }
 
+// appendDeflated appends the deflated stream of data to out.
 func (d *deflater) appendDeflated(out, data []byte) ([]byte, error) {
 	buf := bytes.NewBuffer(out)
 	if len(data) > statelessMax {
@@ -103,6 +107,8 @@ func (d *deflater) appendDeflated(out, data []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(buf.Bytes(), adler32.Checksum(data)), nil
 }
 
+// appendLarge writes the deflated stream of data to buf with a reusable window, and returns all
+// bytes of buf.
 func (d *deflater) appendLarge(buf *bytes.Buffer, data []byte) ([]byte, error) {
 	if err := d.copy(buf, bytes.NewReader(data)); err != nil {
 		return nil, err
@@ -110,7 +116,7 @@ func (d *deflater) appendLarge(buf *bytes.Buffer, data []byte) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// copy writes the deflated stream of all bytes of r.
+// copy reads r to its end and writes the deflated stream of its bytes to w.
 func (d *deflater) copy(w io.Writer, r io.Reader) error {
 	if d.large == nil {
 		large, err := zlib.NewWriterLevel(w, zlib.BestSpeed)
@@ -129,10 +135,12 @@ func (d *deflater) copy(w io.Writer, r io.Reader) error {
 	return nil
 }
 
-// storedOverhead is the size of a stored zlib stream in bytes without its data: the zlib head, the
-// head of the one block, and the checksum.
+// storedOverhead is the size in bytes of a stored zlib stream without its data: the zlib head, the
+// head of the only block, and the checksum.
 const storedOverhead = 2 + 5 + 4
 
+// appendStored appends a zlib stream that stores data without compression. data must fit in one
+// block.
 func appendStored(out, data []byte) []byte {
 	n := uint16(len(data))
 	out = append(out, 0x78, 0x01, 1)
@@ -142,22 +150,24 @@ func appendStored(out, data []byte) []byte {
 	return binary.BigEndian.AppendUint32(out, adler32.Checksum(data))
 }
 
-// byteSource is the source of an inflater. Because of ReadByte, the inflater reads no byte beyond
-// the end of the stream and needs no buffer of its own.
+// byteSource is the source of an inflater. Because a byteSource has ReadByte, the inflater reads no
+// byte beyond the end of the stream and needs no buffer of its own.
 type byteSource interface {
 	io.Reader
 	io.ByteReader
 }
 
+// errInflate is wrapped by the errors of inflate.
 var errInflate = errors.New("malformed zlib stream")
 
-// inflater inflates zlib streams. The zero value is ready. It must be used by one goroutine at a
-// time.
+// inflater inflates zlib streams. The zero value is ready for use. It must be used by one goroutine
+// at a time.
 type inflater struct{ r io.ReadCloser }
 
-// inflate returns the size bytes of the zlib stream at src. A stream of another size, a malformed
-// stream and a wrong checksum are errInflate. Memory grows with the bytes that are really there,
-// not with the size that is claimed.
+// inflate returns the content of the zlib stream at src, which must have exactly size bytes. The
+// error wraps errInflate if the stream has another size, is malformed or has a wrong checksum.
+// inflate takes memory for the bytes that the stream really has, because a wrong size may claim far
+// more.
 func (f *inflater) inflate(src byteSource, size int64) ([]byte, error) {
 	if err := f.start(src); err != nil {
 		return nil, fmt.Errorf("%w: %w", errInflate, err)
@@ -181,6 +191,7 @@ func (f *inflater) inflate(src byteSource, size int64) ([]byte, error) {
 	return data, nil
 }
 
+// start makes f read a new zlib stream from src.
 func (f *inflater) start(src byteSource) error {
 	if f.r == nil {
 		r, err := zlib.NewReader(src)

@@ -10,7 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// mailbox compares the mailboxes of two states: approvals, human requests, waits and signals.
+// mailbox compares the mailboxes of two states and sets the fields of r for approvals, human requests, waits
+// and signals.
 func (r *Result) mailbox(a, b *snapshot.State) (err error) {
 	r.ApprovalsAdded, r.ApprovalsRemoved, r.ApprovalsChanged, err = compareMail(a.Approvals(), b.Approvals(), snapshot.DecodeApproval)
 	if err != nil {
@@ -30,7 +31,8 @@ func (r *Result) mailbox(a, b *snapshot.State) (err error) {
 	return nil
 }
 
-// compareMail compares two collections of the mailbox whose keys are nodes' keys. The returned lists are not nil.
+// compareMail compares two collections whose keys are keys of nodes: approvals, human requests or waits. The
+// returned lists are sorted by the bytes of their keys, and are not nil unless there is an error.
 func compareMail[T any](a, b *page.Collection, decode func(page.Row) (T, error)) (added, removed []Mail[T], changed []MailChange[T], err error) {
 	added, removed, changed = []Mail[T]{}, []Mail[T]{}, []MailChange[T]{}
 	for delta, err := range page.Diff(a, b) {
@@ -52,8 +54,8 @@ func compareMail[T any](a, b *page.Collection, decode func(page.Row) (T, error))
 	return added, removed, changed, nil
 }
 
-// signals compares the signals of two states. A signal with a different seq on each side counts as removed and
-// added.
+// signals compares the signals of two states and appends the differences to r. A signal that differs, for
+// example in its seq, counts as one removed and one added signal.
 func (r *Result) signals(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -73,6 +75,7 @@ func (r *Result) signals(a, b *page.Collection) error {
 	return nil
 }
 
+// sortMailbox sorts the lists of the mailbox: rows by node id and iteration, signals by seq and name.
 func (r *Result) sortMailbox() {
 	sortMail(r.ApprovalsAdded, r.ApprovalsRemoved, r.ApprovalsChanged)
 	sortMail(r.HumanRequestsAdded, r.HumanRequestsRemoved, r.HumanRequestsChanged)
@@ -82,6 +85,7 @@ func (r *Result) sortMailbox() {
 	slices.SortFunc(r.SignalsRemoved, signals)
 }
 
+// sortMail sorts three lists of rows by node id and iteration.
 func sortMail[T any](added, removed []Mail[T], changed []MailChange[T]) {
 	mail := func(a, b Mail[T]) int { return compareKeys(a.Key, b.Key) }
 	slices.SortFunc(added, mail)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// mark is the sign of a line: added, removed, changed or none. Lines have it with and without colours.
+// mark is the first character of a line: the sign of an added, a removed, a changed or an unmarked line. It is
+// printed with and without colours.
 type mark byte
 
 const (
@@ -15,7 +16,7 @@ const (
 	changed mark = '~'
 )
 
-// color returns the terminal's escape sequence for a mark, or "" for a plain line.
+// color returns the terminal's escape sequence for the colour of a mark, or "" for a plain line.
 func (m mark) color() string {
 	switch m {
 	case added:
@@ -31,18 +32,19 @@ func (m mark) color() string {
 
 const (
 	valueIndent = "    "
-	// Limits of a shown value, unless RenderOptions.Full is set.
+	// The largest numbers of lines and of bytes of a line in a shown value, unless RenderOptions.Full is set.
 	maxLines   = 40
 	maxColumns = 160
 )
 
-// printer collects the lines of a rendered Result. Callers pass printable text; values are escaped here.
+// printer collects the lines of a rendered Result. The caller of line must pass printable text. The methods
+// that take values escape them.
 type printer struct {
 	options RenderOptions
 	out     []byte
 }
 
-// line adds a line, in the colour of its mark.
+// line adds a line and a line feed. If RenderOptions.Colors is set, the line has the colour of its mark.
 func (p *printer) line(m mark, text string) {
 	color := m.color()
 	if !p.options.Colors {
@@ -55,14 +57,14 @@ func (p *printer) line(m mark, text string) {
 	p.out = append(p.out, '\n')
 }
 
-// heading begins a section, unless the section has no entries.
+// heading adds a line with the heading of a section. It does nothing if entries, the section's size, is 0.
 func (p *printer) heading(text string, entries int) {
 	if entries > 0 {
 		p.line(plain, text)
 	}
 }
 
-// keys prints a section that lists keys without values. It prints nothing for an empty list.
+// keys adds a section with a line for each key, or nothing if keys is empty.
 func (p *printer) keys(heading string, m mark, keys []string) {
 	p.heading(heading, len(keys))
 	for _, key := range keys {
@@ -70,7 +72,8 @@ func (p *printer) keys(heading string, m mark, keys []string) {
 	}
 }
 
-// value prints a row that exists on only one side, on one line if it fits.
+// value adds a row that exists on only one side. The value is on the line of its name if both fit, and
+// otherwise indented below.
 func (p *printer) value(m mark, name string, value json.RawMessage) {
 	head := "  " + string(m) + " " + name
 	if compact, ok := compactValue(value); ok && len(head)+len(compact) <= maxColumns {
@@ -85,7 +88,8 @@ func (p *printer) value(m mark, name string, value json.RawMessage) {
 	p.lines(lines)
 }
 
-// change prints the difference between two values. A missing value is nil.
+// change adds the differences between two values, or a note if only white space differs. A missing value is
+// nil.
 func (p *printer) change(from, to json.RawMessage) {
 	lines := diffValues(from, to)
 	if len(lines) == 0 {
@@ -95,8 +99,8 @@ func (p *printer) change(from, to json.RawMessage) {
 	p.lines(lines)
 }
 
-// lines prints the lines of a value. Unless RenderOptions.Full is set, it shortens them and prints the size of the
-// rest.
+// lines adds the lines of a value. Unless RenderOptions.Full is set, it shortens long lines, stops after
+// maxLines lines, and adds the number and the size of the omitted lines.
 func (p *printer) lines(lines []valueLine) {
 	shown := len(lines)
 	if !p.options.Full && shown > maxLines {

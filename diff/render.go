@@ -10,18 +10,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// RenderOptions configure Result.Render.
+// RenderOptions configure [Result.Render]. The zero value means no colours and shortened values.
 type RenderOptions struct {
-	// Colors also shows added, removed and changed lines in green, red and yellow.
+	// Colors adds colours: green for added lines, red for removed lines and yellow for changed lines.
 	Colors bool
-	// Full shows values completely. Otherwise long lines and long values are shortened, with the size of the
-	// omitted part.
+	// Full shows values completely. Otherwise long lines and long values are shortened, and the size of the
+	// omitted part is shown.
 	Full bool
 }
 
-// Render writes the result as text for people, in sections as Smithers prints them, with the values of outputs and
-// of the input. Characters that are not printable are escaped, so that stored text cannot control the terminal.
-// The only errors are those of w.
+// Render writes the result to w as text for people. It has the sections of Smithers, and also the values of
+// outputs and of the input. Render escapes characters that are not printable, so stored text cannot control the
+// terminal. It returns only errors of w.
 func (r *Result) Render(w io.Writer, options RenderOptions) error {
 	p := &printer{options: options}
 	if r.Empty() {
@@ -47,6 +47,7 @@ func (r *Result) Render(w io.Writer, options RenderOptions) error {
 	return err
 }
 
+// renderNodes adds the sections about nodes.
 func (r *Result) renderNodes(p *printer) {
 	p.keys("Nodes added:", added, r.NodesAdded)
 	p.keys("Nodes removed:", removed, r.NodesRemoved)
@@ -56,6 +57,7 @@ func (r *Result) renderNodes(p *printer) {
 	}
 }
 
+// renderOutputs adds the sections about outputs, with their values.
 func (r *Result) renderOutputs(p *printer) {
 	p.heading("Outputs added:", len(r.OutputsAdded))
 	for _, o := range r.OutputsAdded {
@@ -72,6 +74,7 @@ func (r *Result) renderOutputs(p *printer) {
 	}
 }
 
+// renderLoops adds the sections about loops.
 func (r *Result) renderLoops(p *printer) {
 	p.keys("Loops added:", added, r.LoopsAdded)
 	p.keys("Loops removed:", removed, r.LoopsRemoved)
@@ -82,11 +85,12 @@ func (r *Result) renderLoops(p *printer) {
 	}
 }
 
-// rowName returns the printable name of an output's row.
+// rowName returns the name of an output's row as printable text: the table and the node's key.
 func rowName(table, nodeID string, iteration int) string {
 	return printable(table) + " " + printable(snapshot.Key(nodeID, iteration))
 }
 
+// orNone returns s, or "none" if s is empty.
 func orNone(s string) string {
 	if s == "" {
 		return "none"
@@ -94,8 +98,9 @@ func orNone(s string) string {
 	return s
 }
 
-// nodeDifferences describes the differences between two rows of a node, beginning with the state. It omits a
-// change of the attempt that follows from the change of state: to the first attempt, or to none.
+// nodeDifferences returns a phrase for each difference between two rows of a node, the state first. If the
+// state differs and only one row has an attempt, it omits the attempt, because the change follows from the
+// state.
 func nodeDifferences(from, to snapshot.Node) []string {
 	var out []string
 	note := func(what, from, to string) {
@@ -116,6 +121,7 @@ func nodeDifferences(from, to snapshot.Node) []string {
 	return out
 }
 
+// number returns a number in decimal, or "" for nil.
 func number(n *int) string {
 	if n == nil {
 		return ""
@@ -123,6 +129,7 @@ func number(n *int) string {
 	return strconv.Itoa(*n)
 }
 
+// quoted returns a text in quotes, or "" for nil.
 func quoted(s *string) string {
 	if s == nil {
 		return ""

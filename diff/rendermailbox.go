@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
+// renderMailbox adds the sections about approvals, human requests, waits and signals.
 func (r *Result) renderMailbox(p *printer) {
 	renderMail(p, "Approvals", r.ApprovalsAdded, r.ApprovalsRemoved, describeApproval)
 	p.heading("Approvals changed:", len(r.ApprovalsChanged))
@@ -30,7 +31,8 @@ func (r *Result) renderMailbox(p *printer) {
 	p.signals("Signals removed:", removed, r.SignalsRemoved)
 }
 
-// renderMail prints the rows that exist on only one side, each on a line.
+// renderMail adds a section for the added rows plus and a section for the removed rows minus, each row on one
+// line. what names the rows in the headings; describe returns a row's printable text.
 func renderMail[T any](p *printer, what string, plus, minus []Mail[T], describe func(T) string) {
 	p.heading(what+" added:", len(plus))
 	for _, m := range plus {
@@ -42,12 +44,12 @@ func renderMail[T any](p *printer, what string, plus, minus []Mail[T], describe 
 	}
 }
 
-// mail prints the line of a changed row.
+// mail adds the line of a changed row with its differences.
 func (p *printer) mail(key string, differences []string) {
 	p.row(changed, key, strings.Join(differences, ", "))
 }
 
-// row prints one line for a row. text must be printable.
+// row adds the line of a row. text must be printable; unless RenderOptions.Full is set, row shortens it.
 func (p *printer) row(m mark, key, text string) {
 	if !p.options.Full {
 		text = shorten(text, 0)
@@ -55,6 +57,7 @@ func (p *printer) row(m mark, key, text string) {
 	p.line(m, "  "+string(m)+" "+printable(key)+": "+text)
 }
 
+// signals adds a section with the signals and their payloads, or nothing if there are no signals.
 func (p *printer) signals(heading string, m mark, signals []Signal) {
 	p.heading(heading, len(signals))
 	for _, s := range signals {
@@ -66,34 +69,39 @@ func (p *printer) signals(heading string, m mark, signals []Signal) {
 	}
 }
 
+// describeApproval returns the status and the quoted title of an approval, as printable text.
 func describeApproval(a snapshot.Approval) string {
 	return a.Status + " " + printable(strconv.Quote(a.Title))
 }
 
+// describeRequest returns the status and the quoted prompt of a human request, as printable text.
 func describeRequest(h snapshot.HumanRequest) string {
 	return h.Status + " " + printable(strconv.Quote(h.Prompt))
 }
 
+// describeWait returns the status and the signal or timer of a wait, as printable text.
 func describeWait(w snapshot.Wait) string { return w.Status + ", " + printable(waitedFor(w)) }
 
-// differences lists the differences between two rows.
+// differences lists the differences between two rows as phrases.
 type differences []string
 
-// note adds a difference if two texts differ. what is the text before them.
+// note adds a difference with both values if from and to differ. what is the text before the values.
 func (d *differences) note(what, from, to string) {
 	if from != to {
 		*d = append(*d, what+printable(orNone(from))+" -> "+printable(orNone(to)))
 	}
 }
 
-// set adds the new value of an optional text if it differs from the old value.
+// set adds the new value to of an optional text if it is not nil and differs from from. what is the text before
+// the value.
 func (d *differences) set(what string, from, to *string) {
 	if to != nil && (from == nil || *from != *to) {
 		*d = append(*d, what+printable(strconv.Quote(*to)))
 	}
 }
 
-// words returns the differences, or a general phrase if there are none.
+// words returns the differences. If the list is empty, it returns a general phrase, because the rows differ in
+// another field.
 func (d differences) words() []string {
 	if len(d) == 0 {
 		return []string{"other details differ"}
@@ -101,6 +109,7 @@ func (d differences) words() []string {
 	return d
 }
 
+// approvalDifferences returns a phrase for each difference between two rows of an approval.
 func approvalDifferences(from, to snapshot.Approval) []string {
 	var d differences
 	d.note("", from.Status, to.Status)
@@ -111,6 +120,8 @@ func approvalDifferences(from, to snapshot.Approval) []string {
 	return d.words()
 }
 
+// requestDifferences returns a phrase for each difference between two rows of a human request, except the
+// response.
 func requestDifferences(from, to snapshot.HumanRequest) []string {
 	var d differences
 	d.note("", from.Status, to.Status)
@@ -120,6 +131,7 @@ func requestDifferences(from, to snapshot.HumanRequest) []string {
 	return d.words()
 }
 
+// waitDifferences returns a phrase for each difference between two rows of a wait.
 func waitDifferences(from, to snapshot.Wait) []string {
 	var d differences
 	d.note("", from.Status, to.Status)
@@ -131,7 +143,7 @@ func waitDifferences(from, to snapshot.Wait) []string {
 	return d.words()
 }
 
-// waitedFor describes the signal or timer of a wait.
+// waitedFor returns the event that ends a wait: "signal" and the signal's name, or the kind of the wait.
 func waitedFor(w snapshot.Wait) string {
 	if w.Kind == snapshot.WaitSignal {
 		return "signal " + w.Signal

@@ -6,10 +6,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Result lists the differences between two snapshots. No list is null in JSON. Outputs are sorted by table, rows
-// by node id and then by iteration, signals by seq. A node, or a row of its mailbox, is named by the node's key,
-// "nodeId::iteration". Values share the stored bytes and must not be changed. To keep them as they are, encode a
-// Result without HTML escaping.
+// Result lists the differences between two snapshots. No list is null in JSON. Outputs are sorted by table,
+// rows by node id and then by iteration, signals by seq. Nodes and their approvals, human requests and waits
+// are named by the node's key, "nodeId::iteration". Values share the stored bytes and must not be changed. An
+// encoder without HTML escaping keeps values unchanged.
 type Result struct {
 	NodesAdded   []string     `json:"nodesAdded"`
 	NodesRemoved []string     `json:"nodesRemoved"`
@@ -39,20 +39,20 @@ type Result struct {
 	SignalsRemoved []Signal `json:"signalsRemoved"`
 
 	InputChanged bool         `json:"inputChanged"`
-	Input        *InputChange `json:"input,omitempty"` // set if it changed
+	Input        *InputChange `json:"input,omitempty"` // nil if the input did not change
 
 	VCSPointerChanged bool           `json:"vcsPointerChanged"`
-	VCSPointer        *PointerChange `json:"vcsPointer,omitempty"` // set if it changed
+	VCSPointer        *PointerChange `json:"vcsPointer,omitempty"` // nil if the pointer did not change
 }
 
-// NodeChange is a node whose row differs. A change of only its output does not count.
+// NodeChange is a node that both sides have with different rows. A different output alone is not a NodeChange.
 type NodeChange struct {
 	Key  string        `json:"nodeId"` // the node's key; Smithers calls it nodeId
 	From snapshot.Node `json:"from"`
 	To   snapshot.Node `json:"to"`
 }
 
-// Output is an output row that exists on only one side, with its value.
+// Output is an output row that only one side has.
 type Output struct {
 	Table     string          `json:"table"`
 	NodeID    string          `json:"nodeId"`
@@ -60,7 +60,7 @@ type Output struct {
 	Value     json.RawMessage `json:"-"`
 }
 
-// OutputChange is an output row whose value differs in any byte.
+// OutputChange is an output row that both sides have with different values. Any different byte counts.
 type OutputChange struct {
 	Table     string          `json:"table"`
 	NodeID    string          `json:"nodeId"`
@@ -69,30 +69,30 @@ type OutputChange struct {
 	To        json.RawMessage `json:"to"`
 }
 
-// LoopChange is a loop whose iteration or end differs.
+// LoopChange is a loop that both sides have with a different iteration or a different done flag.
 type LoopChange struct {
 	RalphID string        `json:"ralphId"`
 	From    snapshot.Loop `json:"from"`
 	To      snapshot.Loop `json:"to"`
 }
 
-// Mail is a row of the mailbox that exists on only one side. Its JSON is its key.
+// Mail is an approval, a human request or a wait that only one side has. In JSON it is its key.
 type Mail[T any] struct {
 	Key string
 	Row T
 }
 
-// MarshalText returns the key.
+// MarshalText returns the key. It never returns an error.
 func (m Mail[T]) MarshalText() ([]byte, error) { return []byte(m.Key), nil }
 
-// MailChange is a row of the mailbox that differs.
+// MailChange is an approval, a human request or a wait that both sides have with different rows.
 type MailChange[T any] struct {
-	Key  string `json:"nodeId"` // as in NodeChange
+	Key  string `json:"nodeId"` // the node's key; Smithers calls it nodeId
 	From T      `json:"from"`
 	To   T      `json:"to"`
 }
 
-// Signal is a signal that only one side has, or has with this seq.
+// Signal is a signal that only one side has with this seq.
 type Signal struct {
 	Seq           int64           `json:"seq"`
 	Name          string          `json:"name"`
@@ -100,19 +100,19 @@ type Signal struct {
 	Payload       json.RawMessage `json:"-"`
 }
 
-// InputChange has the run's input on both sides; nil if a side has none.
+// InputChange has the run's input on both sides. A side without input is nil.
 type InputChange struct {
 	From json.RawMessage `json:"from,omitempty"`
 	To   json.RawMessage `json:"to,omitempty"`
 }
 
-// PointerChange has the vcs pointers of both sides; "" if a side has none.
+// PointerChange has the vcs pointers of both sides. A side without a vcs pointer is "".
 type PointerChange struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-// newResult returns the result of comparing equal snapshots.
+// newResult returns a Result without differences, in which no list is nil.
 func newResult() *Result {
 	return &Result{
 		NodesAdded: []string{}, NodesRemoved: []string{}, NodesChanged: []NodeChange{},
@@ -127,7 +127,7 @@ func newResult() *Result {
 	}
 }
 
-// Empty reports whether nothing differs.
+// Empty reports whether the snapshots have no differences.
 func (r *Result) Empty() bool {
 	return len(r.NodesAdded)+len(r.NodesRemoved)+len(r.NodesChanged)+
 		len(r.OutputsAdded)+len(r.OutputsRemoved)+len(r.OutputsChanged)+
@@ -135,6 +135,7 @@ func (r *Result) Empty() bool {
 		!r.InputChanged && !r.VCSPointerChanged && r.sameMailbox()
 }
 
+// sameMailbox reports whether all lists of the mailbox are empty.
 func (r *Result) sameMailbox() bool {
 	return len(r.ApprovalsAdded)+len(r.ApprovalsRemoved)+len(r.ApprovalsChanged)+
 		len(r.HumanRequestsAdded)+len(r.HumanRequestsRemoved)+len(r.HumanRequestsChanged)+

@@ -10,13 +10,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Snapshot is one side of a comparison: a state and the revision of its working copy, which may be nil.
+// Snapshot is one side of a comparison: a state and its working copy's revision. VCS is nil if the working copy
+// is not recorded.
 type Snapshot struct {
 	State *snapshot.State
 	VCS   *snapshot.VCS
 }
 
-// Snapshots compares the states and the vcs pointers of two snapshots.
+// Snapshots returns the differences between the states and between the vcs pointers of two snapshots. Its
+// errors are those of [States].
 func Snapshots(a, b Snapshot) (*Result, error) {
 	result, err := States(a.State, b.State)
 	if err != nil {
@@ -29,7 +31,7 @@ func Snapshots(a, b Snapshot) (*Result, error) {
 	return result, nil
 }
 
-// pointer returns the vcs pointer of a working copy, or "" for nil.
+// pointer returns the vcs pointer of v, or "" if v is nil.
 func pointer(v *snapshot.VCS) string {
 	if v == nil {
 		return ""
@@ -37,8 +39,8 @@ func pointer(v *snapshot.VCS) string {
 	return v.Pointer()
 }
 
-// States compares two states. It does not read equal subtrees, so it reads nothing if the states are equal. An
-// error wraps objstore.ErrNotFound or objstore.ErrCorrupt if a state is damaged.
+// States returns the differences between two states. It reads only subtrees that differ, so it reads nothing if
+// the states are equal. The error wraps objstore.ErrNotFound or objstore.ErrCorrupt if a state is damaged.
 func States(a, b *snapshot.State) (*Result, error) {
 	result := newResult()
 	if a.ID() == b.ID() {
@@ -65,14 +67,14 @@ func States(a, b *snapshot.State) (*Result, error) {
 	return result, nil
 }
 
-// tables returns the names of the tables on either side, sorted.
+// tables returns the sorted names of the output tables of both states, each name once.
 func tables(a, b *snapshot.State) []string {
 	names := slices.Concat(a.Tables(), b.Tables())
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// nodes compares the nodes of two states.
+// nodes compares the nodes of two states and appends the differences to r.
 func (r *Result) nodes(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -93,7 +95,8 @@ func (r *Result) nodes(a, b *page.Collection) error {
 	return nil
 }
 
-// decodeNode decodes a node. Empty needs become an empty list, which is not null in JSON.
+// decodeNode returns the node in a row. If the node has no needs, Needs is an empty list and not nil, so that
+// JSON has [] instead of null.
 func decodeNode(row page.Row) (snapshot.Node, error) {
 	n, err := snapshot.DecodeNode(row)
 	if n.Needs == nil {
@@ -102,7 +105,7 @@ func decodeNode(row page.Row) (snapshot.Node, error) {
 	return n, err
 }
 
-// loops compares the loops of two states.
+// loops compares the loops of two states and appends the differences to r.
 func (r *Result) loops(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -123,7 +126,7 @@ func (r *Result) loops(a, b *page.Collection) error {
 	return nil
 }
 
-// decodeBoth decodes the row on each side. A missing side is the zero T.
+// decodeBoth returns the decoded rows of both sides. A side without the row is the zero T.
 func decodeBoth[T any](d page.Delta, decode func(page.Row) (T, error)) (from, to T, err error) {
 	if d.From != nil {
 		from, err = decode(page.Row{Key: d.Key, Value: d.From})
@@ -134,7 +137,7 @@ func decodeBoth[T any](d page.Delta, decode func(page.Row) (T, error)) (from, to
 	return from, to, err
 }
 
-// outputs compares the outputs in one table.
+// outputs compares the outputs in one table and appends the differences to r.
 func (r *Result) outputs(table string, a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -155,14 +158,15 @@ func (r *Result) outputs(table string, a, b *page.Collection) error {
 	return nil
 }
 
-// input compares the inputs of two states.
+// input compares the inputs of two states and sets InputChanged and Input.
 func (r *Result) input(a, b *snapshot.State) error {
 	change, err := compareInputs(a, b)
 	r.InputChanged, r.Input = change != nil, change
 	return err
 }
 
-// compareInputs returns nil if the inputs are the same. It reads them only if their ids differ.
+// compareInputs returns the inputs of two states, or nil if they are the same. It reads the inputs only if
+// their ids differ.
 func compareInputs(a, b *snapshot.State) (*InputChange, error) {
 	if a.InputID() == b.InputID() {
 		return nil, nil
@@ -178,7 +182,8 @@ func compareInputs(a, b *snapshot.State) (*InputChange, error) {
 	return &InputChange{from, to}, nil
 }
 
-// sort sorts rows by number instead of by the bytes of their keys: iteration 10 comes after 9.
+// sort sorts the lists of r. It sorts iterations as numbers, so that iteration 10 comes after 9. page.Diff
+// returns rows in the order of their keys' bytes. Loops keep this order, because their keys have no iteration.
 func (r *Result) sort() {
 	slices.SortFunc(r.NodesAdded, compareKeys)
 	slices.SortFunc(r.NodesRemoved, compareKeys)
@@ -194,7 +199,8 @@ func (r *Result) sort() {
 	r.sortMailbox()
 }
 
-// compareKeys orders keys by node id, then by iteration.
+// compareKeys returns -1, 0 or 1 for two keys of nodes, in the order of node id and then iteration. If a key is
+// malformed, it compares the bytes of the keys.
 func compareKeys(a, b string) int {
 	nodeA, iterationA, errA := snapshot.SplitKey(a)
 	nodeB, iterationB, errB := snapshot.SplitKey(b)

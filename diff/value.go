@@ -11,22 +11,23 @@ import (
 	anchored "github.com/rogpeppe/go-internal/diff"
 )
 
-// Limits of an indented value. Beyond them, a value is shown as it is, because a few bytes of nesting could become
-// megabytes of indentation.
+// The limits for indenting a value: its depth of nesting, and its size in bytes. A value beyond a limit is shown
+// without indentation, because a few bytes of nesting could become megabytes of indentation.
 const (
 	maxLayoutDepth = 100
 	maxLayoutSize  = 8 << 20
 )
 
-// valueLine is one line of a shown value.
+// valueLine is one line of a value.
 type valueLine struct {
 	mark  mark
 	text  string
-	focus int // the offset that stays visible if the line is shortened
+	focus int // offset of the byte that stays visible if the line is shortened
 }
 
-// layOut indents a value and ends each line with LF. Numbers, strings and the order of members are unchanged. The
-// nil value has no lines.
+// layOut returns value indented, with LF at the end of each line. It changes neither numbers nor strings nor
+// the order of members. It returns a value beyond the limits, or a malformed value, unchanged with an LF, and
+// nil for nil.
 func layOut(value json.RawMessage) []byte {
 	if value == nil {
 		return nil
@@ -40,7 +41,7 @@ func layOut(value json.RawMessage) []byte {
 	return out.Bytes()
 }
 
-// depth returns the maximum nesting of arrays and objects in a value.
+// depth returns the largest depth of nested arrays and objects in a value.
 func depth(value []byte) int {
 	deepest, depth, inString := 0, 0, false
 	for i := 0; i < len(value); i++ {
@@ -60,12 +61,13 @@ func depth(value []byte) int {
 	return deepest
 }
 
-// valueLines returns the lines of an indented value.
+// valueLines returns the lines of a value after indentation.
 func valueLines(value json.RawMessage) []string {
 	return strings.Split(strings.TrimSuffix(string(layOut(value)), "\n"), "\n")
 }
 
-// compactValue returns a value on one line, or false if the value is too long for a line.
+// compactValue returns a value without white space. It returns false if the value is far too long for one line
+// or malformed.
 func compactValue(value json.RawMessage) (string, bool) {
 	if len(value) > 2*maxColumns {
 		return "", false
@@ -77,9 +79,9 @@ func compactValue(value json.RawMessage) (string, bool) {
 	return out.String(), true
 }
 
-// diffValues returns the difference between two indented values by lines, with three lines of context. It is empty
-// if the indented values are equal. Commas at the ends of lines do not count, so that a member does not differ
-// only because another one follows it.
+// diffValues returns the lines that differ between two indented values, with three lines of context. It returns
+// no lines if the indented values are equal. It ignores commas at the ends of lines: otherwise a member would
+// differ if another member is added after it.
 func diffValues(from, to json.RawMessage) []valueLine {
 	text := string(anchored.Diff("from", dropCommas(layOut(from)), "to", dropCommas(layOut(to))))
 	_, hunks, found := strings.Cut(text, "\n@@")
@@ -101,10 +103,12 @@ func diffValues(from, to json.RawMessage) []valueLine {
 	return lines
 }
 
+// dropCommas returns an indented value without the commas at the ends of lines.
 func dropCommas(layout []byte) []byte {
 	return bytes.ReplaceAll(layout, []byte(",\n"), []byte("\n"))
 }
 
+// lineMark returns the mark for the first byte of a line in a unified diff.
 func lineMark(c byte) mark {
 	switch mark(c) {
 	case added:
@@ -116,8 +120,8 @@ func lineMark(c byte) mark {
 	return plain
 }
 
-// focusPairs finds the first byte that differs in each pair of a removed and an added line, if a block has as many
-// removed as added lines.
+// focusPairs sets the focus of lines to the first byte that differs between a removed line and its added line.
+// It pairs lines only in a block with as many removed lines as added lines.
 func focusPairs(lines []valueLine) {
 	count := func(from int, m mark) int {
 		n := 0
@@ -142,6 +146,7 @@ func focusPairs(lines []valueLine) {
 	}
 }
 
+// commonPrefix returns the length in bytes of the longest common prefix of a and b.
 func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -150,7 +155,8 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// shorten cuts a long line to the part around focus, and adds the sizes of the omitted parts.
+// shorten returns text unchanged if it is not much longer than maxColumns bytes. Otherwise it returns the part
+// around the offset focus, with the sizes of the omitted parts before and after.
 func shorten(text string, focus int) string {
 	if len(text) <= maxColumns+maxColumns/4 {
 		return text
@@ -176,8 +182,8 @@ func shorten(text string, focus int) string {
 	return out
 }
 
-// printable escapes everything that could control a terminal or deceive a reader: control characters, direction
-// marks, and bytes that are not UTF-8.
+// printable returns s with all characters escaped that could control a terminal or deceive a reader: control
+// characters, direction marks, and bytes that are not UTF-8.
 func printable(s string) string {
 	if strings.IndexFunc(s, unprintable) < 0 && utf8.ValidString(s) {
 		return s
@@ -200,4 +206,5 @@ func printable(s string) string {
 	return out.String()
 }
 
+// unprintable reports whether printable must escape r.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// FS is the file system through which objstore and refs write: everything that they create, change,
-// rename or put on stable storage. They read without it. [OS] is the real one. Tests use others,
-// which fail or record the writes.
+// FS is the file system through which objstore and refs create, change, rename and remove files and put
+// them on stable storage. They read files without it. [OS] is the real file system. Tests use other
+// file systems, which fail or record the writes.
 type FS interface {
-	// OpenFile opens a file for writing, as os.OpenFile does.
+	// OpenFile opens a file for writing, with the arguments of os.OpenFile.
 	OpenFile(path string, flag int, perm fs.FileMode) (File, error)
 	Rename(from, to string) error
 	Link(from, to string) error
@@ -19,7 +19,7 @@ type FS interface {
 	MkdirAll(path string, perm fs.FileMode) error
 	// Date sets the modification time of a file.
 	Date(path string, changed time.Time) error
-	// SyncDir is the function [SyncDir].
+	// SyncDir puts a folder's entries on stable storage, as the function [SyncDir] does.
 	SyncDir(path string) error
 }
 

@@ -1,4 +1,4 @@
-// Package fsx has the functions of the file system that the core needs beyond package os.
+// Package fsx adds to package os the functions for files that the core of the program needs.
 package fsx
 
 import (
@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// SyncDir puts a directory's entries on stable storage: everything that was created, renamed or
-// removed in it before the call.
+// SyncDir puts the entries of a folder on stable storage: everything that was created, renamed or
+// removed in the folder before the call.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

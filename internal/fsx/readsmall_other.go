@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// ReadSmall reads the beginning of a file into buf and returns the number of bytes. The rest of a
-// longer file is ignored.
+// ReadSmall reads the beginning of the file at path into buf and returns the number of bytes read. It
+// ignores the rest of a file that is longer than buf.
 func ReadSmall(path string, buf []byte) (int, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// ErrConfig is wrapped by the errors for configuration values that git would refuse.
+// ErrConfig is wrapped by the errors about configuration values that git would refuse.
 var ErrConfig = errors.New("bad configuration value")
 
-// Config is git configuration. Keys are as git prints them, with section and name in lower case.
-// The values of a key are ordered from the weakest to the strongest. A key without a value, which
-// means true in git, has the value "true".
+// Config is git configuration: a list of values for each key. A key is in the form in which git prints
+// it, with section and name in lower case. The last value has the highest precedence. A key without a
+// value, which means true in git, has the value "true".
 type Config map[string][]string
 
-// Get returns the effective value of a key, which is its last. The case of the key's section and
-// name does not count.
+// Get returns the effective value of a key, which is its last value. ok is false if the key is not set.
+// Get ignores the case of the key's section and name.
 func (c Config) Get(key string) (value string, ok bool) {
 	values := c[canonicalKey(key)]
 	if len(values) == 0 {
@@ -25,8 +25,8 @@ func (c Config) Get(key string) (value string, ok bool) {
 	return values[len(values)-1], true
 }
 
-// Bool returns the value of a key as a boolean of git's, or def if the key is not set. The error
-// wraps ErrConfig.
+// Bool returns the value of a key as a git boolean, or def if the key is not set. The error wraps
+// [ErrConfig] if the value is not a boolean.
 func (c Config) Bool(key string, def bool) (bool, error) {
 	value, ok := c.Get(key)
 	if !ok {
@@ -45,8 +45,9 @@ func (c Config) Bool(key string, def bool) (bool, error) {
 	return n != 0, nil
 }
 
-// Int returns the value of a key as an integer of git's, with k, m and g for powers of 1024, or def
-// if the key is not set. The error wraps ErrConfig.
+// Int returns the value of a key as a git integer, in which a final k, m or g means a power of 1024. It
+// returns def if the key is not set. The error wraps [ErrConfig] if the value is not an integer or too
+// large.
 func (c Config) Int(key string, def int64) (int64, error) {
 	value, ok := c.Get(key)
 	if !ok {
@@ -59,6 +60,7 @@ func (c Config) Int(key string, def int64) (int64, error) {
 	return n, nil
 }
 
+// parseInt returns the value of a git integer, with an optional final k, m or g.
 func parseInt(s string) (int64, error) {
 	shift := 0
 	if s != "" {
@@ -85,8 +87,8 @@ func parseInt(s string) (int64, error) {
 	return n << shift, nil
 }
 
-// IsPartial reports whether the repository is a partial clone: a remote promises the objects that
-// it lacks, and git fetches them on demand.
+// IsPartial reports whether the repository is a partial clone. In a partial clone, git fetches missing
+// objects from a remote when it needs them.
 func (c Config) IsPartial() bool {
 	if _, ok := c["extensions.partialclone"]; ok {
 		return true
@@ -101,8 +103,8 @@ func (c Config) IsPartial() bool {
 	return false
 }
 
-// parseConfig reads the output of git config --list -z. Each entry is a key, followed by a line
-// feed and a value if it has one, and ends in a NUL.
+// parseConfig returns the configuration in out, the output of git config --list -z. An entry of out is
+// a key, followed by a line feed and the value if the key has a value, and ends in a NUL.
 func parseConfig(out []byte) Config {
 	config := make(Config)
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
@@ -118,7 +120,8 @@ func parseConfig(out []byte) Config {
 	return config
 }
 
-// canonicalKey converts the section and the name of a key, but not its subsection, to lower case.
+// canonicalKey returns a key with its section and its name in lower case. It does not change the
+// subsection.
 func canonicalKey(key string) string {
 	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
 	if first == last {

@@ -10,18 +10,20 @@ import (
 
 // Repo is the layout of a repository. All paths are absolute.
 type Repo struct {
-	GitDir       string // of this worktree
-	CommonDir    string // shared by all worktrees: objects, refs, smithers/
-	WorkTree     string // "" in a bare repository and inside a git directory
+	GitDir       string // the git directory of this worktree
+	CommonDir    string // the folder that all worktrees share: objects, refs, smithers/
+	WorkTree     string // the top of the working copy; "" in a bare repository and inside a git directory
 	ObjectFormat string // "sha1" or "sha256"
 	RefFormat    string // "files" or "reftable"
-	Config       Config // as of Discover
+	Config       Config // the configuration at the time of Discover
 }
 
-// Discover finds the repository that git would use in dir under env, which is as os.Environ returns
-// it. So GIT_DIR and similar variables count, and git's checks of the owner by safe.directory, too.
-// It runs git twice, side by side. If git fails, the error is an *Error; it wraps ErrNoRepository
-// if there is no repository, and ErrNoGit if there is no git.
+// Discover returns the repository that git uses in the folder dir under env, which has the form of
+// os.Environ. So variables like GIT_DIR have their effect, and git checks the owner of the repository
+// (safe.directory). Discover runs git twice at the same time. If git fails, the error is an [*Error].
+// It wraps [ErrNoRepository] if there is no repository, [ErrNoGit] if git is not on PATH,
+// [ErrUnknownFormat] if git does not know the repository's format, and [ErrGitTooOld] if git's answer
+// has an unknown form.
 func Discover(ctx context.Context, dir string, env []string) (Repo, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -34,16 +36,16 @@ func Discover(ctx context.Context, dir string, env []string) (Repo, error) {
 	return discover(ctx, Process{Dir: dir, Env: plainEnv(env)})
 }
 
-// DiscoverGitDir is Discover for a known git directory, whatever env points at and whichever user owns the
-// directory. WorkTree is "".
+// DiscoverGitDir returns the repository with the git directory gitDir. Unlike [Discover], it ignores
+// variables of env that name a repository, and the owner of gitDir. WorkTree is "".
 func DiscoverGitDir(ctx context.Context, gitDir string, env []string) (Repo, error) {
 	git := Process{Dir: filepath.Dir(gitDir), Env: PlumbingEnv(env), Options: []string{"--git-dir=" + gitDir}}
 	repo, err := discover(ctx, git)
-	repo.WorkTree = "" // git reports the folder in which it runs
+	repo.WorkTree = "" // git takes the folder in which it runs for the working copy
 	return repo, err
 }
 
-// discover asks git for the layout and the configuration of a repository.
+// discover asks git for the layout and the configuration of a repository, and returns both.
 func discover(ctx context.Context, git Process) (Repo, error) {
 	type answer struct {
 		out []byte
@@ -67,7 +69,7 @@ func discover(ctx context.Context, git Process) (Repo, error) {
 	return repo, nil
 }
 
-// locate asks git for the repository's directories.
+// locate asks git for the directories of a repository, and returns a Repo with only these.
 func locate(ctx context.Context, git Process) (Repo, error) {
 	args := []string{"rev-parse", "--absolute-git-dir", "--git-common-dir", "--is-inside-work-tree", "--show-toplevel"}
 	out, err := git.run(ctx, args...)
@@ -92,7 +94,7 @@ func locate(ctx context.Context, git Process) (Repo, error) {
 	return repo, err
 }
 
-// resolve makes a path that git printed in dir absolute, without symbolic links.
+// resolve returns a path that git printed in dir as an absolute path without symbolic links.
 func resolve(dir, path string) (string, error) {
 	path = filepath.FromSlash(path)
 	if !filepath.IsAbs(path) {
@@ -101,7 +103,8 @@ func resolve(dir, path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// formats returns the object format and the ref format of a repository.
+// formats returns the object format and the ref format of a repository, "sha1" and "files" by default.
+// If config names no ref format, a folder reftable in commonDir means "reftable".
 func formats(config Config, commonDir string) (objects, refs string) {
 	objects, refs = "sha1", "files"
 	if value, ok := config.Get("extensions.objectformat"); ok {
@@ -115,7 +118,8 @@ func formats(config Config, commonDir string) (objects, refs string) {
 	return objects, refs
 }
 
-// run is Run with other arguments, without standard error.
+// run runs the process with the arguments args and returns its standard output. The error is an
+// [*Error].
 func (p Process) run(ctx context.Context, args ...string) ([]byte, error) {
 	p.Args = args
 	out, _, err := p.Run(ctx)

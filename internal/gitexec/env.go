@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// locating returns the variables that tell git where a repository and its parts are. Variables with
-// configuration are not among them, because a user who calls `git -c key=value smithers` wants them
-// to count.
+// locating lists the variables that name a repository and its parts. It has no variables with
+// configuration, because `git -c key=value smithers` passes settings in such variables, and they must
+// have their effect.
 var locating = []string{
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE",
 	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX",
@@ -15,9 +15,9 @@ var locating = []string{
 	"GIT_INTERNAL_SUPER_PREFIX",
 }
 
-// PlumbingEnv returns env for a git that is told its repository: without the variables that point
-// git at a repository or its parts, with messages in the C locale, and with optional locks off. The
-// caller owns it.
+// PlumbingEnv returns an environment for a git whose repository is given by its options. It is env
+// without the variables that name a repository or its parts, with messages in the C locale, and with
+// optional locks off. The caller may change the result.
 func PlumbingEnv(env []string) []string {
 	env = slices.DeleteFunc(plainEnv(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -26,12 +26,13 @@ func PlumbingEnv(env []string) []string {
 	return append(env, "GIT_OPTIONAL_LOCKS=0")
 }
 
-// plainEnv returns env with messages in the C locale. The caller owns it.
+// plainEnv returns a copy of env with messages in the C locale. The caller may change the result.
 func plainEnv(env []string) []string {
 	return append(slices.Clone(env), "LC_ALL=C", "LANGUAGE=")
 }
 
-// LookupEnv returns the value of a variable in env. As for every process, its last entry counts.
+// LookupEnv returns the value of a variable in env. ok is false if env does not have the variable. If
+// env has several entries for the variable, the last entry counts, as for a process.
 func LookupEnv(env []string, name string) (value string, ok bool) {
 	for _, entry := range slices.Backward(env) {
 		if key, value, found := strings.Cut(entry, "="); found && key == name {

@@ -1,6 +1,6 @@
 // Package gitexec finds repositories and runs git.
 //
-// It works in the environment that it is given, and reads nothing of this process's own.
+// The caller passes the environment. The package does not read the environment of this process.
 package gitexec
 
 import (
@@ -14,36 +14,40 @@ import (
 	"time"
 )
 
-// Errors of this package.
+// The causes that the errors of this package wrap.
 var (
 	ErrNoRepository = errors.New("not a git repository")
 	ErrNoGit        = errors.New("git was not found on PATH")
-	ErrGitTooOld    = errors.New("git is too old")
-	// ErrUnknownFormat is wrapped if the installed git does not know the format of the repository.
+	// ErrGitTooOld means that git is older than MinVersion, or that its output has an unknown form.
+	ErrGitTooOld = errors.New("git is too old")
+	// ErrUnknownFormat means that the installed git does not know the format of the repository.
 	ErrUnknownFormat = errors.New("unknown repository format")
 )
 
-// killDelay is the time that a git has to remove its lock files after it was asked to end.
+// killDelay is the time that a process has to end and to remove its lock files after it was asked to
+// end.
 const killDelay = 2 * time.Second
 
-// Error is a failed run of git or of another program.
+// Error is the error about a failed run of git or of another program.
 type Error struct {
-	Program string   // its name; "" means git
+	Program string   // the program's name; "" means git
 	Args    []string // the arguments after the program's own options
-	Status  int      // the exit status; -1 if it did not run or a signal ended it
-	Stderr  string   // its standard error, without surrounding white space
-	// Err is the cause: ErrNoRepository, ErrUnknownFormat, ErrNoGit, the context's error, the
-	// syscall.Errno that git met, or an *exec.ExitError.
+	Status  int      // the exit status; -1 if the program did not run or a signal ended it
+	Stderr  string   // the standard error, without surrounding white space
+	// Err is the cause: ErrNoRepository, ErrUnknownFormat, ErrNoGit, ErrGitTooOld, the context's
+	// error, the syscall.Errno that git reported, or the error of os/exec.
 	Err error
 
-	stopped bool
+	stopped bool // see Stopped
 }
 
-// ofOurSettings is a warning of a newer git about a setting that is meant for an older one.
+// ofOurSettings is the warning of a newer git about a setting of this program that only an older git
+// needs. It says nothing about the failure, so NewError removes it.
 const ofOurSettings = "warning: core.fsyncObjectFiles is deprecated; use core.fsync instead\n"
 
-// NewError returns the error of a git that was called with args, ended with state (nil if it did
-// not run) and err, and wrote stderr in the C locale.
+// NewError returns the error about a git that was called with args and failed with err. state is nil if
+// git did not run. stderr is git's standard error in the C locale; if it names a known cause, Err is
+// this cause instead of err.
 func NewError(args []string, state *os.ProcessState, stderr string, err error) *Error {
 	e := &Error{Args: args, Status: -1, Stderr: strings.TrimSpace(strings.ReplaceAll(stderr, ofOurSettings, "")), Err: err}
 	if state != nil {
@@ -70,7 +74,8 @@ func NewError(args []string, state *os.ProcessState, stderr string, err error) *
 	return e
 }
 
-// Error returns the command and the error output of git.
+// Error returns the program with its first argument, and the standard error or, if that is empty, the
+// cause.
 func (e *Error) Error() string {
 	what := cmp.Or(e.Program, "git")
 	if len(e.Args) > 0 {
@@ -82,14 +87,15 @@ func (e *Error) Error() string {
 	return what + ": " + e.Stderr
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause, Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Stopped reports whether a signal that asks a process to end has ended it. Ctrl-C sends such a
-// signal to every process of a terminal, perhaps before the context of this process ends.
+// Stopped reports whether SIGINT or SIGTERM ended the process. Ctrl-C sends SIGINT to every process of
+// a terminal, perhaps before the context of this process ends. On systems other than Unix, Stopped
+// returns false.
 func (e *Error) Stopped() bool { return e.stopped }
 
-// Git runs git on one repository's git directory, for plumbing that needs no working copy. It is
+// Git runs git on the git directory of one repository, for commands that need no working copy. It is
 // safe for concurrent use.
 type Git struct {
 	dir   string
@@ -97,37 +103,39 @@ type Git struct {
 	apart bool
 }
 
-// New returns a Git that runs inside the common directory of repo under env, which is as os.Environ
-// returns it. Variables that point git at a repository or its parts are left out, messages are in
-// the C locale, and optional locks are off.
+// New returns a Git that runs in the common directory of repo under env, which has the form of
+// os.Environ. The Git leaves out variables that name a repository or its parts, sets messages to the C
+// locale, and turns optional locks off.
 func New(repo Repo, env []string) *Git {
 	return &Git{dir: repo.CommonDir, env: PlumbingEnv(env)}
 }
 
-// Apart returns a Git for commands that lock the repository; see Apart of [Process].
+// Apart returns a copy of g for commands that lock the repository. It runs them as [Process] does with
+// Apart.
 func (g *Git) Apart() *Git { return &Git{dir: g.dir, env: g.env, apart: true} }
 
-// Command returns a git that is ready to start, with directory, environment and global options. The
-// caller sets its streams. When ctx ends, git is asked to end, and killed if it does not.
+// Command returns a git command that is ready to start, with directory, environment and global options.
+// The caller sets its streams. When ctx ends, git is asked to end, and killed if it does not end within
+// killDelay.
 func (g *Git) Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	return g.process(args).command(ctx)
 }
 
-// Run runs git to its end and returns its standard output. The error is an *Error.
+// Run runs git with args until it ends, and returns its standard output. The error is an [*Error].
 func (g *Git) Run(ctx context.Context, args ...string) ([]byte, error) {
 	out, _, err := g.process(args).Run(ctx)
 	return out, err
 }
 
+// process returns the Process that runs git with args.
 func (g *Git) process(args []string) Process {
-	// git also looks up every given id as a ref name, in a dozen places, unless
-	// core.warnAmbiguousRefs is off.
+	// If core.warnAmbiguousRefs is on, git looks for a ref with the name of each given id, in a dozen places.
 	options := []string{"-c", "core.warnAmbiguousRefs=false", "--git-dir=."}
 	return Process{Dir: g.dir, Env: g.env, Options: options, Args: args, Apart: g.apart}
 }
 
-// InitBare makes a bare repository in dir, and the folders above it. Its objects are sha1 and its
-// refs are files, whatever the defaults of git and the user are. It has no hooks.
+// InitBare creates a bare repository in dir, and the folders above it. The repository has sha1 objects,
+// refs in files and no hooks, whatever the defaults of git and the user are. The error is an [*Error].
 func InitBare(ctx context.Context, dir string, env []string) error {
 	env = append(PlumbingEnv(env), "GIT_DEFAULT_HASH=sha1", "GIT_DEFAULT_REF_FORMAT=files")
 	args := []string{"init", "--quiet", "--bare", "--template=", "--", dir}

@@ -11,27 +11,30 @@ import (
 	"slices"
 )
 
-// noMonitor is the setting that keeps git from starting a user's file system monitor when it reads
-// an index, even for history alone. No git here trusts such a program about the working copy.
+// noMonitor is the setting with which git does not start the user's file system monitor. Without it,
+// git starts the monitor whenever it reads an index, even for history alone. This program does not
+// trust a monitor's answers about the working copy.
 const noMonitor = "core.fsmonitor=false"
 
-// Process is one run of git, or of another program, to its end.
+// Process describes one run of git or of another program.
 type Process struct {
 	Program string    // an absolute path; "" means the git on Env's PATH
-	Dir     string    // the directory in which it runs
-	Env     []string  // its whole environment
+	Dir     string    // the directory in which the program runs; "" means that of this process
+	Env     []string  // the whole environment of the program
 	Options []string  // the program's own options, which precede Args and are left out of errors
 	Args    []string  // the command
 	Stdin   io.Reader // nil means no input
 	Stdout  io.Writer // receives the output at once; if nil, Run returns the output
 	Talk    io.Writer // if not nil, receives the standard error at once
-	// Apart runs the process in a process group of its own. If a signal kills our group, the
-	// process can still remove its lock files. It must not need the terminal.
+	// Apart runs the process in its own process group. If a signal kills the group of git-smithers, the
+	// process can still remove its lock files. The process must not need the terminal.
 	Apart bool
 }
 
-// Run runs the process and returns its output. The error is an *Error. When ctx ends, the process
-// is asked to end, and killed if it does not.
+// Run runs the process until it ends, and returns its standard output and its standard error. stdout is
+// empty if p.Stdout is set. The error is an [*Error] if the process did not run or failed. When ctx
+// ends, the process is asked to end, and killed if it does not end within killDelay; the error then
+// wraps the cause of ctx's end.
 func (p Process) Run(ctx context.Context) (stdout, stderr []byte, err error) {
 	name := ""
 	if p.Program != "" {
@@ -50,7 +53,7 @@ func (p Process) Run(ctx context.Context) (stdout, stderr []byte, err error) {
 		cmd.Stderr = io.MultiWriter(&said, p.Talk)
 	}
 	err = cmd.Run()
-	// A daemon that it has started may keep its output open.
+	// If the process has started a daemon, the daemon may keep the output open. This is not a failure.
 	if err == nil || (errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success()) {
 		return out.Bytes(), said.Bytes(), nil
 	}
@@ -62,6 +65,8 @@ func (p Process) Run(ctx context.Context) (stdout, stderr []byte, err error) {
 	return out.Bytes(), said.Bytes(), failed
 }
 
+// command returns the command that runs the process, without its streams. The error wraps ErrNoGit if
+// git is not on PATH.
 func (p Process) command(ctx context.Context) (*exec.Cmd, error) {
 	program := p.Program
 	if program == "" {
@@ -84,13 +89,13 @@ func (p Process) command(ctx context.Context) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Find returns the absolute path of the program that a shell would run under env. The error wraps
-// exec.ErrNotFound.
+// Find returns the absolute path of the program that a shell would run for name under env, but ignores
+// relative folders on PATH. The error wraps exec.ErrNotFound.
 func Find(env []string, name string) (string, error) {
 	path, _ := LookupEnv(env, "PATH")
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
-			continue // like os/exec, never run a program of the current directory
+			continue // like os/exec, Find never returns a program of the current directory
 		}
 		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return found, nil

@@ -7,11 +7,11 @@ import (
 	"os/exec"
 )
 
-// terminate ends a process. It cannot ask the process to end by itself.
+// terminate kills a process, because this system has no way to ask a process to end.
 func terminate(p *os.Process) error { return p.Kill() }
 
-// stopped returns false, because nothing shows what has ended a process.
+// stopped returns false, because this system does not show whether a signal ended a process.
 func stopped(*os.ProcessState) bool { return false }
 
-// setApart does nothing, because signals go to a single process.
+// setApart does nothing, because this system sends signals to single processes.
 func setApart(*exec.Cmd) {}

@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// terminate asks a process to end. git removes its lock files then.
+// terminate asks a process to end with SIGTERM. git then removes its lock files.
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-// stopped reports whether a process was asked to end and did so at once.
+// stopped reports whether SIGINT or SIGTERM ended the process.
 func stopped(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && (status.Signal() == syscall.SIGINT || status.Signal() == syscall.SIGTERM)
 }
 
-// setApart makes a process the leader of a group of its own.
+// setApart makes the process of cmd the leader of its own process group.
 func setApart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

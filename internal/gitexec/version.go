@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Version is a release of git. Its parts compare as numbers.
+// Version is a release of git, for example 2.39. It has no third number.
 type Version struct{ Major, Minor int }
 
-// MinVersion returns the oldest git that works here.
+// MinVersion returns the oldest version of git that this program works with.
 func MinVersion() Version { return Version{2, 30} }
 
 // Less reports whether v is older than other.
@@ -18,11 +18,11 @@ func (v Version) Less(other Version) bool {
 	return v.Major < other.Major || (v.Major == other.Major && v.Minor < other.Minor)
 }
 
-// String returns the version as people write it.
+// String returns the version as people write it, for example "2.39".
 func (v Version) String() string { return strconv.Itoa(v.Major) + "." + strconv.Itoa(v.Minor) }
 
-// Version asks git for its version. It runs a process, so it is for explaining a failure and not
-// for every start.
+// Version runs git and returns its version. The error wraps [ErrGitTooOld] if the output has an unknown
+// form. A run takes time, so Version is meant for explaining a failure.
 func (g *Git) Version(ctx context.Context) (Version, error) {
 	out, err := g.Run(ctx, "version")
 	if err != nil {
@@ -31,19 +31,21 @@ func (g *Git) Version(ctx context.Context) (Version, error) {
 	return parseVersion(string(out))
 }
 
-// CheckVersion returns an error that wraps ErrGitTooOld if git is older than MinVersion.
+// CheckVersion returns an error that wraps [ErrGitTooOld] if git is older than [MinVersion]. It runs
+// git.
 func (g *Git) CheckVersion(ctx context.Context) error {
 	v, err := g.Version(ctx)
 	if err != nil {
 		return err
 	}
 	if v.Less(MinVersion()) {
-		return fmt.Errorf("%w: %v, and %v is needed", ErrGitTooOld, v, MinVersion())
+		return fmt.Errorf("%w: it is version %v, but version %v or newer is needed", ErrGitTooOld, v, MinVersion())
 	}
 	return nil
 }
 
-// parseVersion reads output such as "git version 2.39.5 (Apple Git-154)".
+// parseVersion returns the version in output such as "git version 2.39.5 (Apple Git-154)". The error
+// wraps [ErrGitTooOld] if the output has another form.
 func parseVersion(out string) (Version, error) {
 	words := strings.Fields(out)
 	if len(words) >= 3 && words[0] == "git" && words[1] == "version" {

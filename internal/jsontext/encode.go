@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Encode is json.Marshal without HTML escapes.
+// Encode returns value as JSON, like json.Marshal, but does not escape the characters <, > and &.
 func Encode(value any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

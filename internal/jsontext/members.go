@@ -5,16 +5,16 @@ import (
 	"encoding/json"
 )
 
-// Members are the members of a JSON object in the order in which they are written.
+// Members lists the members of a JSON object in their written order. A name may occur more than once.
 type Members []Member
 
-// A Member is a name of a JSON object and its value, as they are written.
+// A Member is a decoded name of a JSON object and its value as written.
 type Member struct {
 	Name  string
 	Value json.RawMessage
 }
 
-// UnmarshalJSON reads an object and keeps its order.
+// UnmarshalJSON appends the members of the JSON object data to o, in their written order.
 func (o *Members) UnmarshalJSON(data []byte) error {
 	in := json.NewDecoder(bytes.NewReader(data))
 	if _, err := in.Token(); err != nil {

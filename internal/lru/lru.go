@@ -1,4 +1,4 @@
-// Package lru is a cache that drops the least recently used values.
+// Package lru has a cache that drops the least recently used values.
 package lru
 
 import (
@@ -6,29 +6,32 @@ import (
 	"sync"
 )
 
-// Cache keeps values by key, within a limit on the sum of their costs. Safe for concurrent use.
+// Cache keeps values by key. The sum of the values' costs stays within a limit. It is safe for
+// concurrent use.
 type Cache[K comparable, V any] struct {
 	limit int64
 	cost  func(V) int64
 
 	mu      sync.Mutex
-	used    int64
+	used    int64 // sum of the costs
 	entries map[K]*list.Element
 	recent  *list.List // of *entry[K, V], the most recently used first
 }
 
+// entry is an element of Cache.recent.
 type entry[K comparable, V any] struct {
 	key   K
 	value V
 }
 
-// New makes a cache. cost returns the cost of a value. It must be more than 0 and always the same
-// for a value.
+// New returns an empty cache for values with a total cost of at most limit. cost returns the cost of a
+// value; it must be more than 0 and always the same for the same value.
 func New[K comparable, V any](limit int64, cost func(V) int64) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, cost: cost, entries: make(map[K]*list.Element), recent: list.New()}
 }
 
-// Get returns the value of a key, and makes it the most recently used.
+// Get returns the value of a key and marks it as the most recently used value. found is false if the
+// cache does not have the key.
 func (c *Cache[K, V]) Get(key K) (value V, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,8 +43,9 @@ func (c *Cache[K, V]) Get(key K) (value V, found bool) {
 	return valueOf[K, V](el).value, true
 }
 
-// Put keeps a value, and drops the least recently used values if need be. An existing value of the
-// key stays, because a key's value never changes.
+// Put adds a value, and drops the least recently used values until the costs are within the limit. A
+// value that costs more than the limit is dropped at once. If the cache has the key already, Put only
+// marks its value as the most recently used value, because the value of a key never changes.
 func (c *Cache[K, V]) Put(key K, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,10 +64,11 @@ func (c *Cache[K, V]) Put(key K, value V) {
 	}
 }
 
+// valueOf returns the entry in an element of Cache.recent.
 func valueOf[K comparable, V any](el *list.Element) *entry[K, V] {
 	e, ok := el.Value.(*entry[K, V])
 	if !ok {
-		panic("lru: the list holds something else")
+		panic("lru: an element of the list is not an entry")
 	}
 	return e
 }

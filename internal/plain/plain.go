@@ -1,4 +1,4 @@
-// Package plain turns stored text into text that is safe to show.
+// Package plain converts stored text to text that is safe to show on a terminal.
 package plain
 
 import (
@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// OneLine joins the lines of a text.
+// OneLine returns the lines of text, without empty lines, joined by "; ".
 func OneLine(text string) string {
 	lines := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
 	return strings.Join(lines, "; ")
 }
 
-// Text makes stored text safe to show on one line. It escapes, as Go does, control characters,
-// bytes that are not UTF-8, and characters that change the direction of writing. So fetched history
-// cannot control a terminal.
+// Text returns s as text that is safe to show on one line. It escapes, as Go does, control characters,
+// line ends, bytes that are not UTF-8, and characters that change the direction of writing. So fetched
+// history cannot control a terminal.
 func Text(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 {
 		return s
@@ -43,7 +43,8 @@ func Text(s string) string {
 	return b.String()
 }
 
-// Lines makes stored text of several lines safe to show. Line feeds and tabs stay.
+// Lines returns the lines of s, each safe to show. It escapes each line as Text does, but keeps tabs.
+// It drops empty lines at the end of s.
 func Lines(s string) []string {
 	lines := strings.Split(strings.TrimRight(s, "\r\n"), "\n")
 	for i, line := range lines {
@@ -56,12 +57,14 @@ func Lines(s string) []string {
 	return lines
 }
 
+// unsafeRune reports whether Text must look at r: r is a control character, changes the direction of
+// writing, ends a line, or may stand for a byte that is not UTF-8.
 func unsafeRune(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) ||
 		r == '\u2028' || r == '\u2029'
 }
 
-// Shorten cuts a line of more than width characters, and marks the cut.
+// Shorten returns s, or, if s has more than width characters, its first width-1 characters and "…".
 func Shorten(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s
@@ -69,7 +72,7 @@ func Shorten(s string, width int) string {
 	return string([]rune(s)[:width-1]) + "…"
 }
 
-// Count returns a number and a word in the right form.
+// Count returns n and word, for example "1 run" or "2 runs". It adds an s to word unless n is 1.
 func Count(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
@@ -77,7 +80,8 @@ func Count(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// Cut shortens a text to about n bytes of whole characters, and marks the cut.
+// Cut returns s, or, if s has more than n bytes, its first n bytes at most, in whole characters, and
+// "…".
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// poll is the time between two checks of End whether a group is gone.
+// poll is the time between two checks of End for remaining processes.
 const poll = 5 * time.Millisecond
 
-// Of returns the mark of the group that a process leads. The process must not have been waited for
-// yet, so that its number is still its own.
+// Of returns the Mark of the process group whose leader has the process id leader. The caller must not
+// have waited for the leader yet; otherwise another process may have the id.
 func Of(leader int) (Mark, error) {
 	where, err := machine()
 	if err != nil {
@@ -29,7 +29,8 @@ func Of(leader int) (Mark, error) {
 	return Mark{where, leader, s.start}, err
 }
 
-// machine identifies this start of this machine, and the pid namespace of this process.
+// machine returns a text that identifies this machine, its last start and the pid namespace of this
+// process.
 func machine() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -39,10 +40,14 @@ func machine() (string, error) {
 	return strings.TrimSpace(string(boot)) + " " + space, err
 }
 
-// End asks the processes of the group to end, and kills those that have not ended after the grace.
-// It returns their number when all are gone. If ctx ends, so does the grace. If the leader is gone,
-// only processes count that have all of env in their environment. The group of this process is left
-// alone.
+// End asks the processes of the group to end with SIGTERM, and kills those that still exist after grace
+// or after the end of ctx. It waits until all are gone and returns the number of processes that it
+// signaled. If a process stays more than two seconds longer than twice the grace, the error wraps
+// [ErrStays].
+//
+// If the leader is gone, a process counts as a member only if its environment has all of env. End does
+// nothing if the Mark is from another machine or an earlier start of this machine, or if this process
+// is in the group.
 func (m Mark) End(ctx context.Context, env []string, grace time.Duration) (int, error) {
 	if here, err := machine(); err != nil || here != m.Machine || syscall.Getpgrp() == m.PID {
 		return 0, err
@@ -63,11 +68,11 @@ func (m Mark) End(ctx context.Context, env []string, grace time.Duration) (int, 
 		}
 		<-tick.C
 	}
-	return len(asked), fmt.Errorf("group %d: %w", m.PID, ErrStays)
+	return len(asked), fmt.Errorf("process group %d: %w", m.PID, ErrStays)
 }
 
-// signal asks those processes to end that were not asked yet, or kills all of them, and releases
-// them.
+// signal sends SIGTERM to each member that is not in asked, or, if kill is true, SIGKILL to every
+// member. It adds these members to asked, and releases all members.
 func signal(members []member, asked map[stat]bool, kill bool) error {
 	var errs []error
 	for _, p := range members {
@@ -86,14 +91,15 @@ func signal(members []member, asked map[stat]bool, kill bool) error {
 	return errors.Join(errs...)
 }
 
-// member is a process of the group. It is held, so that its number stays its own.
+// member is a living process of the group. Its handle process never refers to another process, even if
+// the system reuses the process id.
 type member struct {
 	stat
 	process *os.Process
 }
 
-// members returns the living processes of the group. A process that was recognized once stays a
-// member, because an exiting process has no environment any more.
+// members returns the living processes of the group. A process of known stays a member, because a
+// process that is exiting has no environment.
 func (m Mark) members(env []string, known map[stat]bool) ([]member, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -112,7 +118,8 @@ func (m Mark) members(env []string, known map[stat]bool) ([]member, error) {
 	return found, nil
 }
 
-// hold holds a process if it is a living process of the group.
+// hold opens the process pid and returns it with true if it is a living process of the group. env and
+// known are as in members.
 func (m Mark) hold(pid int, env []string, known map[stat]bool) (member, bool) {
 	before, err := statOf(pid)
 	if err != nil || before.group != m.PID || before.dead {
@@ -122,23 +129,26 @@ func (m Mark) hold(pid int, env []string, known map[stat]bool) (member, bool) {
 	if err != nil {
 		return member{}, false
 	}
-	// From here on its number cannot become another process's.
+	// The handle stays with one process. If the process id still has the same start time now, the handle
+	// belongs to the process that the first look saw.
 	if after, err := statOf(pid); err == nil && after == before && (known[before] || m.led() || hasEnv(pid, env)) {
 		return member{before, process}, true
 	}
-	_ = process.Release() // it was only looked at
+	_ = process.Release() // the process is not a member
 	return member{}, false
 }
 
-// led reports whether the group's leader still exists, even if it is dead and was not waited for.
-// Then every process of the group is the leader's.
+// led reports whether the leader of the group still exists, even as a dead process that no process has
+// waited for. As long as the leader exists, the system does not reuse the id of the group, so all its
+// processes are members.
 func (m Mark) led() bool {
 	s, err := statOf(m.PID)
 	return err == nil && s.start == m.Start
 }
 
-// hasEnv reports whether a process was started with all of env. While a process becomes another
-// program, its environment is empty or incomplete, so it is read again before the answer is no.
+// hasEnv reports whether the environment of a process has all of env. While a process starts another
+// program, its environment is empty or incomplete. So hasEnv reads the environment for 20 ms before it
+// returns false. It returns false at once if env is empty or the environment is unreadable.
 func hasEnv(pid int, env []string) bool {
 	if len(env) == 0 {
 		return false
@@ -158,21 +168,23 @@ func hasEnv(pid int, env []string) bool {
 	return false
 }
 
+// containsAll reports whether given has every entry of env.
 func containsAll(given [][]byte, env []string) bool {
 	return !slices.ContainsFunc(env, func(want string) bool {
 		return !slices.ContainsFunc(given, func(have []byte) bool { return string(have) == want })
 	})
 }
 
-// stat is a part of /proc/<pid>/stat.
+// stat has the fields of /proc/<pid>/stat that identify a process.
 type stat struct {
 	pid   int
-	group int
-	start uint64
-	dead  bool // it has ended, and its parent has not waited for it
+	group int    // id of the process group
+	start uint64 // start time in the kernel's ticks
+	dead  bool   // the process has ended, and its parent has not waited for it
 }
 
-// statOf reads /proc/<pid>/stat. The error is fs.ErrNotExist if there is no such process.
+// statOf returns the fields of /proc/<pid>/stat. The error is fs.ErrNotExist if there is no such
+// process.
 func statOf(pid int) (stat, error) {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if errors.Is(err, syscall.ESRCH) {
@@ -181,11 +193,12 @@ func statOf(pid int) (stat, error) {
 	if err != nil {
 		return stat{}, err
 	}
-	// The second field is a name in parentheses, with any characters.
+	// The second field is a name in parentheses, which may have any characters. So fields are counted from
+	// the last parenthesis.
 	const state, group, start = 0, 2, 19
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	if len(fields) <= start {
-		return stat{}, fmt.Errorf("/proc/%d/stat: %d fields", pid, len(fields))
+		return stat{}, fmt.Errorf("/proc/%d/stat has too few fields: %d", pid, len(fields))
 	}
 	s := stat{pid: pid, dead: fields[state] == "Z" || fields[state] == "X"}
 	if s.group, err = strconv.Atoi(fields[group]); err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Of returns ErrUnsupported.
+// Of returns [ErrUnsupported].
 func Of(int) (Mark, error) { return Mark{}, ErrUnsupported }
 
-// End does nothing.
+// End does nothing and returns 0.
 func (Mark) End(context.Context, []string, time.Duration) (int, error) { return 0, nil }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Kind is a kind of working copy.
+// Kind is a kind of working copy, such as a git worktree or a jj workspace.
 type Kind string
 
 // The kinds of working copies.
@@ -23,14 +23,14 @@ const (
 // Kinds returns all kinds, those without jj first.
 func Kinds() []Kind { return []Kind{Git, GitWorktree, JJColocated, JJ, JJSecondary} }
 
-// IsJJ reports whether the kind is one of jj's.
+// IsJJ reports whether a working copy of the kind is a jj workspace.
 func (k Kind) IsJJ() bool { return strings.HasPrefix(string(k), "jj") }
 
-// EachKind runs a test once for every kind, each in a scratch repository of its own with one
-// commit. Dir is the working copy of the kind, GitDir the shared git directory.
+// EachKind runs test as a parallel subtest for several kinds, each in its own scratch repository with
+// one commit. repo.Dir is the working copy of the kind, repo.GitDir the shared git directory.
 //
-// Only a soak runs every test for every kind. An everyday run takes git and one other kind, which
-// follows from the test's name, so that the tests of a package cover all kinds.
+// A soak runs the test for all kinds. An everyday run takes git and one other kind. The other kind
+// depends on the test's name, so the tests of a package together cover all kinds.
 func EachKind(t *testing.T, test func(t *testing.T, kind Kind, repo *Repo)) {
 	t.Helper()
 	for _, kind := range kindsOf(t.Name()) {
@@ -41,6 +41,7 @@ func EachKind(t *testing.T, test func(t *testing.T, kind Kind, repo *Repo)) {
 	}
 }
 
+// kindsOf returns the kinds for which EachKind runs the test with the given name.
 func kindsOf(test string) []Kind {
 	all := Kinds()
 	if Soaks() {
@@ -51,8 +52,9 @@ func kindsOf(test string) []Kind {
 	return []Kind{Git, all[1+hash.Sum32()%uint32(len(all)-1)]}
 }
 
-// NewKind makes a scratch repository with one commit on main and a working copy of the kind.
-// Repo.Git works in all of them: if git would not find the repository by itself, it is told.
+// NewKind returns a new scratch repository with one commit on main and a working copy of the given
+// kind. It skips the test if the kind needs jj and there is no jj. The methods of Repo that run git
+// work in every kind: they tell git the repository if git would not find it.
 func NewKind(t testing.TB, kind Kind) *Repo {
 	t.Helper()
 	r := New(t, Commit)
@@ -87,7 +89,7 @@ func NewKind(t testing.TB, kind Kind) *Repo {
 	return r
 }
 
-// useJJ makes Env an environment for jj.
+// useJJ makes Env an environment for jj. It skips the test if there is no jj.
 func (r *Repo) useJJ() {
 	r.t.Helper()
 	LookJJ(r.t)
@@ -95,13 +97,14 @@ func (r *Repo) useJJ() {
 	r.jj = true
 }
 
-// JJ runs jj in Dir and returns its standard output without the last line feed. A failure ends the
-// test. It works only in repositories of jj's kinds.
+// JJ runs jj in Dir and returns its standard output without the last line feed. A failure of jj ends
+// the test. The repository must be of a jj kind.
 func (r *Repo) JJ(args ...string) string {
 	r.t.Helper()
 	return r.jjIn(r.Dir, args...)
 }
 
+// jjIn runs jj in the folder dir, as JJ does in Dir.
 func (r *Repo) jjIn(dir string, args ...string) string {
 	r.t.Helper()
 	out, err := r.command(dir, "", LookJJ(r.t), args)
@@ -111,7 +114,7 @@ func (r *Repo) jjIn(dir string, args ...string) string {
 	return out
 }
 
-// checkJJ checks jj's own health: jj can read its operations, and one of them is the newest.
+// checkJJ fails the test if jj cannot read its operation log or if the log is empty.
 func (r *Repo) checkJJ() {
 	args := []string{"operation", "log", "--no-graph", "--ignore-working-copy", "--template", `id ++ "\n"`}
 	out, err := r.command(r.Dir, "", LookJJ(r.t), args)

@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// WriteProgram makes a file that can be executed at once. A process that another test
-// starts while the file is being written would inherit it open for writing, and
-// executing it would fail (ETXTBSY) until that process executes something itself.
+// WriteProgram writes an executable file that can be run at once, and ends the test if the write fails.
+// It holds syscall.ForkLock while the file is open for writing: otherwise a process that another test
+// starts meanwhile inherits the open file, and the program cannot run (ETXTBSY) until this process
+// executes another program.
 func WriteProgram(t testing.TB, path, content string) {
 	t.Helper()
 	syscall.ForkLock.RLock()

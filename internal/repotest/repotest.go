@@ -1,6 +1,6 @@
-// Package repotest makes scratch git repositories for tests: with the real git and real files, and
-// without the configuration of the machine or the user. When a test ends, it checks the
-// repository's health.
+// Package repotest makes scratch git repositories for tests. It uses the real git and real files, but
+// not the configuration of the machine or the user. When a test ends, it checks the health of the
+// repository.
 package repotest
 
 import (
@@ -15,38 +15,41 @@ import (
 	"testing"
 )
 
-// Option changes what New makes.
+// Option changes the repository that New makes.
 type Option func(*options)
 
+// options are set by the Option functions Bare and Commit.
 type options struct {
 	bare, commit bool
 }
 
-// Bare makes a repository without a working copy.
+// Bare makes New create a repository without a working copy.
 func Bare(o *options) { o.bare = true }
 
-// Commit gives the repository one commit with a few files, on branch main.
+// Commit makes New add one commit to branch main: with a few files, or without files in a bare
+// repository.
 func Commit(o *options) { o.commit = true }
 
-// Repo is a scratch repository. It goes away with its test. Its methods may be called from several
-// goroutines. Methods that return no error end the test if they fail, so they belong to the
-// goroutine that runs the test.
+// Repo is a scratch repository, which is removed when its test ends. Several goroutines may call its
+// methods. Methods that return no error end the test if they fail, so only the test's own goroutine may
+// call them.
 type Repo struct {
 	Dir    string   // the top of the working copy; GitDir in a bare repository
 	GitDir string   // the git directory, which linked worktrees share
-	Home   string   // HOME in Env; empty at first
+	Home   string   // the folder HOME in Env; the folder is empty at first
 	Env    []string // the whole environment for programs; see the function Env
 
 	t        testing.TB
-	damaged  bool
-	explicit bool   // git has to be told GitDir and Dir
-	made     string // the object folders before the test, as objects returns them
-	jj       bool   // Dir is a jj workspace
-	hooks    []func(t testing.TB)
+	damaged  bool                 // see Damaged
+	explicit bool                 // git needs options with GitDir and Dir
+	made     string               // the object files before the test, as objects returns them
+	jj       bool                 // Dir is a jj workspace
+	hooks    []func(t testing.TB) // see OnCleanup
 }
 
-// New makes a repository under t.TempDir. When t ends, the hooks of OnCleanup run. Then git fsck
-// --strict must find nothing, unless the test has declared that it damages the repository.
+// New returns a new repository below t.TempDir. When the test ends, New's cleanup runs the checks of
+// OnCleanup, and then git fsck --strict, which must find no problem. It skips all checks after Damaged,
+// and fsck if the test has not changed the object files.
 func New(t testing.TB, opts ...Option) *Repo {
 	t.Helper()
 	var o options
@@ -77,15 +80,15 @@ func New(t testing.TB, opts ...Option) *Repo {
 	return r
 }
 
-// Env returns the environment of this process without any GIT_ or JJ_ variable, and with settings
-// that make git behave the same everywhere: home as HOME, no system or user configuration, fixed
-// author, committer and dates, UTC, the C locale. git looks for a repository no higher than in
-// home's siblings.
+// Env returns the environment of this process without GIT_ and JJ_ variables, and with settings that
+// make git behave the same on every machine: HOME is home, no system or user configuration, fixed
+// author, committer and dates, UTC, and the C locale. git does not look for a repository in the folder
+// above home.
 func Env(home string) []string {
 	set := []string{
 		"HOME=" + home,
 		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"),
-		// The file does not exist yet. The null device would not do, because git config --global
+		// The file does not exist yet. It must not be the null device, because git config --global
 		// renames its result over the file.
 		"GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"),
 		"GIT_CONFIG_NOSYSTEM=1",
@@ -115,8 +118,8 @@ func Env(home string) []string {
 	return slices.Clip(append(env, set...)) // clipped, because tests append to it side by side
 }
 
-// Git runs git in Dir and returns its standard output without the last line feed.
-// A failure ends the test.
+// Git runs git in Dir and returns its standard output without the last line feed. A failure of git ends
+// the test.
 func (r *Repo) Git(args ...string) string {
 	r.t.Helper()
 	out, err := r.GitErr(args...)
@@ -126,10 +129,11 @@ func (r *Repo) Git(args ...string) string {
 	return out
 }
 
-// GitErr is Git for commands that may fail. The error carries git's standard error.
+// GitErr runs git in Dir and returns its standard output without the last line feed. The error contains
+// git's standard error.
 func (r *Repo) GitErr(args ...string) (string, error) { return r.GitIn(r.Dir, args...) }
 
-// GitInput is Git with standard input.
+// GitInput runs git in Dir as Git does, with stdin as its standard input.
 func (r *Repo) GitInput(stdin string, args ...string) string {
 	r.t.Helper()
 	out, err := r.run(r.Dir, stdin, args)
@@ -139,9 +143,11 @@ func (r *Repo) GitInput(stdin string, args ...string) string {
 	return out
 }
 
-// GitIn is GitErr in another directory.
+// GitIn runs git in the folder dir and returns its standard output and its error as GitErr does.
 func (r *Repo) GitIn(dir string, args ...string) (string, error) { return r.run(dir, "", args) }
 
+// run runs git in the folder dir. If explicit is set, it adds options with the git directory and the
+// working copy.
 func (r *Repo) run(dir, stdin string, args []string) (string, error) {
 	if r.explicit {
 		args = append([]string{"--git-dir=" + r.GitDir, "--work-tree=" + r.Dir}, args...)
@@ -149,6 +155,8 @@ func (r *Repo) run(dir, stdin string, args []string) (string, error) {
 	return r.command(dir, stdin, "git", args)
 }
 
+// command runs a program in the folder dir with the environment Env. It returns the standard output
+// without the last line feed. The error contains the standard error.
 func (r *Repo) command(dir, stdin, program string, args []string) (string, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = dir, r.Env, strings.NewReader(stdin)
@@ -161,7 +169,8 @@ func (r *Repo) command(dir, stdin, program string, args []string) (string, error
 	return strings.TrimSuffix(stdout.String(), "\n"), err
 }
 
-// Write writes a file to the working copy, and makes its folders.
+// Write writes a file to the working copy and creates its folders. name is relative to Dir, with
+// slashes.
 func (r *Repo) Write(name, content string) {
 	r.t.Helper()
 	path := filepath.Join(r.Dir, filepath.FromSlash(name))
@@ -173,14 +182,14 @@ func (r *Repo) Write(name, content string) {
 	}
 }
 
-// Damaged declares that the test damages the repository on purpose, so that neither fsck nor the
-// hooks of OnCleanup check it.
+// Damaged declares that the test damages the repository on purpose. No checks run when the test ends.
 func (r *Repo) Damaged() { r.damaged = true }
 
-// OnCleanup adds a check of the repository that runs when the test ends, before fsck. Checks run in
+// OnCleanup adds a check of the repository that runs when the test ends, before git fsck. Checks run in
 // the order in which they were added.
 func (r *Repo) OnCleanup(check func(t testing.TB)) { r.hooks = append(r.hooks, check) }
 
+// commit makes the first commit on main.
 func (r *Repo) commit() {
 	r.t.Helper()
 	if r.Dir == r.GitDir {
@@ -195,6 +204,7 @@ func (r *Repo) commit() {
 	r.Git("commit", "--quiet", "--message=first")
 }
 
+// check runs the checks at the end of a test, as New describes.
 func (r *Repo) check() {
 	if r.damaged {
 		return
@@ -206,7 +216,7 @@ func (r *Repo) check() {
 		r.checkJJ()
 	}
 	if now := r.objects(); now != "" && now == r.made {
-		return // the test has written no objects
+		return // the object files are as before the test, so fsck would find no problem
 	}
 	out, err := r.GitErr("fsck", "--strict", "--no-dangling", "--no-progress")
 	if err != nil || out != "" {
@@ -214,7 +224,7 @@ func (r *Repo) check() {
 	}
 }
 
-// objects lists the files with objects, with their sizes and times. It returns "" if they cannot be
+// objects returns a list of the object files with their sizes and times, or "" if they cannot be
 // listed.
 func (r *Repo) objects() string {
 	var list strings.Builder
@@ -234,7 +244,7 @@ func (r *Repo) objects() string {
 	return list.String()
 }
 
-// tempDir returns t.TempDir without symbolic links, as git names it.
+// tempDir returns t.TempDir without symbolic links. git prints paths in this form.
 func tempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -244,12 +254,14 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-// commandError is a failed command with its output.
+// commandError is the error of a failed command, with its standard error.
 type commandError struct {
 	err    error
 	stderr string
 }
 
+// Error returns the cause and the standard error.
 func (e *commandError) Error() string { return e.err.Error() + ": " + e.stderr }
 
+// Unwrap returns the cause.
 func (e *commandError) Unwrap() error { return e.err }

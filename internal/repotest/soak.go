@@ -7,10 +7,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Soaks reports whether this is a long test run, as by `make soak`: the environment has SOAK.
+// Soaks reports whether this is a long test run, such as `make soak`: the variable SOAK is set and not
+// empty.
 func Soaks() bool { return os.Getenv("SOAK") != "" }
 
-// Size returns a size for a test: everyday, or soak in a long test run.
+// Size returns soak in a long test run, and everyday otherwise.
 func Size(everyday, soak int) int {
 	if Soaks() {
 		return soak
@@ -21,8 +22,9 @@ func Size(everyday, soak int) int {
 // fewChecks is the number of checks of an expensive property in an everyday run.
 const fewChecks = 25
 
-// Check is rapid.Check for a property that makes a repository or a database for each check.
-// An everyday run stops after 25 checks; a long test run makes all of rapid's.
+// Check runs rapid.Check for an expensive property, such as a property that needs a new repository or
+// database for each check. An everyday run stops after fewChecks successful checks. A long test run
+// makes all checks of rapid.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	if Soaks() {
@@ -34,7 +36,9 @@ func Check(t *testing.T, property func(*rapid.T)) {
 		if passed >= fewChecks && !failed {
 			return
 		}
-		failed = true // until the property returns; after a failure, rapid looks for a smaller one
+		// After a failure the property does not return, so failed stays true. rapid then needs more checks to
+		// find a smaller example.
+		failed = true
 		property(rt)
 		failed = false
 		passed++

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// LookJJ returns the jj to test with: the one that `make tools` fetches, or the one on PATH.
-// Without a jj, the test is skipped, or fails if CI=true.
+// LookJJ returns the path of the jj to test with: the jj of `make tools`, or otherwise the jj on PATH.
+// If there is no jj, it skips the test, or fails the test if CI=true.
 func LookJJ(t testing.TB) string {
 	t.Helper()
 	if path := FindJJ(); path != "" {
@@ -21,7 +21,7 @@ func LookJJ(t testing.TB) string {
 	return ""
 }
 
-// FindJJ is LookJJ outside of a test. It returns "" if there is no jj.
+// FindJJ returns the path of the jj that LookJJ returns, or "" if there is no jj.
 func FindJJ() string {
 	fetched := filepath.Join(toolsDir(), "jj", "bin", "jj")
 	if _, err := os.Stat(fetched); err == nil {
@@ -34,8 +34,8 @@ func FindJJ() string {
 	return path
 }
 
-// NewerGit returns the folder of a git with which jj fetches and pushes: the one that `make tools`
-// builds. Without it, the test is skipped, or fails if CI=true.
+// NewerGit returns the folder of the git that `make tools` builds, with which jj can fetch and push. If
+// the folder is missing, it skips the test, or fails the test if CI=true.
 func NewerGit(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(toolsDir(), "newer-git", "bin")
@@ -46,15 +46,15 @@ func NewerGit(t testing.TB) string {
 	return ""
 }
 
-// UseNewerGit puts the git of NewerGit first on PATH in Env.
+// UseNewerGit changes Env so that the git of NewerGit comes first on PATH.
 func (r *Repo) UseNewerGit() {
 	r.t.Helper()
 	r.Env = prependPath(r.Env, NewerGit(r.t))
 }
 
-// WithJJ returns env with jj on PATH, if there is one, and with settings that make jj behave the
-// same everywhere: no configuration but the file jj.toml in home, which does not exist yet, and
-// fixed names. The caller owns it.
+// WithJJ returns env with jj on PATH, if there is a jj, and with settings that make jj behave the same
+// on every machine. These are fixed names, and the only configuration is the file jj.toml in home,
+// which does not exist yet. The caller may change the result.
 func WithJJ(env []string, home string) []string {
 	onPath, _ := exec.LookPath("jj")
 	if found := FindJJ(); found != onPath {
@@ -67,8 +67,9 @@ func WithJJ(env []string, home string) []string {
 	})
 }
 
-// Smithers returns the folder node_modules with the real Smithers, which is run as .bin/smithers in
-// it, with .bin on PATH. Without it, the test is skipped, or fails if CI=true.
+// Smithers returns the folder node_modules with the real Smithers. The program is .bin/smithers in this
+// folder, and needs .bin on PATH. If the folder is missing, Smithers skips the test, or fails the test
+// if CI=true.
 func Smithers(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(toolsDir(), "smithers", "node_modules")
@@ -79,18 +80,19 @@ func Smithers(t testing.TB) string {
 	return ""
 }
 
-// missing ends a test that needs something that make would fetch.
+// missing ends a test that needs a tool. what says which tool is missing; makes is the command that
+// gets the tool. It skips the test, or fails the test if CI=true.
 func missing(t testing.TB, what, makes string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatal(what + ": run `" + makes + "`")
 	}
-	t.Skip(what + ": `" + makes + "` gets it")
+	t.Skip(what + ": run `" + makes + "`")
 }
 
-// toolsDir returns the folder in which make links the tools, in the module of the test: go test
-// starts in its package's folder. The path follows no link, so a test that changes the working
-// directory later finds the same tools.
+// toolsDir returns the folder .tools of the module, in which make links the tools, or "" outside of a
+// module. It finds the module from the working directory: go test starts a test in its package's
+// folder. It keeps the first result, because a test may change the working directory later.
 var toolsDir = sync.OnceValue(func() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -107,7 +109,7 @@ var toolsDir = sync.OnceValue(func() string {
 	}
 })
 
-// prependPath returns env with dir first on PATH. The caller owns it.
+// prependPath returns a copy of env with dir first on PATH. The caller may change the result.
 func prependPath(env []string, dir string) []string {
 	env = slices.Clone(env)
 	for i, entry := range env {

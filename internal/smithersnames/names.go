@@ -1,15 +1,17 @@
-// Package smithersnames has the names that databases of Smithers and our own index share.
+// Package smithersnames has the names that the databases of Smithers and the index of git-smithers share.
 package smithersnames
 
 import "strings"
 
-// The application ids of the databases that package sqliteindex makes. Their tables have the names of Smithers' tables.
+// The application ids of the databases that package sqliteindex makes. The tables of these databases have the same
+// names as the tables of Smithers.
 const (
 	IndexID       = 0x67736d69 // "gsmi"
 	DetailIndexID = 0x67736d64 // "gsmd"
 )
 
-// SnakeName returns the name that Smithers gives to the table of a schema's key, and to the column of a property.
+// SnakeName returns the name of the table that Smithers makes for the key of a schema, or of the column
+// that it makes for a property. Each capital letter becomes an underscore and the small letter.
 func SnakeName(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {

@@ -6,21 +6,22 @@ import (
 	"runtime/debug"
 )
 
-// Error is a panic with its stack.
+// Error is a recovered panic with the stack at which it began.
 type Error struct {
-	Value any
-	Stack []byte
+	Value any    // the argument of panic
+	Stack []byte // as debug.Stack returns it
 }
 
-// Error returns the value of the panic.
+// Error returns the value of the panic as text.
 func (e *Error) Error() string { return fmt.Sprint(e.Value) }
 
-// Catch runs f and turns a panic into an *Error. An *Error that is thrown again keeps its stack.
+// Catch calls f and returns its error. If f panics, Catch recovers and returns an *Error. If f panics
+// with an *Error, Catch returns this *Error, which has the stack of the first panic.
 func Catch(f func() error) (err error) {
 	defer func() {
 		switch value := recover().(type) {
 		case nil:
-		case *Error: // thrown again, from another goroutine
+		case *Error: // Catch recovered the panic in another goroutine before
 			err = value
 		default:
 			err = &Error{value, debug.Stack()}

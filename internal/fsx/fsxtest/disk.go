@@ -17,44 +17,47 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Cut decides what is left of a [Disk] after the power is cut.
+// Cut determines the content of a [Disk] after a power cut.
 type Cut string
 
 // The kinds of cuts. An fsync of a file makes its bytes durable; an fsync of a folder makes the
-// names in it durable. Nothing else is durable, and no file system promises more.
+// names in the folder durable. No file system promises more.
 const (
-	// Everything is left: only the process died.
+	// Everything keeps all content, as if only the process died.
 	Everything Cut = "everything"
-	// Durable leaves only what an fsync has made durable.
+	// Durable keeps only the bytes and the names that an fsync has made durable.
 	Durable Cut = "durable"
-	// Names also leaves every change of names. Files are empty if their bytes were not durable yet.
+	// Names keeps durable bytes and every change of names. A file without durable bytes is empty.
 	Names Cut = "names"
-	// Removals leaves what is durable, without files that were removed since.
+	// Removals keeps what Durable keeps, except files that were removed since the last fsync of their
+	// folder.
 	Removals Cut = "removals"
 )
 
 // Cuts returns all kinds of cuts.
 func Cuts() []Cut { return []Cut{Everything, Durable, Names, Removals} }
 
-// Disk is files and folders, as they are and as far as they are durable.
+// Disk is a tree of files and folders, with their present content and their durable content.
 type Disk struct {
 	folders map[string]*folder // by path; the root is "."
-	open    map[int]*inode     // by number
+	open    map[int]*inode     // the files of Create ops, by the number of the op's file
 }
 
+// folder is the content of one folder.
 type folder struct {
-	names, durable map[string]*inode
-	removed        []string // since the last fsync, without renamed files
+	names, durable map[string]*inode // the present names and the durable names
+	removed        []string          // names removed since the last fsync, without those of renamed files
 }
 
-// inode is a file or, if folder is set, a folder.
+// inode is a file, or a folder if folder is true.
 type inode struct {
 	folder        bool
-	data, durable []byte
+	data, durable []byte // the present bytes and the durable bytes of a file
 }
 
-// Replay yields the empty disk, and the disk after each [Op] with that Op. Ops for which skip
-// returns true are yielded, but not done; skip may be nil. A yielded disk is valid until the next.
+// Replay yields the disk as it was at the start with a zero [Op], and then the disk after each Op with
+// this Op. It yields an Op for which skip returns true, but does not apply the Op to the disk. skip may
+// be nil. A yielded disk is valid until the next one is yielded.
 func (f *FS) Replay(skip func(Op) bool) iter.Seq2[Op, *Disk] {
 	return func(yield func(Op, *Disk) bool) {
 		disk := f.start.clone()
@@ -72,7 +75,7 @@ func (f *FS) Replay(skip func(Op) bool) iter.Seq2[Op, *Disk] {
 	}
 }
 
-// Now returns the disk after all ops.
+// Now returns a new Disk on which all ops so far were applied.
 func (f *FS) Now() *Disk {
 	disk := f.start.clone()
 	for _, op := range f.Ops() {
@@ -81,7 +84,8 @@ func (f *FS) Now() *Disk {
 	return disk
 }
 
-// readDisk returns a disk with the content of a folder, all of it durable.
+// readDisk returns a Disk with the content of the folder root. All content counts as durable. It
+// returns an error if root has anything but files and folders.
 func readDisk(root string) (*Disk, error) {
 	d := &Disk{folders: make(map[string]*folder), open: make(map[int]*inode)}
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
@@ -114,8 +118,8 @@ func readDisk(root string) (*Disk, error) {
 	return d, err
 }
 
-// clone copies the disk and its folders. Files are shared, because only files that are made later
-// change.
+// clone returns a copy of the disk with its own folders. The copy shares the files, because ops change
+// only files that were created after the start.
 func (d *Disk) clone() *Disk {
 	out := &Disk{folders: make(map[string]*folder), open: make(map[int]*inode)}
 	for name, f := range d.folders {
@@ -124,7 +128,7 @@ func (d *Disk) clone() *Disk {
 	return out
 }
 
-// apply repeats an op of an FS. It cannot fail, because the op did not.
+// apply repeats on the disk an op that an FS has done. It panics if the op does not fit the disk.
 func (d *Disk) apply(op Op) {
 	switch op.Kind {
 	case Create:
@@ -157,12 +161,15 @@ func (d *Disk) apply(op Op) {
 	}
 }
 
+// at returns the file or folder at a path, or nil if its folder has no such name.
 func (d *Disk) at(name string) *inode { return d.folders[path.Dir(name)].names[path.Base(name)] }
 
+// name makes node the file or folder at the path name.
 func (d *Disk) name(name string, node *inode) {
 	d.folders[path.Dir(name)].names[path.Base(name)] = node
 }
 
+// mkdir creates the folder at the path name and the folders above it, if they are missing.
 func (d *Disk) mkdir(name string) {
 	if d.folders[name] != nil {
 		return
@@ -172,9 +179,10 @@ func (d *Disk) mkdir(name string) {
 	d.name(name, &inode{folder: true})
 }
 
-// WriteTo writes what is left after a cut into the folder dir, which it makes.
+// WriteTo writes the content that remains after a cut into the folder dir. It creates dir.
 func (d *Disk) WriteTo(dir string, cut Cut) error { return d.writeFolder(".", dir, cut) }
 
+// writeFolder writes the content of the folder name that remains after a cut into dir.
 func (d *Disk) writeFolder(name, dir string, cut Cut) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -194,13 +202,13 @@ func (d *Disk) writeFolder(name, dir string, cut Cut) error {
 	return nil
 }
 
-// writeDated writes a file and dates it a minute ago, before the power was cut.
+// writeDated writes a file with a modification time one minute in the past, before the power cut.
 func writeDated(path string, data []byte) error {
 	changed := time.Now().Add(-time.Minute)
 	return errors.Join(os.WriteFile(path, data, 0o666), os.Chtimes(path, changed, changed))
 }
 
-// left returns the names in a folder after a cut.
+// left returns the names that remain in the folder after a cut.
 func (f *folder) left(cut Cut) map[string]*inode {
 	switch cut {
 	case Durable:
@@ -216,14 +224,15 @@ func (f *folder) left(cut Cut) map[string]*inode {
 	return f.names
 }
 
-// Sum returns a hash of everything that is left after a cut. If two sums are equal, WriteTo writes
-// the same files. A test computes hundreds of sums, so the hash is a fast one.
+// Sum returns a hash of all content that remains after a cut. If two sums are equal, WriteTo writes the
+// same files. The hash function is fast, because a test computes hundreds of sums.
 func (d *Disk) Sum(cut Cut) uint64 {
 	sum := xxhash.New()
 	d.sumFolder(".", cut, sum)
 	return sum.Sum64()
 }
 
+// sumFolder adds to sum the content of the folder name that remains after a cut.
 func (d *Disk) sumFolder(name string, cut Cut, sum io.Writer) {
 	left := d.folders[name].left(cut)
 	for _, child := range slices.Sorted(maps.Keys(left)) {
@@ -236,7 +245,7 @@ func (d *Disk) sumFolder(name string, cut Cut, sum io.Writer) {
 	}
 }
 
-// left returns the bytes of a file after a cut.
+// left returns the bytes of a file that remain after a cut.
 func (n *inode) left(cut Cut) []byte {
 	if cut == Everything {
 		return n.data

@@ -13,9 +13,9 @@ import (
 type file struct {
 	fs     *FS
 	real   *os.File
-	path   string // at which it was made, below the root
-	number int
-	at     int64 // offset of the next Write; guarded by fs.mu
+	path   string // path below the root at which the file was created
+	number int    // identifies the file in ops
+	at     int64  // offset of the next Write; guarded by fs.mu
 }
 
 var _ fsx.File = (*file)(nil)
@@ -36,6 +36,8 @@ func (f *file) WriteAt(data []byte, offset int64) (int, error) {
 	return f.write(data, offset)
 }
 
+// write writes data at offset and records the bytes that it wrote. fs.fail may make it write less,
+// write a wrong bit, or fail. The caller holds fs.mu.
 func (f *file) write(data []byte, offset int64) (int, error) {
 	op := Op{Kind: Write, Path: f.path, file: f.number, offset: offset, data: bytes.Clone(data)}
 	var fault Fault

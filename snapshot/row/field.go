@@ -7,7 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Field is one member in the values of a kind: the member's name, and the variable of a T that holds its value.
+// Field is one member in the values of a kind: the member's name, and access to the variable of a T that holds
+// the member's value. Each function that returns a Field takes at, which returns the variable.
 type Field[T any] struct {
 	Name  string
 	value value[T]
@@ -15,85 +16,90 @@ type Field[T any] struct {
 
 // value stores and reads one type of member.
 type value[T any] interface {
-	// put appends the member of a T. It may leave out an optional member.
+	// put appends the member of the T to b. It leaves out an optional member without a value.
 	put(b []byte, name string, of *T) []byte
-	// take is the strict inverse of put.
+	// take reads the member and sets the variable of the T. If put would not have written the member, take sets
+	// r.Bad.
 	take(r *Reader, name string, of *T)
-	// set reads the member as engines write it. Null does not change the T.
+	// set sets the variable of the T from the member's value as engines write it. Null does not change the variable,
+	// except in a JSON field.
+	// A value of the wrong type is an error.
 	set(of *T, value json.RawMessage) error
 }
 
 // integer is an integer type of a member.
 type integer interface{ int | int64 }
 
-// Text is a string.
+// Text returns the field for a string.
 func Text[T any](name string, at func(*T) *string) Field[T] { return Field[T]{name, text[T](at)} }
 
-// OptionalText is a string that is left out if it is empty.
+// OptionalText returns the field for a string. The member is left out if the string is empty.
 func OptionalText[T any](name string, at func(*T) *string) Field[T] {
 	return Field[T]{name, optionalText[T](at)}
 }
 
-// EmptyIsNull is a string that is null if it is empty.
+// EmptyIsNull returns the field for a string. The member is null if the string is empty.
 func EmptyIsNull[T any](name string, at func(*T) *string) Field[T] {
 	return Field[T]{name, emptyIsNull[T](at)}
 }
 
-// NullText is a string that may be null.
+// NullText returns the field for a string or nil. The member is null if the pointer is nil.
 func NullText[T any](name string, at func(*T) **string) Field[T] {
 	return Field[T]{name, nullText[T](at)}
 }
 
-// Int is an integer.
+// Int returns the field for an integer from -MaxInteger to MaxInteger.
 func Int[T any, N integer](name string, at func(*T) *N) Field[T] {
 	return Field[T]{name, number[T, N](at)}
 }
 
-// Count is an integer that is left out if it is 0.
+// Count returns the field for an integer. The member is left out if the integer is 0.
 func Count[T any, N integer](name string, at func(*T) *N) Field[T] {
 	return Field[T]{name, count[T, N](at)}
 }
 
-// NullInt is an integer that may be null.
+// NullInt returns the field for an integer or nil. The member is null if the pointer is nil.
 func NullInt[T any, N integer](name string, at func(*T) **N) Field[T] {
 	return Field[T]{name, nullNumber[T, N](at)}
 }
 
-// OptionalInt is an integer that is left out if it is nil.
+// OptionalInt returns the field for an integer or nil. The member is left out if the pointer is nil.
 func OptionalInt[T any, N integer](name string, at func(*T) **N) Field[T] {
 	return Field[T]{name, optionalNumber[T, N](at)}
 }
 
-// Bool is true or false.
+// Bool returns the field for a boolean.
 func Bool[T any](name string, at func(*T) *bool) Field[T] { return Field[T]{name, boolean[T](at)} }
 
-// True is a boolean that is left out if it is false.
+// True returns the field for a boolean. The member is left out if the boolean is false.
 func True[T any](name string, at func(*T) *bool) Field[T] { return Field[T]{name, onlyTrue[T](at)} }
 
-// ID is an object id.
+// ID returns the field for an object id.
 func ID[T any](name string, at func(*T) *objstore.ID) Field[T] {
 	return Field[T]{name, objectID[T](at)}
 }
 
-// OptionalID is an object id that is left out if it is zero.
+// OptionalID returns the field for an object id. The member is left out if the id is zero.
 func OptionalID[T any](name string, at func(*T) *objstore.ID) Field[T] {
 	return Field[T]{name, optionalID[T](at)}
 }
 
-// Set is an array of strings, stored sorted, each once.
+// Set returns the field for an array of strings that is a set. The stored array is sorted, each string once.
 func Set[T any](name string, at func(*T) *[]string) Field[T] { return Field[T]{name, set[T](at)} }
 
-// OptionalList is an array of strings in their order, left out if it is empty.
+// OptionalList returns the field for an array of strings in a fixed order. The member is left out if the array
+// is empty.
 func OptionalList[T any](name string, at func(*T) *[]string) Field[T] {
 	return Field[T]{name, optionalList[T](at)}
 }
 
-// JSON is any JSON value, byte for byte as the user gave it, or null if it is nil. A kind with a JSON field needs
-// [Kind.Valid].
+// JSON returns the field for any JSON value, byte for byte as the user gave it. The member is null if the value
+// is nil. A kind with a JSON field must have [Kind.Valid].
 func JSON[T any](name string, at func(*T) *json.RawMessage) Field[T] {
 	return Field[T]{name, rawJSON[T](at)}
 }
 
+// text is the value of a Text field. The function returns the variable of a T; so do the functions below.
 type text[T any] func(*T) *string
 
 func (at text[T]) put(b []byte, name string, of *T) []byte { return AppendText(b, name, *at(of)) }
@@ -105,6 +111,7 @@ func (at text[T]) take(r *Reader, name string, of *T) {
 
 func (at text[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// optionalText is the value of an OptionalText field.
 type optionalText[T any] func(*T) *string
 
 func (at optionalText[T]) put(b []byte, name string, of *T) []byte {
@@ -124,6 +131,7 @@ func (at optionalText[T]) take(r *Reader, name string, of *T) {
 
 func (at optionalText[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// emptyIsNull is the value of an EmptyIsNull field.
 type emptyIsNull[T any] func(*T) *string
 
 func (at emptyIsNull[T]) put(b []byte, name string, of *T) []byte {
@@ -144,6 +152,7 @@ func (at emptyIsNull[T]) take(r *Reader, name string, of *T) {
 
 func (at emptyIsNull[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// nullText is the value of a NullText field.
 type nullText[T any] func(*T) **string
 
 func (at nullText[T]) put(b []byte, name string, of *T) []byte {
@@ -162,6 +171,7 @@ func (at nullText[T]) take(r *Reader, name string, of *T) {
 
 func (at nullText[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// number is the value of an Int field.
 type number[T any, N integer] func(*T) *N
 
 func (at number[T, N]) put(b []byte, name string, of *T) []byte {
@@ -175,6 +185,7 @@ func (at number[T, N]) take(r *Reader, name string, of *T) {
 
 func (at number[T, N]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// count is the value of a Count field.
 type count[T any, N integer] func(*T) *N
 
 func (at count[T, N]) put(b []byte, name string, of *T) []byte {
@@ -194,6 +205,7 @@ func (at count[T, N]) take(r *Reader, name string, of *T) {
 
 func (at count[T, N]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// nullNumber is the value of a NullInt field.
 type nullNumber[T any, N integer] func(*T) **N
 
 func (at nullNumber[T, N]) put(b []byte, name string, of *T) []byte {
@@ -212,6 +224,7 @@ func (at nullNumber[T, N]) take(r *Reader, name string, of *T) {
 
 func (at nullNumber[T, N]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// optionalNumber is the value of an OptionalInt field.
 type optionalNumber[T any, N integer] func(*T) **N
 
 func (at optionalNumber[T, N]) put(b []byte, name string, of *T) []byte {
@@ -229,6 +242,7 @@ func (at optionalNumber[T, N]) take(r *Reader, name string, of *T) {
 
 func (at optionalNumber[T, N]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// boolean is the value of a Bool field.
 type boolean[T any] func(*T) *bool
 
 func (at boolean[T]) put(b []byte, name string, of *T) []byte {
@@ -245,6 +259,7 @@ func (at boolean[T]) take(r *Reader, name string, of *T) {
 
 func (at boolean[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// onlyTrue is the value of a True field.
 type onlyTrue[T any] func(*T) *bool
 
 func (at onlyTrue[T]) put(b []byte, name string, of *T) []byte {
@@ -263,6 +278,7 @@ func (at onlyTrue[T]) take(r *Reader, name string, of *T) {
 
 func (at onlyTrue[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// objectID is the value of an ID field.
 type objectID[T any] func(*T) *objstore.ID
 
 func (at objectID[T]) put(b []byte, name string, of *T) []byte { return appendID(b, name, *at(of)) }
@@ -274,6 +290,7 @@ func (at objectID[T]) take(r *Reader, name string, of *T) {
 
 func (at objectID[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// optionalID is the value of an OptionalID field.
 type optionalID[T any] func(*T) *objstore.ID
 
 func (at optionalID[T]) put(b []byte, name string, of *T) []byte {
@@ -293,6 +310,7 @@ func (at optionalID[T]) take(r *Reader, name string, of *T) {
 
 func (at optionalID[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// set is the value of a Set field.
 type set[T any] func(*T) *[]string
 
 func (at set[T]) put(b []byte, name string, of *T) []byte {
@@ -312,7 +330,7 @@ func (at set[T]) take(r *Reader, name string, of *T) {
 
 func (at set[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
-// IsSet reports whether values are sorted and without repeats.
+// IsSet reports whether values are sorted and each value occurs once.
 func IsSet(values []string) bool {
 	for i := 1; i < len(values); i++ {
 		if values[i-1] >= values[i] {
@@ -322,6 +340,7 @@ func IsSet(values []string) bool {
 	return true
 }
 
+// optionalList is the value of an OptionalList field.
 type optionalList[T any] func(*T) *[]string
 
 func (at optionalList[T]) put(b []byte, name string, of *T) []byte {
@@ -341,6 +360,7 @@ func (at optionalList[T]) take(r *Reader, name string, of *T) {
 
 func (at optionalList[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// rawJSON is the value of a JSON field.
 type rawJSON[T any] func(*T) *json.RawMessage
 
 func (at rawJSON[T]) put(b []byte, name string, of *T) []byte { return AppendRaw(b, name, *at(of)) }
@@ -350,6 +370,7 @@ func (at rawJSON[T]) take(r *Reader, name string, of *T) {
 	*at(of) = r.Raw()
 }
 
+// set keeps value as it is, so null does change the variable. Kind.Adjust can make the variable nil again.
 func (at rawJSON[T]) set(of *T, value json.RawMessage) error {
 	*at(of) = value
 	return nil

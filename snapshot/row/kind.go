@@ -15,12 +15,13 @@ import (
 type Kind[T any] struct {
 	Name   string // the name in messages, such as "human request"
 	Key    Key[T]
-	Fields []Field[T]    // the stored members, sorted by name
-	Check  func(T) error // returns why a T cannot be stored
+	Fields []Field[T]    // the stored members, sorted by name; the members of the key are not stored
+	Check  func(T) error // returns an error if a T cannot be stored
 
-	// Adjust normalizes a T that was read, because several Ts may have one encoding. May be nil.
+	// Adjust normalizes a T that was read, because several Ts may have the same encoding. Nil for no change.
 	Adjust func(*T)
-	// Valid checks that a stored value is JSON before it is read. Kinds with a JSON field need it.
+	// Valid returns an error if a stored value is not JSON; Decode calls Valid before it reads the value. A kind
+	// with a JSON field must have Valid. Nil for no check.
 	Valid func(value []byte) error
 }
 
@@ -28,40 +29,41 @@ type Kind[T any] struct {
 type Key[T any] struct {
 	// Of returns the key of a T.
 	Of func(*T) string
-	// Split sets the fields of a T that its key contains. Nil if the key is a digest of the T.
+	// Split sets the fields of a T that the key contains, or returns an error if the key is invalid. Nil if the key
+	// is a digest of the T.
 	Split func(of *T, key string) error
-	// Fields are the parts of the key that engines may repeat in a value.
+	// Fields declares the members for the parts of the key, which engines may repeat in a value.
 	Fields []Field[T]
-	// Missing returns an error if a T that came without a key cannot have a key. Nil if Check does it.
+	// Missing returns an error if the fields of a T, given without a key, make no valid key. Nil if Check does.
 	Missing func(*T) error
-	// Title names a T without a key in messages. May be nil.
+	// Title returns the name in messages of a T that was given without a key. Nil for no name.
 	Title func(*T) string
 }
 
-// ErrNotCanonical is the error about a stored value that [Kind.Encode] would not have written.
-var ErrNotCanonical = errors.New("not in its one valid encoding")
+// ErrNotCanonical is the error about a stored value that Kind.Encode would not have written.
+var ErrNotCanonical = errors.New("not in its only valid encoding")
 
-// ErrNewerFormat is wrapped by errors about stored bytes that only a newer version can read. They may be
+// ErrNewerFormat is wrapped by errors about stored bytes that only a newer version can read. The bytes may be
 // undamaged.
 var ErrNewerFormat = errors.New("written by a newer version")
 
-// errNotDigest means that a key is a digest, but not its own row's.
+// errNotDigest is the error about a row whose key should be the row's digest, but differs.
 var errNotDigest = errors.New("the key is not the digest of the row")
 
-// Encode returns the row of a T.
+// Encode returns the row of v. It does not check v.
 func (k *Kind[T]) Encode(v T) page.Row {
 	return page.Row{Key: k.Key.Of(&v), Value: k.Append(make([]byte, 0, 256), &v)}
 }
 
-// Append appends the stored value of a T.
+// Append appends the stored value of v to b. The value does not contain the key.
 func (k *Kind[T]) Append(b []byte, v *T) []byte { return AppendObject(b, k.Fields, v) }
 
-// AppendObject appends a T as an object.
+// AppendObject appends v to b as a JSON object with the members in fields.
 func AppendObject[T any](b []byte, fields []Field[T], v *T) []byte {
 	return append(AppendFields(append(b, '{'), fields, v), '}')
 }
 
-// AppendFields appends some members of a T, without braces.
+// AppendFields appends the members in fields of v to b, without braces. b must end with "{" or with a member.
 func AppendFields[T any](b []byte, fields []Field[T], v *T) []byte {
 	for i := range fields {
 		b = fields[i].value.put(b, fields[i].Name, v)
@@ -69,7 +71,8 @@ func AppendFields[T any](b []byte, fields []Field[T], v *T) []byte {
 	return b
 }
 
-// Decode reads a stored row. If Encode would not have written the row, the error wraps objstore.ErrCorrupt.
+// Decode decodes a stored row. If Encode would not have written the row, or Check fails, the error wraps
+// objstore.ErrCorrupt.
 func (k *Kind[T]) Decode(row page.Row) (T, error) {
 	v, err := k.Read(row)
 	if err != nil {
@@ -79,7 +82,8 @@ func (k *Kind[T]) Decode(row page.Row) (T, error) {
 	return *v, nil
 }
 
-// Read is Decode, but its error is only the reason.
+// Read decodes a stored row as Decode does. Its error is only the reason: it has no prefix and does not wrap
+// objstore.ErrCorrupt.
 func (k *Kind[T]) Read(row page.Row) (*T, error) {
 	d := struct {
 		v T
@@ -111,7 +115,8 @@ func (k *Kind[T]) Read(row page.Row) (*T, error) {
 	return &d.v, nil
 }
 
-// take reads an object.
+// take reads an object with the members in fields into v. r.Bad is true afterwards if the object is not
+// canonical.
 func take[T any](r *Reader, fields []Field[T], v *T) {
 	for i := range fields {
 		fields[i].value.take(r, fields[i].Name, v)
@@ -119,9 +124,10 @@ func take[T any](r *Reader, fields []Field[T], v *T) {
 	r.Close()
 }
 
-// Parse reads a value as engines write it: members in any order, the optional ones left out.
-// Members that repeat the key may be left out if there is a key, and must agree with the key.
-// If key is empty, they make the key. The value must be valid JSON.
+// Parse decodes a value as engines write it: members in any order, optional members left out. value must be
+// valid JSON. If key is empty, the members that repeat the key must make the key. Otherwise, each of them may
+// be left out, or must agree with the key. If the row cannot be stored, Parse returns an error that names the
+// row.
 func (k *Kind[T]) Parse(key string, value json.RawMessage) (T, error) {
 	v := new(T)
 	err := k.parse(key, value, v)
@@ -135,7 +141,8 @@ func (k *Kind[T]) Parse(key string, value json.RawMessage) (T, error) {
 	return none, fmt.Errorf("%s %q: %w", k.Name, key, err)
 }
 
-// parse is Parse into v, without the kind's name in errors.
+// parse decodes a value into v as Parse does. Its errors do not name the row. After an error, v has the members
+// that parse has read.
 func (k *Kind[T]) parse(key string, value json.RawMessage, v *T) error {
 	if key != "" && k.Key.Split != nil {
 		if err := k.Key.Split(v, key); err != nil {
@@ -157,7 +164,8 @@ func (k *Kind[T]) parse(key string, value json.RawMessage, v *T) error {
 	return cmp.Or(k.differs(key, &of, v), k.Check(*v), k.notDigest(key, v))
 }
 
-// differs returns an error if a member contradicts the key. before has only the fields from the key.
+// differs returns an error if a member of v contradicts the key. before is v as Split set it from the key. If
+// key is empty, there is nothing to contradict.
 func (k *Kind[T]) differs(key string, before, v *T) error {
 	if key == "" {
 		return nil
@@ -165,13 +173,13 @@ func (k *Kind[T]) differs(key string, before, v *T) error {
 	for _, f := range k.Key.Fields {
 		start := []byte{'{'}
 		if !bytes.Equal(f.value.put(start, f.Name, before), f.value.put(start, f.Name, v)) {
-			return fmt.Errorf("%s: not that of the key", f.Name)
+			return fmt.Errorf("%s: differs from the key", f.Name)
 		}
 	}
 	return nil
 }
 
-// notDigest returns an error if the key of a T is a digest, but not the T's own.
+// notDigest returns errNotDigest if keys of the kind are digests and key, unless empty, is not the digest of v.
 func (k *Kind[T]) notDigest(key string, v *T) error {
 	if key != "" && k.Key.Split == nil && k.Key.Of(v) != key {
 		return errNotDigest

@@ -122,10 +122,10 @@ func TestMembersComeInAnyOrderAndAgreeWithTheKey(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "k", v.Key)
 	for value, message := range map[string]string{
-		`{"key":"l"}`:       `box "k": key: not that of the key`,
+		`{"key":"l"}`:       `box "k": key: differs from the key`,
 		`{"z":1}`:           `box "k": z: unknown field`,
 		`{"int":1,"int":1}`: `box "k": int: given twice`,
-		`{"int":"1"}`:       `box "k": int: is not what belongs there: string`,
+		`{"int":"1"}`:       `box "k": int: wrong JSON type: string`,
 		`[]`:                `box "k": not a JSON object`,
 	} {
 		_, err := boxes.Parse("k", []byte(value))

@@ -8,10 +8,12 @@ import (
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 )
 
+// errNotObject is the error about a JSON value that should be an object.
 var errNotObject = errors.New("not a JSON object")
 
-// EachMember calls use for every member of a JSON object, in order. The object must be valid JSON. A repeated name
-// is an error. An error of use gets the member's name as a prefix.
+// EachMember calls use for every member of a JSON object, in order, and ends with the first error. object must
+// be valid JSON. A repeated name is an error. An error of use gets the member's name as a prefix. value shares
+// memory with object.
 func EachMember(object []byte, use func(name string, value json.RawMessage) error) error {
 	i := jsontext.SkipSpace(object, 0)
 	if i >= len(object) || object[i] != '{' {
@@ -41,7 +43,9 @@ func EachMember(object []byte, use func(name string, value json.RawMessage) erro
 	return nil
 }
 
-// EachElement calls use for every element of a JSON array, which must be valid JSON.
+// EachElement calls use for every element of a JSON array, in order, and ends with the first error. array must
+// be valid JSON. i is the index of the element. An error of use gets the index as a prefix. value shares memory
+// with array.
 func EachElement(array []byte, use func(i int, value json.RawMessage) error) error {
 	i := jsontext.SkipSpace(array, 0)
 	if i >= len(array) || array[i] != '[' {
@@ -60,17 +64,18 @@ func EachElement(array []byte, use func(i int, value json.RawMessage) error) err
 	return nil
 }
 
-// ErrUnknownField means that a member is unknown in its row.
+// ErrUnknownField is the error about a member that its row does not have.
 var ErrUnknownField = errors.New("unknown field")
 
-// Into decodes a member's value into target. Null does not change target.
+// Into decodes value, the JSON value of a member, into target, a pointer. Null does not change target. A value
+// of the wrong type is an error that names its type.
 func Into(value json.RawMessage, target any) error {
 	if string(value) == "null" {
 		return nil
 	}
 	var wrong *json.UnmarshalTypeError
 	if err := json.Unmarshal(value, target); errors.As(err, &wrong) {
-		return fmt.Errorf("is not what belongs there: %s", wrong.Value)
+		return fmt.Errorf("wrong JSON type: %s", wrong.Value)
 	} else if err != nil {
 		return err
 	}

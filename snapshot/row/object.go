@@ -2,12 +2,13 @@ package row
 
 import "encoding/json"
 
-// Document encodes a T as the content of a file.
+// Document returns v as the content of a file: a JSON object with the members in fields, and an LF.
 func Document[T any](fields []Field[T], v *T) []byte {
 	return append(AppendObject(make([]byte, 0, 512), fields, v), '\n')
 }
 
-// ReadDocument is the strict inverse of [Document]. It reports whether data is canonical.
+// ReadDocument decodes data, the content of a file, and reports whether Document would have written data. If it
+// reports false, the T is incomplete.
 func ReadDocument[T any](fields []Field[T], data []byte) (*T, bool) {
 	v := new(T)
 	r := Reader{Rest: data}
@@ -15,8 +16,8 @@ func ReadDocument[T any](fields []Field[T], data []byte) (*T, bool) {
 	return v, r.Done("\n")
 }
 
-// Members reads an object as engines write it: members in any order, each at most once. A member in none of the
-// tables is [ErrUnknownField]. The object must be valid JSON.
+// Members decodes an object as engines write it into v: members in any order, each at most once. tables declare
+// the members. If a member is in no table, the error wraps [ErrUnknownField]. object must be valid JSON.
 func Members[T any](object []byte, v *T, tables ...[]Field[T]) error {
 	return EachMember(object, func(name string, value json.RawMessage) error {
 		for _, fields := range tables {
@@ -30,11 +31,13 @@ func Members[T any](object []byte, v *T, tables ...[]Field[T]) error {
 	})
 }
 
-// Object is an object with its own fields, left out if it is nil.
+// Object returns the field for a nested object with its own fields. The member is left out if the pointer is
+// nil.
 func Object[T, P any](name string, at func(*T) **P, fields []Field[P]) Field[T] {
 	return Field[T]{name, object[T, P]{at, fields}}
 }
 
+// object is the value of an Object field.
 type object[T, P any] struct {
 	at     func(*T) **P
 	fields []Field[P]
@@ -65,11 +68,13 @@ func (o object[T, P]) set(of *T, value json.RawMessage) error {
 	return Members(value, p, o.fields)
 }
 
-// List is an array of objects, left out if it is empty.
+// List returns the field for an array of objects, each with the members in fields. The member is left out if
+// the array is empty.
 func List[T, E any](name string, at func(*T) *[]E, fields []Field[E]) Field[T] {
 	return Field[T]{name, list[T, E]{at, fields}}
 }
 
+// list is the value of a List field.
 type list[T, E any] struct {
 	at     func(*T) *[]E
 	fields []Field[E]
@@ -115,7 +120,7 @@ func (l list[T, E]) set(of *T, value json.RawMessage) error {
 	})
 }
 
-// Part converts fields of a P to fields of a T that contains the P.
+// Part returns fields of a P as fields of a T that contains the P. at returns the P of a T.
 func Part[T, P any](fields []Field[P], at func(*T) *P) []Field[T] {
 	parts := make([]Field[T], len(fields))
 	for i, f := range fields {
@@ -124,6 +129,7 @@ func Part[T, P any](fields []Field[P], at func(*T) *P) []Field[T] {
 	return parts
 }
 
+// part is the value of a field that Part returns: the value of the P's field.
 type part[T, P any] struct {
 	at    func(*T) *P
 	value value[P]
@@ -134,18 +140,20 @@ func (p part[T, P]) take(r *Reader, name string, of *T)      { p.value.take(r, n
 
 func (p part[T, P]) set(of *T, value json.RawMessage) error { return p.value.set(p.at(of), value) }
 
-// Spelled is a string that has a different spelling in JSON.
+// Spelled returns the field for a string that has a different spelling in JSON.
 func Spelled[T any](name string, at func(*T) *string, spelling Spelling) Field[T] {
 	return Field[T]{name, spelled[T]{at, spelling}}
 }
 
 // Spelling converts strings to and from their spelling in JSON.
 type Spelling interface {
+	// Spell returns the spelling of s in JSON.
 	Spell(s string) string
-	// Read is the strict inverse of Spell.
+	// Read returns the string that Spell spells as spelled. If Spell never returns spelled, Read returns an error.
 	Read(spelled string) (string, error)
 }
 
+// spelled is the value of a Spelled field.
 type spelled[T any] struct {
 	at       func(*T) *string
 	spelling Spelling

@@ -10,14 +10,16 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Reader reads canonical JSON from the front of Rest. After an error, Bad is true and every further value is zero.
+// Reader reads canonical JSON from the front of Rest. After an error, Bad is true, and every later call returns
+// the zero value and reads nothing.
 type Reader struct {
 	Rest   []byte
 	Bad    bool
-	inside bool // a member was read, so a comma comes before the next one
+	inside bool // the current object already has a member, so a comma precedes the next name
 }
 
-// Skip takes text off the front, and reports whether the text was there.
+// Skip removes text from the front of Rest, and reports whether Rest began with text. If not, Skip changes
+// nothing.
 func (r *Reader) Skip(text string) bool {
 	if r.Bad || len(r.Rest) < len(text) || string(r.Rest[:len(text)]) != text {
 		return false
@@ -26,16 +28,17 @@ func (r *Reader) Skip(text string) bool {
 	return true
 }
 
-// Expect takes text off the front. If the text is not there, the input is bad.
+// Expect removes text from the front of Rest. If Rest does not begin with text, Expect sets Bad.
 func (r *Reader) Expect(text string) {
 	if !r.Skip(text) {
 		r.Bad = true
 	}
 }
 
-// Optional takes the next member's name if it is the given one, and reports whether it is.
+// Optional reads the next member's name, with the brace or comma before the name and the colon after it, if the
+// name is the given one, and reports whether it is. If not, Optional changes nothing.
 func (r *Reader) Optional(name string) bool {
-	n := len(name)
+	n := len(name) // the brace or comma, two quotes and the colon are four more bytes
 	rest := r.Rest
 	before := byte('{')
 	if r.inside {
@@ -48,23 +51,24 @@ func (r *Reader) Optional(name string) bool {
 	return true
 }
 
-// Name takes the name of the next member, which must be the given one.
+// Name reads the next member's name. If it is not the given name, Name sets Bad.
 func (r *Reader) Name(name string) {
 	if !r.Optional(name) {
 		r.Bad = true
 	}
 }
 
-// Close ends an object.
+// Close reads the closing brace of an object. Afterwards, the object counts as a member of the enclosing
+// object.
 func (r *Reader) Close() {
 	r.Expect("}")
 	r.inside = true
 }
 
-// Null takes the next value if it is null, and reports whether it is.
+// Null reads null if the next value is null, and reports whether the value is null.
 func (r *Reader) Null() bool { return r.Skip("null") }
 
-// Text reads a string in its canonical spelling.
+// Text reads a string and returns its text. If the string is not in its canonical spelling, Text sets Bad.
 func (r *Reader) Text() string {
 	if r.Bad || len(r.Rest) == 0 || r.Rest[0] != '"' {
 		r.Bad = true
@@ -87,7 +91,8 @@ func (r *Reader) Text() string {
 	return ""
 }
 
-// escaped reads a string that has escapes.
+// escaped reads a string that contains an escape and returns its text. If the string is not in its canonical
+// spelling, escaped sets Bad.
 func (r *Reader) escaped() string {
 	var s string
 	end := jsontext.StringEnd(r.Rest, 0)
@@ -99,7 +104,8 @@ func (r *Reader) escaped() string {
 	return s
 }
 
-// Int reads an integer within MaxInteger in its canonical spelling.
+// Int reads and returns an integer from -MaxInteger to MaxInteger. If the integer is out of range, or not in
+// its canonical spelling, Int sets Bad.
 func (r *Reader) Int() int64 {
 	end := 0
 	for end < len(r.Rest) && (r.Rest[end] == '-' || r.Rest[end] >= '0' && r.Rest[end] <= '9') {
@@ -115,7 +121,8 @@ func (r *Reader) Int() int64 {
 	return n
 }
 
-// shortest reports whether digits are the canonical spelling of n: without leading zeros or a signed zero.
+// shortest reports whether digits, a decimal spelling of n, is the shortest spelling: without leading zeros or
+// a signed zero.
 func shortest(digits []byte, n int64) bool {
 	if n < 0 {
 		digits = digits[1:]
@@ -123,7 +130,7 @@ func shortest(digits []byte, n int64) bool {
 	return digits[0] != '0' && digits[0] != '-' || len(digits) == 1
 }
 
-// Bool reads true or false.
+// Bool reads and returns true or false. Another value sets Bad.
 func (r *Reader) Bool() bool {
 	if r.Skip("true") {
 		return true
@@ -132,7 +139,7 @@ func (r *Reader) Bool() bool {
 	return false
 }
 
-// ID reads an object id.
+// ID reads and returns an object id. A string that is not the spelling of an object id sets Bad.
 func (r *Reader) ID() objstore.ID {
 	text := r.Text()
 	id, err := objstore.ParseID(text)
@@ -142,7 +149,8 @@ func (r *Reader) ID() objstore.ID {
 	return id
 }
 
-// Raw reads any JSON value.
+// Raw reads any JSON value, canonical or not, and returns its bytes. They share memory with Rest. Invalid JSON
+// sets Bad.
 func (r *Reader) Raw() json.RawMessage {
 	end := jsontext.ValueEnd(r.Rest, 0)
 	if r.Bad || end < 0 {
@@ -154,7 +162,7 @@ func (r *Reader) Raw() json.RawMessage {
 	return value
 }
 
-// Elements reads an array.
+// Elements reads an array, each element with read, and returns the elements, or nil if the array is empty.
 func Elements[T any](r *Reader, read func(*Reader) T) []T {
 	r.Expect("[")
 	var out []T
@@ -169,7 +177,8 @@ func Elements[T any](r *Reader, read func(*Reader) T) []T {
 	return out
 }
 
-// Done reports whether the input was canonical and only end is left.
+// Done reports whether all input was canonical and Rest is exactly end. It sets Bad if Rest does not begin with
+// end.
 func (r *Reader) Done(end string) bool {
 	r.Expect(end)
 	return !r.Bad && len(r.Rest) == 0

@@ -7,12 +7,12 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// MaxInteger is the largest integer in our own metadata. JSON readers that store numbers as doubles would change
-// larger integers.
+// MaxInteger is the largest integer in the metadata of git-smithers. JSON readers that store numbers as doubles
+// would change larger integers.
 const MaxInteger = 1<<53 - 1
 
-// AppendName appends the name of an object's next member. The name is plain ASCII. Callers append members sorted
-// by name.
+// AppendName appends the name of an object's next member, with a comma before the name unless b ends with "{".
+// The name must be plain ASCII. Callers append members sorted by name.
 func AppendName(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
@@ -21,17 +21,17 @@ func AppendName(b []byte, name string) []byte {
 	return append(b, '"', ':')
 }
 
-// AppendText appends a member that is a string.
+// AppendText appends the member name with the string value, which must be UTF-8.
 func AppendText(b []byte, name, value string) []byte {
 	return page.AppendString(AppendName(b, name), value)
 }
 
-// AppendInt appends a member that is an integer.
+// AppendInt appends the member name with the integer value.
 func AppendInt(b []byte, name string, value int64) []byte {
 	return strconv.AppendInt(AppendName(b, name), value, 10)
 }
 
-// AppendRaw appends a member whose value is JSON, or null if value is nil.
+// AppendRaw appends the member name with value, which must be JSON. If value is nil, the member is null.
 func AppendRaw(b []byte, name string, value []byte) []byte {
 	b = AppendName(b, name)
 	if value == nil {
@@ -40,12 +40,12 @@ func AppendRaw(b []byte, name string, value []byte) []byte {
 	return append(b, value...)
 }
 
-// appendID appends a member that is an object id.
+// appendID appends the member name with an object id as a string.
 func appendID(b []byte, name string, id objstore.ID) []byte {
 	return AppendText(b, name, id.String())
 }
 
-// appendTexts appends a member that is an array of strings.
+// appendTexts appends the member name with an array of strings.
 func appendTexts(b []byte, name string, values []string) []byte {
 	b = append(AppendName(b, name), '[')
 	for i, v := range values {

@@ -17,9 +17,9 @@ import (
 
 // The encodings of a frame.
 const (
-	encodingFull     = "full"     // the whole tree, after no other tree
-	encodingDelta    = "delta"    // ops on the previous tree
-	encodingKeyframe = "keyframe" // the whole tree, instead of a delta on the previous tree
+	encodingFull     = "full"     // the whole tree, the first tree of a series
+	encodingDelta    = "delta"    // the ops that turn the previous tree into this tree
+	encodingKeyframe = "keyframe" // the whole tree, although there is a previous tree
 )
 
 // maxBlob is the maximum size of a frame's blob: a tree and the line before it.
@@ -28,17 +28,18 @@ const maxBlob = page.MaxValue + 1<<10
 // maxDeltas is the maximum number of deltas between two whole trees.
 const maxDeltas = 49
 
-// frameBlob is the file "frame" of an entry.
+// frameBlob is the decoded file "frame" of an entry.
 type frameBlob struct {
 	id       objstore.ID // the blob's own id
 	encoding string
 	deltas   int         // number of deltas since the last whole tree, including this blob
 	sum      page.Sum    // hash of the canonical rendered tree
-	base     objstore.ID // the blob that a delta builds on
-	payload  []byte
+	base     objstore.ID // the blob that a delta builds on; zero for a whole tree
+	payload  []byte      // the canonical JSON of the tree, or of the delta
 }
 
-// readFrameBlob reads and decodes a blob.
+// readFrameBlob reads and decodes the blob id. If encode would not have written the blob, the error wraps
+// objstore.ErrCorrupt.
 func readFrameBlob(r objstore.Reader, id objstore.ID) (frameBlob, error) {
 	data, err := objstore.GetBlob(r, id, maxBlob)
 	if err != nil {
@@ -47,7 +48,8 @@ func readFrameBlob(r objstore.Reader, id objstore.ID) (frameBlob, error) {
 	return decodeFrameBlob(id, data)
 }
 
-// encode returns the bytes of the blob.
+// encode returns the content of the blob: a line with the encoding, the number of deltas, the digest and, in a
+// delta, the base; then a line with the payload.
 func (b frameBlob) encode() []byte {
 	out := make([]byte, 0, len(b.payload)+160)
 	out = append(append(out, b.encoding...), ' ')
@@ -60,13 +62,14 @@ func (b frameBlob) encode() []byte {
 	return append(out, '\n')
 }
 
-// decodeFrameBlob is the strict inverse of encode. It verifies the payload of a whole tree. The payload
-// of a delta can be verified only with the blob that it builds on.
+// decodeFrameBlob decodes data, the content of the blob id. If encode would not have written data, the error
+// wraps objstore.ErrCorrupt. decodeFrameBlob checks the digest of a whole tree; for a delta, this needs the
+// base.
 func decodeFrameBlob(id objstore.ID, data []byte) (frameBlob, error) {
 	head, payload, _ := bytes.Cut(data, []byte{'\n'})
 	payload, ok := bytes.CutSuffix(payload, []byte{'\n'})
 	if !ok {
-		return frameBlob{}, corrupt(id, "frame: no payload in a line of its own")
+		return frameBlob{}, corrupt(id, "frame: no line with a payload")
 	}
 	b := frameBlob{id: id, payload: payload}
 	err := b.decodeHead(string(head))
@@ -85,18 +88,19 @@ func decodeFrameBlob(id objstore.ID, data []byte) (frameBlob, error) {
 	return b, nil
 }
 
-// checkPayload returns why a payload cannot be a tree or a delta.
+// checkPayload returns an error if payload cannot be a tree or a delta, because of its size or its JSON.
 func checkPayload(payload []byte) error {
 	switch {
 	case len(payload) > page.MaxValue:
-		return fmt.Errorf("%d bytes, at most %d are kept", len(payload), page.MaxValue)
+		return fmt.Errorf("the payload has %d bytes, the maximum is %d", len(payload), page.MaxValue)
 	case !jsontext.Valid(payload):
-		return errors.New("not one JSON value in UTF-8 without space around it, or nested too deep")
+		return errors.New("the payload is not a single JSON value in UTF-8 without white space around it, or is nested too deep")
 	}
 	return nil
 }
 
-// decodeHead reads the first line: the encoding, the number of deltas, the hash and, in a delta, the base.
+// decodeHead decodes the first line into b: the encoding, the number of deltas, the digest and, in a delta, the
+// base.
 func (b *frameBlob) decodeHead(line string) (err error) {
 	fields := strings.Split(line, " ")
 	want := 3
@@ -116,12 +120,12 @@ func (b *frameBlob) decodeHead(line string) (err error) {
 	switch b.encoding {
 	case encodingFull, encodingKeyframe:
 		if b.deltas != 0 {
-			return fmt.Errorf("%s with the number %d", b.encoding, b.deltas)
+			return fmt.Errorf("%s with %d deltas, must be 0", b.encoding, b.deltas)
 		}
 		return nil
 	case encodingDelta:
 		if b.deltas < 1 || b.deltas > maxDeltas {
-			return fmt.Errorf("delta with the number %d", b.deltas)
+			return fmt.Errorf("delta with number %d, must be 1 to %d", b.deltas, maxDeltas)
 		}
 		b.base, err = objstore.ParseID(fields[3])
 		return err
@@ -129,23 +133,24 @@ func (b *frameBlob) decodeHead(line string) (err error) {
 	return fmt.Errorf("unknown encoding %q", b.encoding)
 }
 
-// checkWhole verifies the payload of a whole tree.
+// checkWhole returns an error if the payload of a whole tree is not a canonical tree, or does not have the
+// digest.
 func (b *frameBlob) checkWhole() error {
 	tree, err := Parse(b.payload)
 	switch {
 	case err != nil:
 		return err
 	case tree == nil:
-		return errors.New("the null tree has no frame")
+		return errors.New("the tree is null, which is never stored")
 	case !bytes.Equal(tree.Append(nil), b.payload):
 		return row.ErrNotCanonical
 	case page.Sum(sha256.Sum256(b.payload)) != b.sum:
-		return errors.New("the tree does not have this digest")
+		return errors.New("the tree does not have the digest in the frame")
 	}
 	return nil
 }
 
-// corrupt returns the error about a blob that this package has not written.
+// corrupt returns an error that wraps objstore.ErrCorrupt: this package has not written the blob id.
 func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }

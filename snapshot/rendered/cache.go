@@ -13,29 +13,30 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Cache reconstructs rendered trees from the blobs of frames, and caches the most recently used ones. Safe for
-// concurrent use. A nil *Cache reconstructs without caching.
+// Cache reconstructs rendered trees from the blobs of frames, and caches the most recently used trees. A Cache
+// is safe for concurrent use. A nil *Cache reconstructs without caching.
 type Cache struct {
 	frames *lru.Cache[objstore.ID, frame]
 }
 
-// frame is the rendered tree of a blob.
+// frame is the rendered tree of a blob, as the cache keeps it.
 type frame struct {
-	deltas   int // since the last whole tree
-	rendered json.RawMessage
+	deltas   int             // the number of deltas since the last whole tree, including the blob
+	rendered json.RawMessage // the canonical JSON of the tree
 }
 
-// frameUnit is the number of bytes of a rendered tree that count as one cached frame. Foreign history may have
-// trees of any size that the format allows.
+// frameUnit is the number of bytes of a rendered tree that count as one more cached frame. The unit bounds the memory
+// of the cache: fetched history may have trees of any size that the format allows.
 const frameUnit = 1 << 20
 
-// NewCache returns a cache that keeps n frames, and at most n MiB.
+// NewCache returns a cache that keeps at most n rendered trees, and at most n MiB.
 func NewCache(n int) *Cache {
 	return &Cache{lru.New[objstore.ID](int64(n), func(f frame) int64 { return 1 + int64(len(f.rendered)/frameUnit) })}
 }
 
-// Read returns the rendered tree of a frame's blob: canonical JSON, "null" for the zero id. It reads
-// the blob and at most 49 that it builds on. The bytes are shared and must not be changed.
+// Read returns the rendered tree of a frame's blob as canonical JSON, "null" for the zero id. It reads the blob
+// and at most 49 blobs that it builds on. If a blob is damaged, the error wraps objstore.ErrCorrupt. The bytes
+// are shared and must not be changed.
 func (c *Cache) Read(r objstore.Reader, id objstore.ID) (json.RawMessage, error) {
 	if id.IsZero() {
 		return json.RawMessage("null"), nil
@@ -44,7 +45,8 @@ func (c *Cache) Read(r objstore.Reader, id objstore.ID) (json.RawMessage, error)
 	return f.rendered, err
 }
 
-// read returns the frame of a blob, verified against the digest that the blob names.
+// read returns the frame of the blob id, which must not be zero, and caches it. If the tree does not have the
+// digest in the blob, the error wraps objstore.ErrCorrupt.
 func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
 	if f, ok := c.get(id); ok {
 		return f, nil
@@ -57,17 +59,17 @@ func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
 			return frame{}, err
 		}
 		if len(deltas) > 0 && blob.deltas != deltas[len(deltas)-1].deltas-1 {
-			return frame{}, corrupt(deltas[len(deltas)-1].id, "frame: delta %d builds on number %d", deltas[len(deltas)-1].deltas, blob.deltas)
+			return frame{}, corrupt(deltas[len(deltas)-1].id, "frame: delta number %d builds on number %d", deltas[len(deltas)-1].deltas, blob.deltas)
 		}
 		if blob.encoding != encodingDelta {
 			base = frame{blob.deltas, blob.payload}
 			break
 		}
 		deltas = append(deltas, blob)
-		at = blob.base
+		at = blob.base // the cache may have the base, which ends the series early
 		if f, ok := c.get(at); ok {
 			if f.deltas != blob.deltas-1 {
-				return frame{}, corrupt(blob.id, "frame: delta %d builds on number %d", blob.deltas, f.deltas)
+				return frame{}, corrupt(blob.id, "frame: delta number %d builds on number %d", blob.deltas, f.deltas)
 			}
 			base = f
 			break
@@ -81,7 +83,8 @@ func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
 	return f, nil
 }
 
-// advance applies deltas, the last one first.
+// advance returns the frame to which deltas lead from f. deltas has the newest blob first. If the result does
+// not have the digest in the newest blob, the error wraps objstore.ErrCorrupt.
 func (f frame) advance(deltas []frameBlob) (frame, error) {
 	if len(deltas) == 0 {
 		return f, nil
@@ -102,19 +105,20 @@ func (f frame) advance(deltas []frameBlob) (frame, error) {
 	newest := deltas[0]
 	out := frame{newest.deltas, tree.Append(nil)}
 	if page.Sum(sha256.Sum256(out.rendered)) != newest.sum {
-		return frame{}, corrupt(newest.id, "frame: the delta leads to a tree with another digest")
+		return frame{}, corrupt(newest.id, "frame: the result of the delta does not have the digest in the frame")
 	}
 	return out, nil
 }
 
-// Write adds the blob of the frame that follows the frame of the blob before, and returns its id. The
-// zero ID before means that there is no frame before. Write returns before if the tree is the same,
-// and the zero ID for the null tree. It parses a tree that is not the one before.
+// Write adds the blob of a frame with the rendered tree to w, caches the tree, and returns the blob's id.
+// before is the blob of the previous frame, or the zero ID if no frame has a blob yet. Write returns before if
+// the tree is the same, and the zero ID for the null tree. parse parses and checks a tree; Write does not call
+// parse if the cache shows that tree equals the tree of before.
 func (c *Cache) Write(
 	w objstore.Writer, before objstore.ID, tree json.RawMessage, parse func(json.RawMessage) (*Tree, error),
 ) (objstore.ID, error) {
 	if f, ok := c.get(before); ok && bytes.Equal(f.rendered, tree) {
-		return before, nil // an earlier Write has checked it
+		return before, nil // an earlier Read or Write has checked the tree
 	}
 	parsed, err := parse(tree)
 	if parsed == nil || err != nil {
@@ -141,7 +145,8 @@ func (c *Cache) Write(
 	return id, nil
 }
 
-// shorten makes the blob a delta on the frame before it, if one is allowed and shorter.
+// shorten makes b, the blob of tree, a delta on the blob before if the delta is allowed and shorter than the
+// tree. last is the frame of before.
 func (b *frameBlob) shorten(before objstore.ID, last frame, tree *Tree) error {
 	if last.deltas == maxDeltas {
 		return nil
@@ -161,6 +166,7 @@ func (b *frameBlob) shorten(before objstore.ID, last frame, tree *Tree) error {
 	return nil
 }
 
+// get returns the cached frame of a blob, and whether the frame is cached. c may be nil.
 func (c *Cache) get(id objstore.ID) (frame, bool) {
 	if c == nil || id.IsZero() {
 		return frame{}, false
@@ -168,6 +174,7 @@ func (c *Cache) get(id objstore.ID) (frame, bool) {
 	return c.frames.Get(id)
 }
 
+// put caches the frame of a blob. c may be nil.
 func (c *Cache) put(id objstore.ID, f frame) {
 	if c != nil {
 		c.frames.Put(id, f)

@@ -14,6 +14,7 @@ import (
 )
 
 const (
+	// deltaVersion is the version of the encoding of deltas that this package writes and reads.
 	deltaVersion = 1
 	// maxOps is the maximum number of ops in a delta.
 	maxOps = 10000
@@ -33,28 +34,33 @@ const (
 	stepText     = "text"
 )
 
-// deltaOp changes one thing in a rendered tree.
+// deltaOp changes one text, prop or node in a rendered tree.
 type deltaOp struct {
-	op     string
-	path   []step
+	op     string // opSet, opInsert or opRemove
+	path   []step // from the root; empty for the root itself
 	value  string // the new text or the new value of a prop
-	node   *Tree  // the new node
-	isNode bool
-	nodeID string // the id of the nearest element, for people who read deltas; "" if there is none
+	node   *Tree  // the new node; nil for the null tree
+	isNode bool   // the op has node, not value
+	nodeID string // the id of the nearest element with an id, for people who read deltas; "" if no element has an id
 }
 
-// step is one step of a path: a name, or an index among children.
+// step is one step of a path: a name or, if isIndex, an index among children.
 type step struct {
 	name    string
 	index   int
 	isIndex bool
 }
 
-func nameStep(name string) step  { return step{name: name} }
-func indexStep(index int) step   { return step{index: index, isIndex: true} }
+// nameStep returns the step with a name.
+func nameStep(name string) step { return step{name: name} }
+
+// indexStep returns the step to the child at an index.
+func indexStep(index int) step { return step{index: index, isIndex: true} }
+
+// hasValue reports whether the op has a value or a node. A removal has neither.
 func (o deltaOp) hasValue() bool { return o.op != opRemove }
 
-// encodeDelta returns the text of a delta.
+// encodeDelta returns the canonical JSON of a delta.
 func encodeDelta(ops []deltaOp) []byte {
 	b := strconv.AppendInt([]byte(`{"version":`), int64(deltaVersion), 10)
 	b = append(b, `,"ops":[`...)
@@ -67,7 +73,7 @@ func encodeDelta(ops []deltaOp) []byte {
 	return append(b, ']', '}')
 }
 
-// append appends the JSON of an op.
+// append appends the canonical JSON of the op to b.
 func (o deltaOp) append(b []byte) []byte {
 	b = page.AppendString(append(b, `{"op":`...), o.op)
 	b = append(b, `,"path":[`...)
@@ -96,8 +102,9 @@ func (o deltaOp) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// decodeDelta is the strict inverse of encodeDelta. data must be valid JSON within the limits. id is the object
-// with the data.
+// decodeDelta decodes data, the payload of a delta in the blob id. data must be valid JSON within the limits.
+// If encodeDelta would not have written data, the error wraps objstore.ErrCorrupt or, for a later version,
+// row.ErrNewerFormat.
 func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
 	m := row.Reader{Rest: data}
 	m.Expect(`{"version":`)
@@ -112,7 +119,7 @@ func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
 			m.Expect(",")
 		}
 		if len(ops) == maxOps {
-			return nil, corrupt(id, "frame: a delta of more than %d ops", maxOps)
+			return nil, corrupt(id, "frame: the delta has more than %d ops", maxOps)
 		}
 		o, err := readOp(&m)
 		if err != nil {
@@ -127,7 +134,8 @@ func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
 	return ops, nil
 }
 
-// readOp reads an op. It is the inverse of append.
+// readOp reads an op that append has written. If m.Bad is true afterwards, or the op is unknown, readOp returns
+// an error.
 func readOp(m *row.Reader) (o deltaOp, err error) {
 	m.Expect(`{"op":`)
 	o.op = m.Text()
@@ -157,7 +165,7 @@ func readOp(m *row.Reader) (o deltaOp, err error) {
 	return o, nil
 }
 
-// readStep reads one step of a path.
+// readStep reads one step of a path. A value that is neither a string nor an integer sets m.Bad.
 func readStep(m *row.Reader) step {
 	if len(m.Rest) > 0 && m.Rest[0] == '"' {
 		return nameStep(m.Text())
@@ -165,7 +173,8 @@ func readStep(m *row.Reader) step {
 	return indexStep(int(m.Int()))
 }
 
-// readValue reads a string, or a node with its end.
+// readValue reads the value of the op from m: a string into o.value, or a tree into o.node. A tree that Parse
+// rejects is an error.
 func (o *deltaOp) readValue(m *row.Reader) (err error) {
 	if m.Bad || len(m.Rest) == 0 {
 		return row.ErrNotCanonical
@@ -187,9 +196,11 @@ func (o *deltaOp) readValue(m *row.Reader) (err error) {
 	return nil
 }
 
+// errMisplacedOp is the error about an op whose path or value does not fit the tree.
 var errMisplacedOp = errors.New("op does not fit the tree")
 
-// applyDelta applies ops to root, which it modifies, and returns the resulting tree.
+// applyDelta applies ops to root in order and returns the resulting tree. It modifies root and uses the nodes
+// of ops. If an op does not fit the tree, the error wraps errMisplacedOp.
 func applyDelta(root *Tree, ops []deltaOp) (*Tree, error) {
 	for i, o := range ops {
 		if len(o.path) == 0 {
@@ -206,7 +217,8 @@ func applyDelta(root *Tree, ops []deltaOp) (*Tree, error) {
 	return root, nil
 }
 
-// apply walks from n to the node that the op changes, and changes it.
+// apply applies the op to the tree n and modifies the tree. If the op does not fit the tree, the error is
+// errMisplacedOp.
 func (o deltaOp) apply(n *Tree) error {
 	path := o.path
 	for n != nil && len(path) > 2 && path[0] == nameStep(stepChildren) && path[1].isIndex {
@@ -230,7 +242,8 @@ func (o deltaOp) apply(n *Tree) error {
 	return errMisplacedOp
 }
 
-// applyProp sets or removes a prop of n.
+// applyProp sets or removes the prop of n with the name. Removing a missing prop, or an insertion, is
+// errMisplacedOp.
 func (o deltaOp) applyProp(n *Tree, name string) error {
 	i, found := n.findProp(name)
 	switch {
@@ -246,7 +259,8 @@ func (o deltaOp) applyProp(n *Tree, name string) error {
 	return nil
 }
 
-// applyChild sets, inserts or removes the child of n at index i.
+// applyChild sets or removes the child of n at index i, or inserts a child before it. An insertion may be at
+// the end. An op that does not fit is errMisplacedOp.
 func (o deltaOp) applyChild(n *Tree, i int) error {
 	if i < 0 || i > len(n.children) || i == len(n.children) && o.op != opInsert {
 		return errMisplacedOp

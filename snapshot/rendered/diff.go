@@ -5,27 +5,29 @@ import (
 	"sort"
 )
 
-// diffTrees returns the ops that turn one rendered tree into another. Their order depends only on the trees: the
-// props of a node, sorted by name; then removals of children, from the last to the first; insertions, from the
-// first to the last; and changes within the remaining children, in their new order.
+// diffTrees returns the ops that turn the tree from into the tree to. The order of the ops depends only on the
+// trees: the props of a node, sorted by name; then removals of children, from the last to the first;
+// insertions, from the first to the last; and changes within the remaining children, in their new order.
 func diffTrees(from, to *Tree) []deltaOp {
 	var d differ
 	d.node(from, to, "")
 	return d.ops
 }
 
+// differ collects the ops of diffTrees.
 type differ struct {
 	ops  []deltaOp
-	path []step // of the nodes being compared
+	path []step // the path of the nodes that are being compared
 }
 
-// emit adds an op at the path of the current node and the given steps below it.
+// emit appends the op o with the path of the current node, followed by steps.
 func (d *differ) emit(o deltaOp, steps ...step) {
 	o.path = slices.Concat(d.path, steps)
 	d.ops = append(d.ops, o)
 }
 
-// node compares two nodes at one place. nearest is the id of the nearest enclosing element that has an id.
+// node compares two nodes at one place and appends the ops that turn from into to. nearest is the id of the
+// nearest enclosing element with an id, or "".
 func (d *differ) node(from, to *Tree, nearest string) {
 	if from == nil || to == nil || from.isText != to.isText || from.tag != to.tag {
 		if from != to {
@@ -44,7 +46,7 @@ func (d *differ) node(from, to *Tree, nearest string) {
 	d.children(from.children, to.children, nearest)
 }
 
-// nearestID returns the node's id or, if it has none, otherwise.
+// nearestID returns the node's id, or otherwise if the node is nil or has no id.
 func nearestID(n *Tree, otherwise string) string {
 	if n != nil {
 		if id := n.id(); id != "" {
@@ -54,7 +56,7 @@ func nearestID(n *Tree, otherwise string) string {
 	return otherwise
 }
 
-// props merges the two sorted lists of props.
+// props appends the ops that turn the props of from into the props of to. It merges the two sorted lists.
 func (d *differ) props(from, to *Tree, nearest string) {
 	i, j := 0, 0
 	for i < len(from.props) || j < len(to.props) {
@@ -82,8 +84,8 @@ func (d *differ) props(from, to *Tree, nearest string) {
 	}
 }
 
-// children compares two lists of children. It skips equal children at both ends. Among the others, children with
-// the same identity stay if they keep their order.
+// children appends the ops that turn one list of children into another. It skips equal children at both ends.
+// Among the other children, the pairs of pairChildren stay, and are compared.
 func (d *differ) children(from, to []*Tree, nearest string) {
 	head := 0
 	for head < len(from) && head < len(to) && from[head].equal(to[head]) {
@@ -99,7 +101,7 @@ func (d *differ) children(from, to []*Tree, nearest string) {
 	for _, p := range pairs {
 		stays[p.from] = true
 	}
-	for i, child := range slices.Backward(from) {
+	for i, child := range slices.Backward(from) { // backward, so that the indexes of later removals stay valid
 		if !stays[i] {
 			d.emit(deltaOp{op: opRemove, nodeID: nearestID(child, nearest)}, nameStep(stepChildren), indexStep(head+i))
 		}
@@ -119,7 +121,7 @@ func (d *differ) children(from, to []*Tree, nearest string) {
 	}
 }
 
-// pair is a child that stays: its old and its new index.
+// pair is a child that stays: its index in the old and in the new list.
 type pair struct{ from, to int }
 
 // identity identifies a child among its siblings: by its id or, without an id, by its kind, its tag, and the
@@ -130,7 +132,7 @@ type identity struct {
 	nth     int
 }
 
-// identities returns the identity of each child.
+// identities returns the identity of each child. No two children have the same identity.
 func identities(children []*Tree) []identity {
 	out := make([]identity, len(children))
 	seen := make(map[identity]int, len(children))
@@ -146,8 +148,9 @@ func identities(children []*Tree) []identity {
 	return out
 }
 
-// pairChildren finds the longest list of children that stay in order. Because identities are unique, it is the
-// longest increasing subsequence of old indexes, in the new order.
+// pairChildren returns the longest list of children, by identity, that are in both lists in the same order.
+// Because identities are unique, the result is the longest increasing subsequence of old indexes, in the new
+// order.
 func pairChildren(from, to []*Tree) []pair {
 	places := make(map[identity]int, len(from))
 	for i, id := range identities(from) {
@@ -159,7 +162,8 @@ func pairChildren(from, to []*Tree) []pair {
 			all = append(all, pair{i, j})
 		}
 	}
-	// ends[k] is the pair with the smallest old index that ends a list of k+1 pairs.
+	// ends[k] is the index in all of the pair with the smallest old index that ends a list of k+1 pairs. before[n] is
+	// the index of the pair before pair n in its list, or -1.
 	var ends []int
 	before := make([]int, len(all))
 	for n, p := range all {

@@ -20,22 +20,25 @@ import (
 // tree is nil.
 type Tree struct {
 	isText   bool
-	text     string // of a text
-	tag      string // of an element
+	text     string // the text of a text; "" for an element
+	tag      string // the tag of an element; "" for a text
 	props    []prop // sorted by the UTF-16 code units of the names
 	children []*Tree
 }
 
+// prop is a named property of an element.
 type prop struct{ name, value string }
 
+// compareProps orders props by the UTF-16 code units of their names.
 func compareProps(a, b prop) int { return compareUTF16(a.name, b.name) }
 
-// findProp returns the index of a prop, and whether the prop exists.
+// findProp returns the index of the prop with the name and true. If n has no such prop, findProp returns the
+// index at which the prop belongs, and false.
 func (n *Tree) findProp(name string) (int, bool) {
 	return slices.BinarySearchFunc(n.props, prop{name: name}, compareProps)
 }
 
-// id returns the element's own id, or "" if it has none.
+// id returns the value of the element's prop "id", or "" if the node has no such prop.
 func (n *Tree) id() string {
 	if i, ok := n.findProp("id"); ok {
 		return n.props[i].value
@@ -43,7 +46,7 @@ func (n *Tree) id() string {
 	return ""
 }
 
-// equal reports whether two trees have the same canonical form.
+// equal reports whether two trees, which may be nil, have the same canonical form.
 func (n *Tree) equal(other *Tree) bool {
 	if n == nil || other == nil {
 		return n == other
@@ -52,7 +55,7 @@ func (n *Tree) equal(other *Tree) bool {
 		slices.Equal(n.props, other.props) && slices.EqualFunc(n.children, other.children, (*Tree).equal)
 }
 
-// Append appends the canonical form.
+// Append appends the canonical JSON of the tree to b, "null" for a nil tree.
 func (n *Tree) Append(b []byte) []byte {
 	if n == nil {
 		return append(b, "null"...)
@@ -79,18 +82,22 @@ func (n *Tree) Append(b []byte) []byte {
 	return append(b, ']', '}')
 }
 
-// compareUTF16 orders strings by UTF-16 code units, as JavaScript does. This order differs from the order of bytes
-// between surrogate pairs and U+E000 to U+FFFF.
+// compareUTF16 returns -1, 0 or 1 as a sorts before, equal to or after b by UTF-16 code units, as in
+// JavaScript. Only the order of characters above U+FFFF and of U+E000 to U+FFFF differs from the order of
+// bytes.
 func compareUTF16(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++
 	}
+	// Go back to the start of the first character that differs.
 	for i > 0 && i < len(a) && i < len(b) && (!utf8.RuneStart(a[i]) || !utf8.RuneStart(b[i])) {
 		i--
 	}
 	x, _ := utf8.DecodeRuneInString(a[i:])
 	y, _ := utf8.DecodeRuneInString(b[i:])
+	// A character from bmpEnd on begins with a surrogate in UTF-16. Every surrogate sorts before U+E000 and after the
+	// characters below firstSurrogate.
 	const bmpEnd = 0x10000
 	if (x >= bmpEnd) != (y >= bmpEnd) && i < len(a) && i < len(b) {
 		const firstSurrogate = 0xd800
@@ -102,19 +109,23 @@ func compareUTF16(a, b string) int {
 	return strings.Compare(a[i:], b[i:])
 }
 
-// Parse reads a rendered tree in any spelling. data must be valid JSON.
+// Parse parses a rendered tree in any JSON spelling. The null tree is nil. An element may omit props and
+// children. Any other missing member, and an unknown, repeated or ill-typed member, is an error. data must be
+// valid JSON.
 func Parse(data []byte) (*Tree, error) {
 	p := treeParser{b: data}
 	return p.tree()
 }
 
-// treeParser reads a rendered tree in one pass over valid JSON.
+// treeParser parses a rendered tree in one pass over b, which must be valid JSON. i is the offset of the next
+// byte.
 type treeParser struct {
 	b []byte
 	i int
 }
 
-// next skips white space and returns the first byte of the next token.
+// next skips white space and returns the first byte of the next token, or 0 at the end. It does not read the
+// token.
 func (p *treeParser) next() byte {
 	p.i = jsontext.SkipSpace(p.b, p.i)
 	if p.i >= len(p.b) {
@@ -123,7 +134,7 @@ func (p *treeParser) next() byte {
 	return p.b[p.i]
 }
 
-// tree reads a whole tree or null.
+// tree parses an element, a text or null. For null, it returns nil and reads nothing.
 func (p *treeParser) tree() (*Tree, error) {
 	if p.next() == 'n' {
 		return nil, nil
@@ -131,6 +142,7 @@ func (p *treeParser) tree() (*Tree, error) {
 	return p.node()
 }
 
+// errNotNode is the error about a JSON value that is not a node of a rendered tree.
 var errNotNode = errors.New(`expected {"kind":"element","tag":…,"props":{…},"children":[…]} or {"kind":"text","text":…}`)
 
 // The members of a node, as bits.
@@ -142,7 +154,7 @@ const (
 	hasChildren
 )
 
-// node reads an element or a text.
+// node parses an element or a text. Another value is an error.
 func (p *treeParser) node() (*Tree, error) {
 	n := new(Tree)
 	var kind string
@@ -187,7 +199,8 @@ func (p *treeParser) node() (*Tree, error) {
 	return nil, errNotNode
 }
 
-// members calls use for every member of an object, at the member's value.
+// members reads an object and calls use for every member. use must read the member's value. A value that is not
+// an object is errNotNode.
 func (p *treeParser) members(use func(name string) error) error {
 	if p.next() != '{' {
 		return errNotNode
@@ -211,7 +224,7 @@ func (p *treeParser) members(use func(name string) error) error {
 	return nil
 }
 
-// readProps reads the props of n, and sorts them. A repeated prop is an error.
+// readProps reads an object of strings into the props of n, and sorts the props. A repeated prop is an error.
 func (p *treeParser) readProps(n *Tree) error {
 	err := p.members(func(name string) error {
 		value, err := p.str()
@@ -235,7 +248,7 @@ func (p *treeParser) readProps(n *Tree) error {
 	return nil
 }
 
-// readChildren reads the children of n.
+// readChildren reads an array of nodes into the children of n.
 func (p *treeParser) readChildren(n *Tree) error {
 	if p.next() != '[' {
 		return errors.New("children: not an array")
@@ -255,7 +268,7 @@ func (p *treeParser) readChildren(n *Tree) error {
 	return nil
 }
 
-// str reads a string.
+// str reads a string and returns its text. A value that is not a string is an error.
 func (p *treeParser) str() (string, error) {
 	if p.next() != '"' {
 		return "", errors.New("not a string")

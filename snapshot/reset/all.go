@@ -8,9 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// All returns the changes that restart the whole run. Every node is pending in its first iteration, and later
-// iterations are gone. Loops are at their first iteration and not done. Outputs and the mailbox are empty, signals
-// included. The input stays.
+// All returns the changes that restart the whole run. Every node becomes pending in its first iteration, and
+// later iterations are removed. Loops go back to their first iteration and are not done. Outputs and the
+// mailbox, signals included, become empty. The input stays.
 func All(s *snapshot.State) ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for n, err := range s.AllNodes() {
@@ -43,7 +43,7 @@ func All(s *snapshot.State) ([]snapshot.Change, error) {
 	return out, nil
 }
 
-// results yields the collections of a state that a reset empties: all but the nodes and the loops.
+// results yields the collections of a state that All empties, with their names: the outputs and the mailbox.
 func results(s *snapshot.State) iter.Seq2[string, *page.Collection] {
 	return func(yield func(string, *page.Collection) bool) {
 		for name, rows := range s.Collections() {

@@ -7,13 +7,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Named returns the changes by which Smithers makes nodes run again when it forks: they
-// become pending with no last attempt, and nothing else changes. Outputs, loops, the mailbox and
-// the nodes that need them stay. Each of nodes is a node id, which means all its iterations, or,
-// if no node has that id, "nodeId::iteration". As in Smithers, the part of a node id before its
-// first "::" is a name of the node too.
+// Named returns the changes by which Smithers makes nodes run again when it forks. The nodes become pending
+// without a last attempt, and nothing else changes: outputs, loops, the mailbox and the nodes that need them
+// stay. Each of nodes is a node id, which means all iterations of the node, or, if no node has this id,
+// "nodeId::iteration". As in Smithers, the part of a node id before its first "::" is a name of the node too.
 //
-// An unknown node is an error wrapping ErrUnknownNode.
+// If a node is unknown, the error wraps ErrUnknownNode.
 func Named(s *snapshot.State, nodes []string) ([]snapshot.Change, error) {
 	var all []snapshot.Node
 	for n, err := range s.AllNodes() {
@@ -42,7 +41,8 @@ func Named(s *snapshot.State, nodes []string) ([]snapshot.Change, error) {
 	return out, nil
 }
 
-// namedKeys returns the keys of the nodes that have a name.
+// namedKeys returns the keys of the nodes that name means, in the order of nodes, or nil if no node has the
+// name.
 func namedKeys(nodes []snapshot.Node, name string) []string {
 	var keys []string
 	exact := false

@@ -1,4 +1,4 @@
-// Package reset works out which changes of a state make nodes run again.
+// Package reset computes the changes of a state that make nodes run again.
 package reset
 
 import (
@@ -11,21 +11,21 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ErrUnknownNode is wrapped by the error about a node that is not in the state.
+// ErrUnknownNode is wrapped by the error about a node name that no node of the state has.
 var ErrUnknownNode = errors.New("no such node")
 
-// Nodes returns the changes that make nodes run again: they become pending with no
-// last attempt, and their outputs, approvals, human requests and waits go away. Signals
-// stay. Each of nodes is a node id, which means all its iterations, or "nodeId::iteration".
-// With noDeps only these nodes are reset; otherwise the nodes that need them are reset too, transitively.
+// Nodes returns the changes that make nodes run again. The nodes become pending without a last attempt, and
+// their outputs, approvals, human requests and waits are removed. Signals stay. Each of nodes is a node id,
+// which means all iterations of the node, or "nodeId::iteration". With noDeps, only these nodes are reset.
+// Otherwise, the nodes that need them, directly or through other nodes, are reset too.
 //
-// A loop with a node that is reset goes back to the first iteration that is reset,
-// and is not done. The loop repeats its work from that iteration on. So the nodes of later
-// iterations go away with their outputs, and every node outside of the loop that needs a node of
-// the loop is reset too. Nodes of the iteration itself and of earlier iterations stay, unless they
-// need a node that is reset. With noDeps, later iterations of other nodes stay.
+// A loop with a node that is reset goes back to the first iteration that is reset, and is not done. The loop
+// repeats its work from this iteration on. So the nodes of later iterations are removed with their outputs, and
+// every node outside of the loop that needs a node of the loop is reset too. Nodes of the iteration itself and
+// of earlier iterations stay, unless they need a node that is reset. With noDeps, later iterations of other
+// nodes stay.
 //
-// An unknown node is an error wrapping ErrUnknownNode.
+// If a node is unknown, the error wraps ErrUnknownNode.
 func Nodes(s *snapshot.State, nodes []string, noDeps bool) ([]snapshot.Change, error) {
 	r := resetter{state: s, byID: make(map[string][]snapshot.Node), from: make(map[string]int), back: make(map[string]int)}
 	for n, err := range s.AllNodes() {
@@ -60,7 +60,8 @@ type resetter struct {
 	back  map[string]int             // ralph id -> iteration that the loop goes back to
 }
 
-// find finds the node of a name. exact reports whether the name is of one iteration.
+// find returns the node id and the iteration that name means. exact is false if the name is a node id; the
+// iteration is then 0, the first one. If no node has the name, the error wraps ErrUnknownNode.
 func (r *resetter) find(name string) (id string, iteration int, exact bool, err error) {
 	if _, ok := r.byID[name]; ok {
 		return name, 0, false, nil
@@ -74,7 +75,8 @@ func (r *resetter) find(name string) (id string, iteration int, exact bool, err 
 	return "", 0, false, fmt.Errorf("%w: %q", ErrUnknownNode, name)
 }
 
-// mark marks a node to be reset from an iteration on, and reports whether it was not marked so before.
+// mark marks the node id to be reset from an iteration on, and its loop to go back to the iteration. It returns
+// false, and changes nothing, if the node was already marked from this or an earlier iteration on.
 func (r *resetter) mark(id string, iteration int) bool {
 	if at, ok := r.from[id]; ok && at <= iteration {
 		return false
@@ -88,7 +90,7 @@ func (r *resetter) mark(id string, iteration int) bool {
 	return true
 }
 
-// loopOf returns the loop of a node, or "" if the node is not in a loop.
+// loopOf returns the loop of the node id, or "" if the node is not in a loop.
 func (r *resetter) loopOf(id string) string {
 	for _, n := range r.byID[id] {
 		if n.RalphID != nil {
@@ -98,7 +100,9 @@ func (r *resetter) loopOf(id string) string {
 	return ""
 }
 
-// spread marks the nodes that need a marked node, transitively.
+// spread marks all nodes that need a marked node, directly or through other nodes. A dependent in the same loop
+// is marked from the same iteration on, any other dependent from iteration 0 on. If a node of a loop is marked,
+// the dependents of all nodes of the loop that are outside of the loop are marked too.
 func (r *resetter) spread() {
 	dependents := make(map[string][]string)
 	members := make(map[string][]string)
@@ -136,7 +140,8 @@ func (r *resetter) spread() {
 	}
 }
 
-// changes returns the changes that reset the marked nodes, and remove the later iterations of loops that go back.
+// changes returns the changes that reset the marked nodes, remove the later iterations of the loops that go
+// back, and rewind these loops.
 func (r *resetter) changes() ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.byID)) {
@@ -158,7 +163,9 @@ func (r *resetter) changes() ([]snapshot.Change, error) {
 	return r.rewind(out)
 }
 
-// changesAlone returns the changes that reset the named nodes: all iterations of a node id, and the named iterations.
+// changesAlone returns the changes for noDeps. names are the names given to Nodes, and exact are the keys of
+// the iterations among them. All iterations of a node id are reset; in a loop, the iterations after the first
+// are removed. Other names reset one iteration. The loops of the nodes are rewound.
 func (r *resetter) changesAlone(names, exact []string) ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.from)) {
@@ -180,7 +187,8 @@ func (r *resetter) changesAlone(names, exact []string) ([]snapshot.Change, error
 	return r.rewind(out)
 }
 
-// reset adds the changes that make one node pending.
+// reset appends to out the changes that clear the node n and make it pending. If n is already pending without a
+// last attempt, the row of n stays.
 func (r *resetter) reset(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
 	out, err := r.clear(out, n)
 	if err != nil || n.State == snapshot.NodePending && n.LastAttempt == nil {
@@ -191,13 +199,14 @@ func (r *resetter) reset(out []snapshot.Change, n snapshot.Node) ([]snapshot.Cha
 	return append(out, snapshot.SetRow(snapshot.CollectionNodes, row)), nil
 }
 
-// remove adds the changes that remove one node.
+// remove appends to out the changes that clear the node n and remove its row.
 func (r *resetter) remove(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
 	out, err := r.clear(out, n)
 	return append(out, snapshot.RemoveRow(snapshot.CollectionNodes, snapshot.Key(n.NodeID, n.Iteration))), err
 }
 
-// clear removes a node's outputs and its rows in the mailbox. Signals stay, because their keys have another form.
+// clear appends to out the changes that remove the outputs of n and its rows in the mailbox. Signals stay,
+// because their keys have another form.
 func (r *resetter) clear(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
 	key := snapshot.Key(n.NodeID, n.Iteration)
 	for name, rows := range results(r.state) {
@@ -212,7 +221,8 @@ func (r *resetter) clear(out []snapshot.Change, n snapshot.Node) ([]snapshot.Cha
 	return out, nil
 }
 
-// rewind adds the changes that set loops back.
+// rewind appends to out the changes that set the loops in r.back to their iterations, and to not done. A loop
+// never moves forward. A loop without a row is ignored.
 func (r *resetter) rewind(out []snapshot.Change) ([]snapshot.Change, error) {
 	for _, id := range slices.Sorted(maps.Keys(r.back)) {
 		value, found, err := r.state.Loops().Get(id)

@@ -31,7 +31,7 @@ func TestAFailedAttemptKeepsItsReason(t *testing.T) {
 		"half a value":          {`echo '{"a":'`, ", output: t", "invalid_output: stdout: not JSON: it ends in the middle of a value", status(0)},
 		"two values":            {`echo 1 2`, ", output: t", "invalid_output: stdout: something follows the JSON value", status(0)},
 		"no UTF-8":              {`printf '"\377"'`, ", output: t", "invalid_output: stdout: not valid UTF-8", status(0)},
-		"nested too deep":       {`printf '[%.0s' $(seq 2000); printf ']%.0s' $(seq 2000)`, ", output: t", "invalid_output: stdout: invalid: beyond a limit: JSON nested more than 1000 deep", status(0)},
+		"nested too deep":       {`printf '[%.0s' $(seq 2000); printf ']%.0s' $(seq 2000)`, ", output: t", "invalid_output: stdout: invalid: beyond a limit: the JSON is nested more than 1000 levels deep", status(0)},
 		"too large":             {`head -c 3000 /dev/zero | tr '\0' 1`, ", output: t", "invalid_output: stdout is larger than 2000 bytes", nil},
 		"endless":               {`yes 1`, ", output: t", "invalid_output: stdout is larger than 2000 bytes", nil},
 		"missing property":      {`echo {}`, ", output: u", `invalid_output: u: required: missing properties: ["list"]`, status(0)},

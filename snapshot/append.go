@@ -9,35 +9,36 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Draft is the input of Append: what the next entry changes. The zero Draft changes nothing.
+// Draft is the input of Append: the changes that the next entry makes. The zero Draft changes nothing.
 type Draft struct {
 	Frame     *FrameDraft                 // nil means that the entry is not a frame
-	Mailbox   []Change                    // changes of the mailbox; every entry may make them
+	Mailbox   []Change                    // changes of the mailbox, in an entry of any kind
 	Journal   []Change                    // rows to set in "attempts", "logs" and "ops"; a removal is an error
-	Events    []Event                     // Append assigns their Seq
+	Events    []Event                     // the entry's events, in order; Append assigns each Seq
 	Ext       *ExtDraft                   // nil leaves ext/ unchanged
-	Run       func(*Run)                  // edits the run's row; nil leaves it unchanged
-	VCS       *VCS                        // nil leaves vcs.json unchanged; its trees become worktree/ and worktrees/
-	Objects   func(objstore.Writer) error // adds the objects of VCS's trees that the store lacks; may be nil
-	Workflow  *Workflow                   // nil leaves it unchanged; otherwise Append sets the row's WorkflowHash
-	Subject   string                      // Append shortens it to one line
-	AtMs      int64
-	Operation string      // see Header
-	Base      objstore.ID // only for a run's first entry
-	Limits    Limits      // the zero Limits are the defaults
+	Run       func(*Run)                  // edits the run's row in place; nil leaves the row unchanged
+	VCS       *VCS                        // the captured working copy; nil leaves vcs.json, worktree/ and worktrees/ unchanged
+	Objects   func(objstore.Writer) error // adds the objects of VCS's trees that the store lacks, if vcs.json changes; may be nil
+	Workflow  *Workflow                   // nil leaves the workflow unchanged; otherwise Append also sets the row's WorkflowHash
+	Subject   string                      // Append reduces the subject to one line of at most 200 bytes
+	AtMs      int64                       // the time of the entry, in milliseconds since 1970
+	Operation string                      // the id of the append; see Header.Operation
+	Base      objstore.ID                 // a parent commit outside the chain, only for a run's first entry; see Header.Base
+	Limits    Limits                      // the zero Limits are the defaults
 }
 
 // FrameDraft has the changes that only a frame can make. The zero FrameDraft is a frame with the state of the
 // previous entry.
 type FrameDraft struct {
-	State    []Change        // changes of the state, the mailbox included
-	Restore  *State          // the state to which State and Mailbox apply; nil means the previous entry's
-	Based    *int64          // see Header
-	Rendered json.RawMessage // the rendered workflow tree; nil leaves it unchanged
+	State    []Change        // changes of the state; changes of the mailbox are allowed too
+	Restore  *State          // the state to which State and Mailbox apply; nil means the previous entry's state
+	Based    *int64          // see Header.Based; the previous frame's number means the same as nil
+	Rendered json.RawMessage // the rendered workflow tree; nil leaves the stored tree unchanged, JSON null removes it
 	Silent   bool            // omits the event SnapshotCaptured, which is otherwise the frame's last event
 }
 
-// StateChanges returns the changes of the state, followed by those of the mailbox.
+// StateChanges returns the changes in Frame.State, followed by the changes in Mailbox. If Frame is nil,
+// StateChanges returns Mailbox alone. The result may share memory with the draft.
 func (d *Draft) StateChanges() []Change {
 	switch {
 	case d.Frame == nil:
@@ -50,14 +51,15 @@ func (d *Draft) StateChanges() []Change {
 
 // Append builds the entry that follows prev and writes its objects to w, the commit last. prev is nil for the
 // first entry of a run; draft.Run then fills in the run's row. w must be able to read everything that prev and
-// draft.Frame.Restore read. frames reconstructs prev's rendered tree. The returned entry equals ReadEntry's and
-// reads through w.
+// draft.Frame.Restore read. frames, which may be nil, reconstructs prev's rendered tree and caches the new
+// tree. The returned entry has the same content as the entry that ReadEntry reads later. It reads through w.
 //
-// Append sets the row's Frame and NextSeq, whatever draft.Run does to them. Both begin at 0 in the first entry of
-// a run and in the first entry of a fork, where draft.Run changes the run's id. Otherwise they continue from prev.
-// The first entry of a run must be a frame. The first entry of a fork may leave out the frame if prev itself is
-// the fork's frame 0. If the fork has an extension, its first entry must follow the extension and must not be a
-// frame; its row's Frame is prev's minus Parent.Frame.
+// Append sets Frame and NextSeq of the row; values that draft.Run sets are ignored. Both begin at 0 in the first entry
+// of a run and in the first entry of a fork, where draft.Run changes the run's id. Otherwise they continue from
+// prev. The first entry of a run must be a frame. The first entry of a fork may leave out the frame if prev
+// itself is the fork's frame 0. If the fork has an extension, its first entry must follow the extension and
+// must not be a frame; its row's Frame is prev's minus Parent.Frame. Only the first entry of a fork can follow
+// a view; see Entry.IsView.
 //
 // If the error wraps ErrInvalid, the draft cannot be stored. After any error, the objects written to w are
 // useless.
@@ -69,8 +71,12 @@ func Append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*E
 	return known.append(w, frames, prev, draft)
 }
 
+// append does the work of Append for entries with the collections of known. If prev is not nil, its registry
+// must be known.
 func (known registry) append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
 	a := appender{w: w, frames: frames, prev: prev, draft: draft, next: &Entry{r: w, known: known}}
+	// Each step uses results of earlier steps: the header needs the edited row, the events need the content hash, and
+	// the row is complete only after the events and the workflow.
 	steps := []func() error{a.base, a.takeIn, a.numberEntry, a.writeState, a.writeJournal, a.writeFrame, a.writeEvents, a.writeVCS, a.writeExt, a.writeWorkflow, a.writeRun}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -95,7 +101,8 @@ type appender struct {
 	parts  []objstore.TreeEntry
 }
 
-// put sets the object of a name in the entry's tree. The zero id removes the name.
+// put sets id as the object of name in the entry's tree. The zero id removes the name. partMode must know the
+// name: put never adds another name.
 func (a *appender) put(name string, id objstore.ID) {
 	a.parts = slices.DeleteFunc(a.parts, func(e objstore.TreeEntry) bool { return e.Name == name })
 	if mode, known := partMode(name); known && !id.IsZero() {
@@ -103,7 +110,7 @@ func (a *appender) put(name string, id objstore.ID) {
 	}
 }
 
-// base copies the tree and the run's row of prev.
+// base copies the tree and the run's row of prev to a.parts and a.before. Without prev, base does nothing.
 func (a *appender) base() error {
 	if a.prev == nil {
 		return nil
@@ -117,7 +124,9 @@ func (a *appender) base() error {
 	return err
 }
 
-// numberEntry sets the entry's frame number and its header.
+// numberEntry sets a.fork, the row's Frame and NextSeq, and the entry's header except ContentHash and Tree. The
+// header's VCS is prev's until writeVCS replaces it. The error wraps ErrInvalid if the entry cannot follow
+// prev.
 func (a *appender) numberEntry() error {
 	a.fork = a.prev != nil && a.run.ID != a.before.ID
 	switch {
@@ -152,7 +161,9 @@ func (a *appender) numberEntry() error {
 	return nil
 }
 
-// extend sets the frame number in the first entry of a fork with an extension. It does nothing for other entries.
+// extend sets the row's Frame in the first entry of a fork with an extension: prev's number minus Parent.Frame.
+// It does nothing for other entries. The error wraps ErrInvalid if the entry does not follow the extension, or
+// is a frame.
 func (a *appender) extend() error {
 	p := a.run.Parent
 	if p == nil || p.Extension.IsZero() {
@@ -160,12 +171,13 @@ func (a *appender) extend() error {
 	}
 	a.run.Frame = a.before.Frame - p.Frame
 	if !a.fork || a.draft.Frame != nil || a.prev.IsView() || p.Extension != a.prev.ID || a.run.Frame < 0 {
-		return invalid("the first entry of a fork with an extension must follow the extension and not be a frame")
+		return invalid("the first entry of a fork with an extension must follow the extension and must not be a frame")
 	}
 	return nil
 }
 
-// takeIn validates the draft and converts it to its stored form, before any step writes an object.
+// takeIn validates the draft before any step writes an object. It sets a.stored to the draft's stored form and
+// a.run to the edited row. writeFrame and writeRun check the rendered tree and the row later.
 func (a *appender) takeIn() (err error) {
 	in := intake{a.next.known, a.draft.Limits}
 	a.run = in.run(a.before, a.draft.Run)
@@ -173,8 +185,10 @@ func (a *appender) takeIn() (err error) {
 	return err
 }
 
-// writeState applies the draft's changes to the state. The content hash is computed only if the state without the
-// mailbox has changed.
+// writeState applies the draft's changes to the state that the draft restores or, by default, to prev's state.
+// It stores the result and sets the entry's state and ContentHash. If only the mailbox differs from prev's
+// state, writeState copies prev's ContentHash, because computing the hash reads the input and the collections'
+// sums.
 func (a *appender) writeState() error {
 	before := a.next.known.emptyState()
 	if a.prev != nil {
@@ -201,8 +215,8 @@ func (a *appender) writeState() error {
 	return err
 }
 
-// writeJournal applies the draft's changes to the journal. A fork begins without the collections that belong to
-// one run.
+// writeJournal applies the draft's changes to prev's journal and stores the result if it differs. In a fork,
+// the collections that belong to one run are first emptied.
 func (a *appender) writeJournal() error {
 	before := a.next.known.empty(inJournal)
 	if a.prev != nil {
@@ -226,8 +240,8 @@ func (a *appender) writeJournal() error {
 	return nil
 }
 
-// takenOver returns the collections with which a fork begins: those that belong to one run are empty. anew reports
-// whether any of them had rows.
+// takenOver returns the collections with which a fork begins: a copy of s in which the collections that belong
+// to one run are empty. anew reports whether takenOver removed any rows.
 func (s rowSet) takenOver() (taken rowSet, anew bool) {
 	taken = slices.Clone(s)
 	for i := range taken {
@@ -238,7 +252,8 @@ func (s rowSet) takenOver() (taken rowSet, anew bool) {
 	return taken, anew
 }
 
-// putJournal sets the journal's tree in the entry. Empty collections are not stored.
+// putJournal stores the tree of j's collections, without the empty ones, as the entry's journal. If all
+// collections are empty, the entry has no journal.
 func (a *appender) putJournal(j rowSet) {
 	entries := j.entries()
 	if len(entries) == 0 {
@@ -248,7 +263,8 @@ func (a *appender) putJournal(j rowSet) {
 	a.put(journalName, a.w.Add(objstore.Tree, objstore.EncodeTree(entries)))
 }
 
-// writeFrame stores the rendered tree. The blob in the entry stays if the tree is unchanged.
+// writeFrame stores the draft's rendered tree as the entry's frame. If the tree equals prev's, the entry keeps
+// prev's blob; if it is null, the entry has no blob. Without a tree in the draft, writeFrame does nothing.
 func (a *appender) writeFrame() error {
 	f := a.draft.Frame
 	if f == nil || f.Rendered == nil {
@@ -269,7 +285,8 @@ func (a *appender) writeFrame() error {
 	return nil
 }
 
-// writeEvents numbers and stores the entry's events.
+// writeEvents numbers the entry's events from the row's NextSeq on, stores them, and advances NextSeq. If the
+// entry has no events, writeEvents removes the file of prev's events.
 func (a *appender) writeEvents() error {
 	events := a.events()
 	for i := range events {
@@ -284,16 +301,18 @@ func (a *appender) writeEvents() error {
 	return a.putFile(eventsName, encodeEvents(events), maxEvents)
 }
 
-// putFile stores a file of the entry. It refuses a file that is too large to be read back.
+// putFile stores data as the file name of the entry. If data has more than most bytes, the file could not be
+// read back: putFile then stores nothing, and the error wraps ErrLimit.
 func (a *appender) putFile(name string, data []byte, most int) error {
 	if len(data) > most {
-		return fmt.Errorf("%w: %s of %d bytes, at most %d are kept", ErrLimit, name, len(data), most)
+		return fmt.Errorf("%w: %s has %d bytes, the maximum is %d", ErrLimit, name, len(data), most)
 	}
 	a.put(name, a.w.Add(objstore.Blob, data))
 	return nil
 }
 
-// events returns the draft's events and, unless the frame is silent, the event with its number and content hash.
+// events returns the draft's events in their stored form. If the entry is a frame and not silent, the last
+// event is SnapshotCaptured with the frame's number and content hash.
 func (a *appender) events() []Event {
 	if a.draft.Frame == nil || a.draft.Frame.Silent {
 		return a.stored.events
@@ -306,6 +325,7 @@ func (a *appender) events() []Event {
 	})
 }
 
+// writeWorkflow stores the draft's workflow, if the draft has one, and sets the row's WorkflowHash.
 func (a *appender) writeWorkflow() error {
 	if w := a.stored.workflow; w != nil {
 		a.run.WorkflowHash = w.Hash()
@@ -314,6 +334,8 @@ func (a *appender) writeWorkflow() error {
 	return nil
 }
 
+// writeRun checks the run's row and stores it as run.json. The error wraps ErrInvalid if the row cannot be
+// stored.
 func (a *appender) writeRun() error {
 	if err := a.run.check(); err != nil {
 		return invalid("run row: %w", err)
@@ -322,7 +344,8 @@ func (a *appender) writeRun() error {
 	return a.putFile(runName, encodeRun(a.run), maxDocument)
 }
 
-// writeCommit stores the entry's tree, then its commit.
+// writeCommit stores the entry's tree, then its commit, and returns the finished entry. The error wraps
+// ErrInvalid if the header cannot be stored.
 func (a *appender) writeCommit() (*Entry, error) {
 	slices.SortFunc(a.parts, objstore.TreeEntry.Compare)
 	a.next.root.set(a.parts)

@@ -16,17 +16,17 @@ const (
 	ApprovalDenied    = "denied"
 )
 
-// Approval is a gate at which a run waits for a person's yes or no. Its key in the collection "approvals" is its
-// node's key.
+// Approval is a gate at which a run waits for a person's yes or no. The key of its row in the collection
+// "approvals" is its node's key.
 type Approval struct {
 	NodeID        string  `json:"nodeId"`
 	Iteration     int     `json:"iteration"`
-	Attempt       int     `json:"attempt"` // the attempt that waits
+	Attempt       int     `json:"attempt"` // the number of the attempt that waits
 	Status        string  `json:"status"`  // requested, approved, denied
 	Title         string  `json:"title"`
 	Summary       string  `json:"summary,omitempty"`
 	RequestedAtMs int64   `json:"requestedAtMs"`
-	DecidedAtMs   *int64  `json:"decidedAtMs"` // nil while requested, like the next two
+	DecidedAtMs   *int64  `json:"decidedAtMs"` // nil while Status is requested, like DecidedBy and Note
 	DecidedBy     *string `json:"decidedBy"`
 	Note          *string `json:"note"`
 }
@@ -48,14 +48,14 @@ var approvalKind = row.Kind[Approval]{
 	Check: Approval.check,
 }
 
-// EncodeApproval returns the row of an approval.
+// EncodeApproval returns the row of an approval, without checking the approval.
 func EncodeApproval(a Approval) page.Row { return approvalKind.Encode(a) }
 
-// DecodeApproval decodes the row of an approval. If EncodeApproval would not have written the row, the
-// error wraps objstore.ErrCorrupt.
+// DecodeApproval decodes the row of an approval. If EncodeApproval would not have written the row, or the
+// approval is invalid, the error wraps objstore.ErrCorrupt.
 func DecodeApproval(r page.Row) (Approval, error) { return approvalKind.Decode(r) }
 
-// check returns why an approval cannot be stored.
+// check returns an error if the approval cannot be stored.
 func (a Approval) check() error {
 	switch a.Status {
 	case ApprovalRequested:

@@ -18,21 +18,21 @@ const (
 	AttemptCancelled  = "cancelled"
 )
 
-// Attempt is one execution of a node, kept in the journal.
+// Attempt is one execution of a node at one iteration. The journal keeps all attempts of a run.
 type Attempt struct {
 	NodeID       string `json:"nodeId"`
 	Iteration    int    `json:"iteration"`
 	Attempt      int    `json:"attempt"` // 1, 2, 3, …
 	State        string `json:"state"`   // in-progress, finished, failed, cancelled, or a waiting NodeState
 	StartedAtMs  int64  `json:"startedAtMs"`
-	FinishedAtMs *int64 `json:"finishedAtMs"`
-	ExitStatus   *int   `json:"exitStatus"`
-	Error        string `json:"error,omitempty"` // "code: reason"
+	FinishedAtMs *int64 `json:"finishedAtMs"`    // nil while the attempt runs or waits
+	ExitStatus   *int   `json:"exitStatus"`      // the exit status of the attempt's process; nil if unknown
+	Error        string `json:"error,omitempty"` // "code: reason"; "" if the attempt neither failed nor was cancelled
 
-	// The attempt's pointer: the working copy as it was when the attempt ended. CommitID
-	// is jj's commit or git's HEAD, Tree the exact files, Frame the frame of the run at
-	// which they were captured, Worktree the name of the task's own worktree, Beside
-	// the keys of other attempts that shared the files and were running then.
+	// The attempt's pointer: the working copy as it was when the attempt ended. CommitID is jj's commit or git's
+	// HEAD. Tree is the git tree of the exact files. Frame is the frame of the run at which the files were captured.
+	// Worktree is the name of the task's own worktree. Beside lists the keys of other attempts that shared the files
+	// and were running at the same time. A field is zero if the value was not captured.
 	CommitID string      `json:"commitId,omitempty"`
 	Tree     objstore.ID `json:"treeId,omitzero"`
 	Frame    *int64      `json:"frame,omitempty"`
@@ -74,14 +74,14 @@ var attemptKind = row.Kind[Attempt]{
 	Check: Attempt.check,
 }
 
-// EncodeAttempt returns the row of an attempt in the collection "attempts".
+// EncodeAttempt returns the row of an attempt, without checking the attempt.
 func EncodeAttempt(a Attempt) page.Row { return attemptKind.Encode(a) }
 
-// DecodeAttempt decodes the row of an attempt. If EncodeAttempt would not have written the row, the
-// error wraps objstore.ErrCorrupt.
+// DecodeAttempt decodes the row of an attempt. If EncodeAttempt would not have written the row, or the attempt
+// is invalid, the error wraps objstore.ErrCorrupt.
 func DecodeAttempt(r page.Row) (Attempt, error) { return attemptKind.Decode(r) }
 
-// check returns why an attempt cannot be stored.
+// check returns an error if the attempt cannot be stored.
 func (a Attempt) check() error {
 	switch a.State {
 	case AttemptInProgress, AttemptFinished, AttemptFailed, AttemptCancelled:
@@ -103,7 +103,7 @@ func (a Attempt) check() error {
 	return a.checkPointer()
 }
 
-// checkPointer returns why the attempt's pointer cannot be stored.
+// checkPointer returns an error if the attempt's pointer cannot be stored.
 func (a Attempt) checkPointer() error {
 	if err := checkAttemptKeys(a.Beside); err != nil {
 		return fmt.Errorf("beside: %w", err)

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
+// hexDigits lists the hex digits in the order of their values.
 const hexDigits = "0123456789abcdef"
 
-// escape percent-escapes, in lower-case hex, the bytes of s that are not plain.
+// escape returns s with each byte that is not plain as a percent sign and two lower-case hex digits.
 func escape(s string, plain func(byte) bool) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -23,7 +24,8 @@ func escape(s string, plain func(byte) bool) string {
 	return b.String()
 }
 
-// unescape is the strict inverse of escape. It reports whether escape would have written s.
+// unescape returns the text that escape has turned into s, and true. If escape cannot have returned s, unescape
+// returns "" and false.
 func unescape(s string, plain func(byte) bool) (string, bool) {
 	text, ok := percentDecode(s)
 	if !ok || escape(text, plain) != s {
@@ -32,7 +34,8 @@ func unescape(s string, plain func(byte) bool) (string, bool) {
 	return text, true
 }
 
-// percentDecode replaces each percent sign and the two hex digits after it by their byte.
+// percentDecode returns s with each percent sign and the two hex digits after it replaced by their byte. If a
+// percent sign lacks its digits, the result is "" and false. Digits may be in any case.
 func percentDecode(s string) (string, bool) {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -53,12 +56,13 @@ func percentDecode(s string) (string, bool) {
 	return string(out), true
 }
 
-// plainRun reports whether a byte of a run id is unescaped in a trailer: the same bytes as in a ref.
+// plainRun reports whether a byte of a run id stays unescaped in a trailer. The same bytes stay unescaped in a
+// ref.
 func plainRun(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
 }
 
-// plainTable reports whether a byte of a table's name is unescaped in a tree.
+// plainTable reports whether a byte of a table's name stays unescaped in a tree.
 func plainTable(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Chain yields the entries of a run, newest first, from the given one to the run's first. Entries of the parent
-// are not part of the chain, except those of Parent.Extension, which come as views; see Entry.IsView.
+// Chain yields the entries of a run, newest first, from the entry from to the run's first entry. Entries of the
+// parent are not part of the chain, except the entries up to Parent.Extension, which come as views; see
+// Entry.IsView. Chain ends with the first error.
 func Chain(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 	return NewWalk(r, from).entries()
 }
 
-// Ancestry yields the given entry and all entries before it, newest first, across forks. Each entry belongs to the
-// run that wrote it or, in an extension, to the fork.
+// Ancestry yields the entry from and all entries before it, newest first, across forks. Each entry belongs to
+// the run that wrote it or, in an extension, to the fork. Ancestry ends with the first error.
 func Ancestry(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 	w := NewWalk(r, from)
 	w.across = true
@@ -27,15 +28,15 @@ func Ancestry(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 type Walk struct {
 	r      objstore.Reader
 	from   *Entry
-	across bool // continue in the parent of a fork
+	across bool // the walk continues in the parent of a fork
 
-	lines  lines
-	at     *Entry // the last entry read, as stored; nil before the first
+	lines  lines  // the runs from the run that the walk shows to at's run
+	at     *Entry // the last entry that Next returned, as stored; nil before the first call
 	newest *Entry // the newest entry of at's run that was read; its row names the run's parent
-	forked *Entry
+	forked *Entry // the result of Forked
 }
 
-// NewWalk begins a walk at an entry, which may be a view.
+// NewWalk returns a walk that begins with the entry from, which may be a view.
 func NewWalk(r objstore.Reader, from *Entry) *Walk {
 	w := &Walk{r: r, from: from, lines: lines{{run: from.Run}}}
 	if v := from.view; v != nil {
@@ -44,7 +45,8 @@ func NewWalk(r objstore.Reader, from *Entry) *Walk {
 	return w
 }
 
-// Next returns the next entry, or nil after the run's first.
+// Next returns the next entry, beginning with the entry given to NewWalk. It returns nil after the run's first
+// entry.
 func (w *Walk) Next() (*Entry, error) {
 	if w.at == nil {
 		w.at = w.from.stored()
@@ -73,11 +75,12 @@ func (w *Walk) Next() (*Entry, error) {
 	return w.lines.view(before)
 }
 
-// Forked returns the entry of the parent that the run's first entry follows, once Next has returned nil. It is nil
-// if the run is not a fork.
+// Forked returns the entry of the parent that the run's first entry follows. It returns nil if the run is not a
+// fork, or as long as Next has not returned nil.
 func (w *Walk) Forked() *Entry { return w.forked }
 
-// step prepares the walk for before, the entry that w.at follows. ended reports whether the walk ends without it.
+// step prepares the walk for before, the entry that w.at follows: it sets w.newest and w.lines. ended reports
+// whether before belongs to the parent and the walk must end.
 func (w *Walk) step(before *Entry) (ended bool, err error) {
 	forked := before.Run != w.newest.Run
 	if forked {
@@ -94,6 +97,7 @@ func (w *Walk) step(before *Entry) (ended bool, err error) {
 			forked = false
 		}
 	}
+	// At the frame from which the first run was forked, its extension ends. Several runs may begin at the same frame.
 	for len(w.lines) > 1 && before.ID == w.lines[0].parent.Commit {
 		if !w.across {
 			return true, nil
@@ -126,24 +130,26 @@ func (w *Walk) entries() iter.Seq2[*Entry, error] {
 	}
 }
 
-// line is one run in a series of forks that extend each other.
+// line is one run in a value of lines.
 type line struct {
 	run    string
-	parent *Parent // the fork from the next line's run; nil for the last
+	parent *Parent // the Parent in the run's row, whose run is the next line's; nil for the last line
 }
 
-// lines lead from the run in which an entry is seen to the run that stores the entry: each run has the next one's
-// entries as its extension. A value of lines is never modified.
+// lines lists the runs from the run that shows an entry to the run that stores the entry. The extension of each
+// run has the entries of the next run. A value of lines is never modified.
 type lines []line
 
-// extended returns l with one more run, which the last run of l extends.
+// extended returns a copy of l with one more run. by is the Parent of the run that has been the last one, and
+// run is the id of the parent.
 func (l lines) extended(by *Parent, run string) lines {
 	l = slices.Clone(l)
 	l[len(l)-1].parent = by
 	return append(l, line{run: run})
 }
 
-// checkEnd returns an error if a walk has ended at last without reaching the frame at which an extension begins.
+// checkEnd returns an error that wraps objstore.ErrCorrupt if l has more than one run. A walk that ends then
+// has not reached the frame at which an extension begins. last is the id of the walk's last entry.
 func (l lines) checkEnd(last objstore.ID) error {
 	if len(l) > 1 {
 		return corrupt(last, "entry: does not follow the frame that run %q was forked from", l[0].run)
@@ -151,8 +157,8 @@ func (l lines) checkEnd(last objstore.ID) error {
 	return nil
 }
 
-// shift returns the difference between the numbers of a frame in the last run and in the first. ok is false if the
-// difference is out of range.
+// shift returns the number of a frame in the last run minus its number in the first run. ok is false if the
+// difference is larger than row.MaxInteger.
 func (l lines) shift() (sum int64, ok bool) {
 	for _, one := range l[:len(l)-1] {
 		if sum += one.parent.Frame; sum > row.MaxInteger {
@@ -162,14 +168,15 @@ func (l lines) shift() (sum int64, ok bool) {
 	return sum, true
 }
 
-// view returns e as an entry of the first run.
+// view returns e, an entry of the last run, as the first run shows it. The result is e itself if l has one run,
+// and a view otherwise. If the first run cannot have the frame, the error wraps objstore.ErrCorrupt.
 func (l lines) view(e *Entry) (*Entry, error) {
 	if len(l) == 1 {
 		return e, nil
 	}
 	shift, ok := l.shift()
 	if !ok || e.Frame != NoFrame && e.Frame-shift < 1 {
-		return nil, corrupt(e.ID, "entry: in run %q it would be before frame 1", l[0].run)
+		return nil, corrupt(e.ID, "entry: in run %q the frame would be before frame 1", l[0].run)
 	}
 	seen := &Entry{ID: e.ID, Header: e.Header, r: e.r, known: e.known, view: &view{e, l, shift}}
 	seen.Run = l[0].run
@@ -177,6 +184,7 @@ func (l lines) view(e *Entry) (*Entry, error) {
 		seen.Frame -= shift
 	}
 	if e.Based != nil {
+		// A base before the extension is not a frame of the first run.
 		seen.Based = new(max(*e.Based-shift, NoFrame))
 		if *e.Based == NoFrame {
 			*seen.Based = NoFrame

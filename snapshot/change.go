@@ -16,7 +16,7 @@ const (
 	OpRemove = "remove"
 )
 
-// The values of Change.Collection. Collections of outputs are named by OutputCollection.
+// The values of Change.Collection. OutputCollection returns the names of the collections of outputs.
 const (
 	CollectionNodes    = "nodes"
 	CollectionLoops    = "loops"
@@ -32,9 +32,10 @@ const (
 	CollectionWaits         = "waits"
 )
 
+// outputsPrefix precedes the name of the table in the name of a collection of outputs.
 const outputsPrefix = "outputs/"
 
-// OutputCollection returns the name of the collection with an output table's rows.
+// OutputCollection returns the name of the collection with an output table's rows: "outputs/<table>".
 func OutputCollection(table string) string { return outputsPrefix + table }
 
 // Change sets or removes one row of a state or of the journal. A row of outputs, or the input, is any JSON value
@@ -47,22 +48,22 @@ type Change struct {
 	Value      json.RawMessage `json:"value,omitempty"`
 }
 
-// SetOutput returns the change that sets an output of a node.
+// SetOutput returns the change that sets the output of a node at an iteration, as a row of an output table.
 func SetOutput(table, nodeID string, iteration int, value json.RawMessage) Change {
 	return Change{Op: OpSet, Collection: OutputCollection(table), Key: Key(nodeID, iteration), Value: value}
 }
 
-// SetRow returns the change that sets a row.
+// SetRow returns the change that sets a row of a collection.
 func SetRow(collection string, row page.Row) Change {
 	return Change{Op: OpSet, Collection: collection, Key: row.Key, Value: json.RawMessage(row.Value)}
 }
 
-// RemoveRow returns the change that removes a row.
+// RemoveRow returns the change that removes the row with the key from a collection.
 func RemoveRow(collection, key string) Change {
 	return Change{Op: OpRemove, Collection: collection, Key: key}
 }
 
-// invalid wraps err in ErrInvalid, and adds what the change is.
+// invalid returns err with the op, collection and key of the change. The result wraps err and ErrInvalid.
 func (c Change) invalid(err error) error {
 	if !errors.Is(err, ErrInvalid) {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -73,7 +74,7 @@ func (c Change) invalid(err error) error {
 // maxTable is the maximum size of a table's escaped name, in bytes.
 const maxTable = 200
 
-// checkTable returns why a text cannot be the name of a table.
+// checkTable returns an error if name cannot be the name of an output table.
 func checkTable(name string) error {
 	switch {
 	case name == "":
@@ -86,7 +87,8 @@ func checkTable(name string) error {
 	return nil
 }
 
-// table returns the output table of the change. It is an error if the change is in another collection.
+// table returns the output table of the change. If the change is not in the collection of an output table, the
+// error wraps ErrInvalid.
 func (c Change) table() (string, error) {
 	name, ok := strings.CutPrefix(c.Collection, outputsPrefix)
 	if !ok {

@@ -8,7 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// checkRaw checks a stored value that contains a user's JSON.
+// checkRaw returns an error if value, a stored value that contains a user's JSON, is not a single JSON value in
+// UTF-8 within the bounds of the format.
 func checkRaw(value []byte) error { return Limits{Depth: maxDepth}.CheckValue(value) }
 
 // checkTexts returns an error if a text is not UTF-8. A nil text is valid.
@@ -34,7 +35,7 @@ func checkTimes(times ...*int64) error {
 	return nil
 }
 
-// checkAttemptNumber returns an error if an attempt cannot have the number.
+// checkAttemptNumber returns an error if n cannot be the number of an attempt. Numbers begin at 1.
 func checkAttemptNumber(n int) error {
 	if n < 1 || n > row.MaxInteger {
 		return errors.New("attempt: out of range")

@@ -5,14 +5,14 @@
 // ([Workflow]), the workflow state ([State]), the journal of attempts and their
 // logs, the rendered frame, the events ([Event]) and the working copy's revision
 // ([VCS]). [ReadEntry] opens an entry, which reads its parts when they are requested.
-// [Append] builds the entry that follows another from a [Draft] of what changes,
+// [Append] builds the entry that follows another entry from a [Draft] of the changes,
 // and writes only the objects that differ.
 //
-// A state is nodes, outputs, loops and an input. A user's JSON is kept byte for
-// byte. Our own metadata is canonical JSON (RFC 8785), so that equal state has
-// equal ids: decoders accept only what encoders write. docs/format.md specifies
-// everything to the byte.
+// A state has nodes, outputs, loops, an input and a mailbox. A user's JSON is kept
+// byte for byte. The metadata of git-smithers is canonical JSON (RFC 8785), so equal
+// states have equal ids: a decoder accepts only bytes that its encoder writes.
+// docs/format.md specifies every byte.
 //
-// Callers' data that cannot be stored is [ErrInvalid], damaged stored bytes are
-// objstore.ErrCorrupt, and data of a later version is [ErrNewerFormat].
+// An error wraps [ErrInvalid] if a caller's data cannot be stored, objstore.ErrCorrupt
+// if stored bytes are damaged, and [ErrNewerFormat] if a later version wrote the data.
 package snapshot

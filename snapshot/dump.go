@@ -12,8 +12,8 @@ import (
 )
 
 // DumpState returns a state as the JSON of a [Whole], with all members of every row. Rows are sorted by key,
-// signals by Seq. The JSON is compact, except that values of the user are byte for byte as they were given.
-// (encoding/json would compact these, too.)
+// signals by Seq. The JSON is compact, except that the user's values are byte for byte as the user gave them.
+// DumpState does not use encoding/json, which would compact these values too.
 func DumpState(s *State) (json.RawMessage, error) {
 	var d dumper
 	for _, c := range s.core {
@@ -32,7 +32,8 @@ func DumpState(s *State) (json.RawMessage, error) {
 	return append(d.b, '}'), nil
 }
 
-// memberOf returns the name of a collection's member in a whole state, such as humanRequests for human-requests.
+// memberOf returns the name of a collection's member in a whole state, such as humanRequests for
+// human-requests.
 func memberOf(collection string) string {
 	words := strings.Split(collection, "-")
 	for i, word := range words[1:] {
@@ -41,13 +42,13 @@ func memberOf(collection string) string {
 	return strings.Join(words, "")
 }
 
-// dumper writes the members of a whole state. After an error, it writes nothing more.
+// dumper appends the members of a whole state to b. After an error, which err has, it appends no more members.
 type dumper struct {
 	b   []byte
 	err error
 }
 
-// array writes a member that is an array. write appends the elements.
+// array appends a member that is an array. write appends the elements, and sets d.err if it fails.
 func (d *dumper) array(name string, write func()) {
 	if d.err != nil {
 		return
@@ -60,14 +61,15 @@ func (d *dumper) array(name string, write func()) {
 	d.b = append(d.b, ']')
 }
 
-// next writes a comma before each element of an array except the first.
+// next appends a comma if the array already has an element. It must be called before each element.
 func (d *dumper) next() {
 	if d.b[len(d.b)-1] != '[' {
 		d.b = append(d.b, ',')
 	}
 }
 
-// dumpRows writes the rows of a collection: the members of each row's key, then its value.
+// dumpRows writes the rows of c as the array name. Each element has the members of the row's key, then the
+// members of its value. An error is stored in d.err.
 func dumpRows[T any](d *dumper, name string, c *page.Collection, kind *row.Kind[T]) {
 	d.array(name, func() {
 		for r, err := range c.Rows() {
@@ -86,13 +88,13 @@ func dumpRows[T any](d *dumper, name string, c *page.Collection, kind *row.Kind[
 	})
 }
 
-// dumpPlace appends the node and the iteration of a node's key.
+// dumpPlace appends the members nodeId and iteration of a node's key, which must be valid.
 func dumpPlace(b []byte, key string) []byte {
 	nodeID, iteration, _ := SplitKey(key) // the caller has checked the key
 	return row.AppendInt(row.AppendText(b, "nodeId", nodeID), "iteration", int64(iteration))
 }
 
-// outputs writes the outputs of all tables as one array.
+// outputs writes the outputs of all tables as one array. An error is stored in d.err.
 func (d *dumper) outputs(tables []table) {
 	d.array("outputs", func() {
 		for _, t := range tables {
@@ -112,7 +114,7 @@ func (d *dumper) outputs(tables []table) {
 	})
 }
 
-// input writes the input, if there is one.
+// input writes the input of s, if s has an input. An error is stored in d.err.
 func (d *dumper) input(s *State) {
 	if d.err != nil {
 		return
@@ -123,7 +125,7 @@ func (d *dumper) input(s *State) {
 	}
 }
 
-// dumpSignals writes the signals sorted by Seq.
+// dumpSignals writes the signals in c, sorted by Seq, as the array name. An error is stored in d.err.
 func dumpSignals(d *dumper, name string, c *page.Collection) {
 	var signals []Signal
 	for signal, err := range decoded(c, DecodeSignal) {

@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Edit returns the state with the changes applied, and writes new objects to w. w must be able to read everything
-// that s reads. If several changes concern the same row, the last one wins. Removing a missing row changes
-// nothing. The result reads through w.
+// Edit returns a copy of s with the changes applied, and writes new objects to w. w must be able to read
+// everything that s reads. If several changes concern the same row, the last change wins. Removing a missing
+// row changes nothing. The result reads through w.
 //
 // An invalid change (an unknown collection, an unknown field, a row that does not decode, a value beyond the
 // default [Limits]) is an error that wraps ErrInvalid. The changes' values must not be modified afterwards.
@@ -21,7 +21,7 @@ func (s *State) Edit(w objstore.Writer, changes []Change) (*State, error) {
 	return s.EditWithin(Limits{}, w, changes)
 }
 
-// EditWithin is Edit with other limits.
+// EditWithin edits a state as Edit does, with the given limits instead of the default limits.
 func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (*State, error) {
 	taken, err := intake{s.known, limits}.state(changes)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (
 	return s.edit(w, taken)
 }
 
-// edit applies changes that intake has accepted.
+// edit edits a state as Edit does, by changes that intake has converted. s is unchanged.
 func (s *State) edit(w objstore.Writer, changes stateChanges) (next *State, err error) {
 	next = &State{r: w, id: s.id, known: s.known, input: s.input}
 	if changes.input != nil {
@@ -52,7 +52,8 @@ func (s *State) edit(w objstore.Writer, changes stateChanges) (next *State, err 
 	return next, nil
 }
 
-// editInput sets or removes the input.
+// editInput sets the input of s, which is under construction, to the value of row. Without a value, it removes
+// the input.
 func (s *State) editInput(w objstore.Writer, row page.Change) error {
 	if row.Value == nil {
 		s.input = objstore.TreeEntry{}
@@ -67,8 +68,9 @@ func (s *State) editInput(w objstore.Writer, row page.Change) error {
 	return nil
 }
 
-// editCollection applies changes to a collection. Even without changes, the result reads through w, so that the
-// state does not keep earlier writers in memory. An empty collection without changes is returned as it is.
+// editCollection returns c with changes applied. name names the collection in errors. Even without changes, the
+// result reads through w, so that the state does not keep earlier writers in memory. If c is empty and there
+// are no changes, the result is c itself. An invalid change is an error that wraps ErrInvalid.
 func editCollection(c *page.Collection, w objstore.Writer, name string, changes []page.Change) (*page.Collection, error) {
 	if len(changes) == 0 && c.Len() == 0 {
 		return c, nil
@@ -83,7 +85,8 @@ func editCollection(c *page.Collection, w objstore.Writer, name string, changes 
 	return next, nil
 }
 
-// editTables applies changes to the output tables of base, and sets the result in s.
+// editTables sets s.tables to the output tables of base with changes applied. The keys of changes are names of
+// tables. A table without rows is left out.
 func (s *State) editTables(base *State, w objstore.Writer, changes map[string][]page.Change) error {
 	edit := func(t table) error {
 		rows, err := editCollection(t.rows, w, outputsPrefix+t.name, changes[t.name])
@@ -113,7 +116,8 @@ func (s *State) editTables(base *State, w objstore.Writer, changes map[string][]
 	return nil
 }
 
-// inherit takes over base's hash of the input if the input is unchanged.
+// inherit copies the hash of base's input, if base has computed the hash, to s. If the inputs differ, inherit
+// does nothing.
 func (s *State) inherit(base *State) {
 	if s.input != base.input {
 		return
@@ -123,7 +127,9 @@ func (s *State) inherit(base *State) {
 	}
 }
 
-// write writes the trees of the state to w, unless base has the same ones. It sets the state's id.
+// write writes the trees of s to w and sets s.id. If s has the same rows and input as base, write writes
+// nothing, and s.id stays base's. If only the mailboxes differ, write also copies base's content hash, if base
+// has computed it.
 func (s *State) write(w objstore.Writer, base *State) {
 	if SameCore(s, base) {
 		if sum, ok := base.hash.peek(); ok {
@@ -145,7 +151,8 @@ func (s *State) write(w objstore.Writer, base *State) {
 	}
 }
 
-// writeTables writes the tree of the output tables and returns its id; zero if there are no tables.
+// writeTables writes the tree of the output tables and returns its id. The id is zero if the state has no
+// tables.
 func (s *State) writeTables(w objstore.Writer) objstore.ID {
 	if len(s.tables) == 0 {
 		return objstore.ID{}

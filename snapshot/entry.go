@@ -22,8 +22,8 @@ const (
 	worktreesName = "worktrees"
 )
 
-// partMode returns the required mode of a name in an entry's tree, and whether the name is known. Mode 0 means
-// that the object is carried unchanged, whatever its type.
+// partMode returns the required mode of a name in an entry's tree, or 0 if the name allows any mode. known
+// reports whether the name is known.
 func partMode(name string) (mode objstore.Mode, known bool) {
 	switch name {
 	case runName, frameName, eventsName, vcsName:
@@ -36,7 +36,7 @@ func partMode(name string) (mode objstore.Mode, known bool) {
 	return 0, false
 }
 
-// Entry is one entry of a run's chain, opened for reading. Safe for concurrent use.
+// Entry is one entry of a run's chain, opened for reading. An Entry is safe for concurrent use.
 type Entry struct {
 	ID objstore.ID
 	Header
@@ -52,11 +52,14 @@ type Entry struct {
 	journal lazy[rowSet]
 }
 
-// ReadEntry reads the commit of an entry. The entry reads its parts when they are requested.
+// ReadEntry reads and decodes the commit id of an entry. The entry reads its parts when they are requested. If
+// the object is not the commit of an entry, the error wraps objstore.ErrCorrupt or, for a later format,
+// ErrNewerFormat.
 func ReadEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
 	return registered.readEntry(r, id)
 }
 
+// readEntry reads an entry as ReadEntry does, with the collections of known.
 func (known registry) readEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
 	data, err := readCommit(r, id)
 	if err != nil {
@@ -69,7 +72,8 @@ func (known registry) readEntry(r objstore.Reader, id objstore.ID) (*Entry, erro
 	return &Entry{ID: id, Header: header, r: r, known: known}, nil
 }
 
-// readCommit reads a commit. A commit above the size limit of entries is an error.
+// readCommit returns the bytes of the commit id. If the object is not a commit, or has more than maxCommit
+// bytes, the error wraps objstore.ErrCorrupt.
 func readCommit(r objstore.Reader, id objstore.ID) ([]byte, error) {
 	kind, data, err := objstore.GetAtMost(r, id, maxCommit)
 	if err == nil && kind != objstore.Commit {
@@ -78,7 +82,8 @@ func readCommit(r objstore.Reader, id objstore.ID) ([]byte, error) {
 	return data, err
 }
 
-// parts returns the entry's tree. It reads and checks the tree once.
+// parts returns the entries of e's tree. It reads and checks the tree once. If the tree has an unknown name,
+// the error wraps ErrNewerFormat.
 func (e *Entry) parts() ([]objstore.TreeEntry, error) {
 	return e.root.get(func() ([]objstore.TreeEntry, error) {
 		entries, err := objstore.ReadTree(e.r, e.Tree)
@@ -108,8 +113,8 @@ func (e *Entry) part(name string) (objstore.ID, error) {
 	return part.ID, nil
 }
 
-// blob reads a file of the entry. It returns nil data and the zero id if the entry does not have the file. A file
-// of more than most bytes is an error.
+// blob reads the file name of the entry, and returns its id and content. If the entry does not have the file,
+// blob returns the zero id and nil. A file of more than most bytes is an error.
 func (e *Entry) blob(name string, most int64) (objstore.ID, []byte, error) {
 	id, err := e.part(name)
 	if err != nil || id.IsZero() {
@@ -122,7 +127,9 @@ func (e *Entry) blob(name string, most int64) (objstore.ID, []byte, error) {
 	return id, data, err
 }
 
-// RunRow returns the run's row at this entry. The caller owns it.
+// RunRow returns the run's row at this entry. For a view, it returns the fork's row. The caller owns the row.
+// If the row's run, or the frame number in a frame's row, differs from the commit's, the error wraps
+// objstore.ErrCorrupt.
 func (e *Entry) RunRow() (Run, error) {
 	run, err := e.run.get(func() (Run, error) {
 		id, data, err := e.blob(runName, maxDocument)
@@ -134,7 +141,7 @@ func (e *Entry) RunRow() (Run, error) {
 			return Run{}, err
 		}
 		if of := e.stored(); run.ID != of.Run || of.Frame != NoFrame && run.Frame != of.Frame {
-			return Run{}, corrupt(id, "run.json: run %q, frame %d: not what the commit says", run.ID, run.Frame)
+			return Run{}, corrupt(id, "run.json: run %q, frame %d: the commit names another run or frame", run.ID, run.Frame)
 		}
 		if e.view != nil {
 			run = e.view.row(run)
@@ -144,7 +151,7 @@ func (e *Entry) RunRow() (Run, error) {
 	return run.clone(), err
 }
 
-// State returns the workflow state.
+// State opens the workflow state at this entry. Every call returns the same State.
 func (e *Entry) State() (*State, error) {
 	return e.state.get(func() (*State, error) {
 		id, err := e.part(stateName)
@@ -155,11 +162,11 @@ func (e *Entry) State() (*State, error) {
 	})
 }
 
-// StateID returns the id of the state's tree without reading the state. It is zero if the state is empty.
+// StateID returns the id of the state's tree without reading the state, or the zero ID if the state is empty.
 func (e *Entry) StateID() (objstore.ID, error) { return e.part(stateName) }
 
-// Events returns the events since the previous entry, sorted by Seq. The caller owns the slice, but not the
-// payloads.
+// Events returns the events since the previous entry, sorted by Seq. A view has no events. The caller owns the
+// slice, but must not modify the payloads.
 func (e *Entry) Events() ([]Event, error) {
 	if e.view != nil {
 		return nil, nil
@@ -174,8 +181,9 @@ func (e *Entry) Events() ([]Event, error) {
 	return slices.Clone(events), err
 }
 
-// VCSRevision returns the working copy at this entry, or nil if it was never recorded. It checks that the entry's
-// captured trees are those in vcs.json. The caller owns the result.
+// VCSRevision returns the working copy at this entry, or nil if no working copy was recorded so far. If the
+// captured trees in the entry differ from the trees in vcs.json, the error wraps objstore.ErrCorrupt. The
+// caller owns the result.
 func (e *Entry) VCSRevision() (*VCS, error) {
 	vcs, err := e.vcs.get(func() (*VCS, error) {
 		id, data, err := e.blob(vcsName, maxDocument)
@@ -196,8 +204,8 @@ func (e *Entry) VCSRevision() (*VCS, error) {
 	return vcs, err
 }
 
-// VCSID returns the id of vcs.json without reading it, or the zero ID if there is none. Entries with the same id
-// have the same VCSRevision.
+// VCSID returns the id of vcs.json without reading the file, or the zero ID if the entry has no vcs.json.
+// Entries with the same id have the same VCSRevision.
 func (e *Entry) VCSID() (objstore.ID, error) { return e.part(vcsName) }
 
 // Attempts returns the journal's collection of attempts. DecodeAttempt decodes its rows.
@@ -213,8 +221,8 @@ func (e *Entry) Ops() (*page.Collection, error) { return e.journalRows(Collectio
 type JournalRows struct {
 	Name     string // as in a Change
 	Rows     *page.Collection
-	Check    func(page.Row) error // returns why a stored row is invalid
-	OwnToRun bool                 // empty at the beginning of a fork
+	Check    func(page.Row) error // returns an error if a stored row is invalid
+	OwnToRun bool                 // the collection is empty at the beginning of a fork
 }
 
 // Journal returns all collections of the entry's journal, always in the same order.
@@ -230,7 +238,8 @@ func (e *Entry) Journal() ([]JournalRows, error) {
 	return all, nil
 }
 
-// journalRows returns one collection of the journal.
+// journalRows returns the collection of the journal with the name, or an empty collection if the registry has
+// no such collection.
 func (e *Entry) journalRows(name string) (*page.Collection, error) {
 	j, err := e.readJournal()
 	if err != nil {
@@ -239,7 +248,8 @@ func (e *Entry) journalRows(name string) (*page.Collection, error) {
 	return j.at(name), nil
 }
 
-// readJournal opens the collections of the journal. A missing one is empty.
+// readJournal opens the collections of the journal. A missing collection is empty. If the journal has an
+// unknown collection, the error wraps ErrNewerFormat.
 func (e *Entry) readJournal() (rowSet, error) {
 	return e.journal.get(func() (rowSet, error) {
 		j := e.known.empty(inJournal)
@@ -267,7 +277,8 @@ func (e *Entry) readJournal() (rowSet, error) {
 	})
 }
 
-// Workflow returns the definition with which the run was started or last replayed, or nil if the entry has none.
+// Workflow returns the definition with which the run was started or last replayed, or nil if the entry has no
+// workflow.
 func (e *Entry) Workflow() (*Workflow, error) {
 	id, err := e.part(workflowName)
 	if err != nil || id.IsZero() {
@@ -276,6 +287,6 @@ func (e *Entry) Workflow() (*Workflow, error) {
 	return ReadWorkflow(e.r, id)
 }
 
-// WorkflowID returns the id of the workflow's tree without reading it, or the zero ID if there is none. Entries
-// with the same id have the same Workflow.
+// WorkflowID returns the id of the workflow's tree without reading the tree, or the zero ID if the entry has no
+// workflow. Entries with the same id have the same Workflow.
 func (e *Entry) WorkflowID() (objstore.ID, error) { return e.part(workflowName) }

@@ -8,23 +8,25 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// ErrInvalid is wrapped by errors about a caller's data that no entry can hold.
+// ErrInvalid is wrapped by the error about a caller's data that cannot be stored in an entry.
 var ErrInvalid = errors.New("invalid")
 
-// ErrLimit is wrapped by errors about a caller's data that is too large or too deeply nested for [Limits]. It
-// wraps ErrInvalid.
+// ErrLimit is wrapped by the error about a caller's data that is too large or too deeply nested for [Limits] or
+// for the format. It wraps ErrInvalid.
 var ErrLimit = fmt.Errorf("%w: beyond a limit", ErrInvalid)
 
-// ErrNewerFormat is wrapped by errors about entries that only a newer version can read. They may be undamaged.
+// ErrNewerFormat is wrapped by the error about an entry that only a newer version can read. The entry may be
+// undamaged.
 var ErrNewerFormat = row.ErrNewerFormat
 
-// invalid returns an error that wraps ErrInvalid.
+// invalid returns an error with the formatted text that wraps ErrInvalid, and the errors that format wraps with
+// %w.
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrInvalid, fmt.Errorf(format, args...))
 }
 
-// corrupt returns the error about an object that no encoder of this package has written. id is zero if a single
-// row is corrupt.
+// corrupt returns an error that wraps objstore.ErrCorrupt: no encoder of this package has written the object
+// id. id is zero if a single row is corrupt.
 func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }

@@ -11,19 +11,20 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Event is one thing that happened. Payload is a JSON object without the keys seq, type and timestampMs. White
-// space between its tokens is not stored.
+// Event is one thing that happened in a run. Payload is a JSON object without the keys seq, type and
+// timestampMs. White space between its tokens is not stored.
 type Event struct {
-	Seq     int64
+	Seq     int64 // 0, 1, 2, … in the run, without gaps
 	Type    string
-	AtMs    int64
-	Payload json.RawMessage // "{}" if there are no details
+	AtMs    int64           // milliseconds since 1970
+	Payload json.RawMessage // "{}" if the event has no details
 }
 
 // eventCaptured is the type of the event with a frame's number and content hash.
 const eventCaptured = "SnapshotCaptured"
 
-// normalize returns the event with its payload in stored form. It returns an error if the event cannot be stored.
+// normalize returns the event with its payload in stored form: compact, and "{}" if the payload is empty.
+// limits bound the payload. If the event cannot be stored, normalize returns an error.
 func (e Event) normalize(limits Limits) (Event, error) {
 	if err := e.check(); err != nil {
 		return Event{}, err
@@ -46,7 +47,7 @@ func (e Event) normalize(limits Limits) (Event, error) {
 	return e, nil
 }
 
-// check returns why the type, time or seq of an event cannot be stored.
+// check returns an error if the type, time or seq of the event cannot be stored.
 func (e Event) check() error {
 	switch {
 	case e.Type == "" || !utf8.ValidString(e.Type):
@@ -59,18 +60,19 @@ func (e Event) check() error {
 	return nil
 }
 
-// checkPayload returns an error if a payload is not an object or has a reserved key.
+// checkPayload returns an error if payload is not a JSON object, or has a reserved or repeated key.
 func checkPayload(payload json.RawMessage) error {
 	return row.EachMember(payload, func(name string, _ json.RawMessage) error {
 		switch name {
 		case "seq", "type", "timestampMs":
-			return errors.New("reserved")
+			return errors.New("this key is reserved")
 		}
 		return nil
 	})
 }
 
-// encodeEvents returns the file of an entry's events, one line for each. The payloads must be normalized.
+// encodeEvents returns the content of an entry's file of events, one line for each event. The payloads must be
+// normalized.
 func encodeEvents(events []Event) []byte {
 	var b []byte
 	for _, e := range events {
@@ -87,7 +89,8 @@ func encodeEvents(events []Event) []byte {
 	return b
 }
 
-// decodeEvents is the strict inverse of encodeEvents. Each seq must be the previous one plus 1.
+// decodeEvents decodes data, the content of the file of events in the blob id. If encodeEvents would not have
+// written data, or a seq is not the previous seq plus 1, the error wraps objstore.ErrCorrupt.
 func decodeEvents(id objstore.ID, data []byte) ([]Event, error) {
 	var events []Event
 	for rest := data; len(rest) > 0; {
@@ -97,7 +100,7 @@ func decodeEvents(id objstore.ID, data []byte) ([]Event, error) {
 		}
 		e, err := decodeEvent(line)
 		if err == nil && len(events) > 0 && e.Seq != events[len(events)-1].Seq+1 {
-			err = errors.New("seq: not the next number")
+			err = errors.New("seq: not the previous seq plus 1")
 		}
 		if err != nil {
 			return nil, corrupt(id, "events, line %d: %v", len(events)+1, err)
@@ -111,7 +114,8 @@ func decodeEvents(id objstore.ID, data []byte) ([]Event, error) {
 	return events, nil
 }
 
-// decodeEvent reads one line without its LF. A line that encodeEvents would not have written is an error.
+// decodeEvent decodes one line without its LF. If encodeEvents would not have written the line, decodeEvent
+// returns an error.
 func decodeEvent(line []byte) (e Event, err error) {
 	r := row.Reader{Rest: line}
 	r.Name("seq")

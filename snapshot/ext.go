@@ -13,16 +13,17 @@ import (
 // extName is the folder of an entry for the data of other engines.
 const extName = "ext"
 
-// ExtDraft changes the data of another engine in an entry: ext/<engine>/. A name is a path with slashes. The tree
-// spells each part of the path like the name of an output table. No path leads through a file or a collection.
+// ExtDraft changes the data of one other engine in an entry: the folder ext/<engine>/. A name is a path with
+// slashes. The tree escapes each part of the path like the name of an output table. Every part of a path but
+// the last must name a folder.
 type ExtDraft struct {
 	Engine string
 	Files  map[string][]byte        // by name; nil removes the file
-	Rows   map[string][]page.Change // by the name of a collection; values are any JSON
+	Rows   map[string][]page.Change // by the name of a collection; a value is any JSON, and nil removes the row
 }
 
-// ExtFile reads a file of ext/<engine>/. It returns nil if the file does not exist. The bytes are shared and must
-// not be changed.
+// ExtFile returns the content of a file in ext/<engine>/, or nil if the file does not exist. An empty file is
+// not nil. The bytes are shared and must not be changed.
 func (e *Entry) ExtFile(engine, name string) ([]byte, error) {
 	at, err := e.ext(engine, name)
 	if err != nil || at.ID.IsZero() {
@@ -38,7 +39,8 @@ func (e *Entry) ExtFile(engine, name string) ([]byte, error) {
 	return data, nil
 }
 
-// ExtRows returns a collection of ext/<engine>/. A missing collection is empty.
+// ExtRows opens a collection in ext/<engine>/. If the collection does not exist, ExtRows returns an empty
+// collection.
 func (e *Entry) ExtRows(engine, name string) (*page.Collection, error) {
 	at, err := e.ext(engine, name)
 	if err != nil || at.ID.IsZero() {
@@ -51,8 +53,8 @@ func (e *Entry) ExtRows(engine, name string) (*page.Collection, error) {
 	return rows, nil
 }
 
-// ExtNames lists the names directly in a folder of ext/<engine>/, sorted; "" is the top folder. It omits names
-// that ExtDraft cannot have written.
+// ExtNames returns the names directly in a folder of ext/<engine>/, sorted. The folder "" is ext/<engine>/
+// itself. If the folder does not exist, ExtNames returns nil. It omits names that ExtDraft cannot have written.
 func (e *Entry) ExtNames(engine, folder string) ([]string, error) {
 	at, err := e.ext(engine, folder)
 	if err != nil || at.Mode != objstore.ModeTree {
@@ -61,7 +63,7 @@ func (e *Entry) ExtNames(engine, folder string) ([]string, error) {
 	return e.extNames(at.ID)
 }
 
-// ExtEngines lists the engines with data in the entry, sorted.
+// ExtEngines returns the names of the engines with data in the entry, sorted.
 func (e *Entry) ExtEngines() ([]string, error) {
 	at, err := e.extRoot()
 	if err != nil || at.Mode != objstore.ModeTree {
@@ -70,7 +72,8 @@ func (e *Entry) ExtEngines() ([]string, error) {
 	return e.extNames(at.ID)
 }
 
-// ExtID returns the id of the tree of ext/<engine>/ without reading it, or the zero ID if there is none.
+// ExtID returns the id of the tree ext/<engine>/ without reading the tree, or the zero ID if the entry has no
+// data of the engine.
 func (e *Entry) ExtID(engine string) (objstore.ID, error) {
 	at, err := e.ext(engine, "")
 	return at.ID, err
@@ -82,7 +85,8 @@ func (e *Entry) HasExt(engine string) (bool, error) {
 	return !id.IsZero(), err
 }
 
-// Carried returns the objects under reserved names. Append carries them from entry to entry unchanged.
+// Carried returns the entries "ext" and "attachments" of the entry's tree, as far as they exist. Append copies
+// both to the next entry; only Draft.Ext changes ext.
 func (e *Entry) Carried() ([]objstore.TreeEntry, error) {
 	parts, err := e.parts()
 	if err != nil {
@@ -97,7 +101,7 @@ func (e *Entry) Carried() ([]objstore.TreeEntry, error) {
 	return carried, nil
 }
 
-// extNames returns the unescaped names in a tree, sorted.
+// extNames returns the unescaped names in a tree, sorted. It omits names that escape cannot have written.
 func (e *Entry) extNames(tree objstore.ID) ([]string, error) {
 	entries, err := objstore.ReadTree(e.r, tree)
 	if err != nil {
@@ -113,7 +117,7 @@ func (e *Entry) extNames(tree objstore.ID) ([]string, error) {
 	return names, nil
 }
 
-// extRoot returns the tree entry of ext, or the zero entry if there is none.
+// extRoot returns the tree entry of ext/, or the zero entry if the entry has no ext/.
 func (e *Entry) extRoot() (objstore.TreeEntry, error) {
 	parts, err := e.parts()
 	if err != nil {
@@ -123,7 +127,8 @@ func (e *Entry) extRoot() (objstore.TreeEntry, error) {
 	return root, nil
 }
 
-// ext returns the tree entry of a name in ext/<engine>/, or the zero entry if there is none.
+// ext returns the tree entry of a name in ext/<engine>/. The name "" is ext/<engine>/ itself. If the name does
+// not exist, ext returns the zero entry.
 func (e *Entry) ext(engine, name string) (objstore.TreeEntry, error) {
 	at, err := e.extRoot()
 	if err != nil {
@@ -142,7 +147,7 @@ func (e *Entry) ext(engine, name string) (objstore.TreeEntry, error) {
 	return at, nil
 }
 
-// extPath returns the parts of a name below ext/.
+// extPath returns the parts of the path <engine>/<name>, or the engine alone if the name is empty.
 func extPath(engine, name string) []string {
 	if name == "" {
 		return []string{engine}
@@ -158,11 +163,12 @@ type extEdit struct {
 	rows     []page.Change
 }
 
-// at returns the edit of a path below x. It creates missing edits.
+// at returns the edit of the place at path below x, and adds missing edits to x. If a part of the path cannot
+// be a name, the error wraps ErrInvalid.
 func (x *extEdit) at(path []string) (*extEdit, error) {
 	for _, part := range path {
 		if err := checkTable(part); err != nil {
-			return nil, invalid("ext: a part of a name: %w", err)
+			return nil, invalid("ext: name of a file or a folder: %w", err)
 		}
 		if x.children == nil {
 			x.children = make(map[string]*extEdit)
@@ -176,12 +182,13 @@ func (x *extEdit) at(path []string) (*extEdit, error) {
 	return x, nil
 }
 
-// write makes the edit at a place and returns the new tree entry. before is the place's tree entry so far; a zero
-// ID means that nothing is there.
+// write applies the edit and returns the new tree entry of its place. before is the current tree entry. In
+// both, a zero ID means that the place is empty. If the edit is of more than one kind, the error wraps
+// ErrInvalid.
 func (x *extEdit) write(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	switch {
 	case x.isFile && (len(x.rows) > 0 || x.children != nil), len(x.rows) > 0 && x.children != nil:
-		return objstore.TreeEntry{}, invalid("ext: %s is changed as two of a file, a collection and a folder", before.Name)
+		return objstore.TreeEntry{}, invalid("ext: the draft changes %s as more than one of a file, a collection and a folder", before.Name)
 	case x.isFile && x.file == nil:
 		return objstore.TreeEntry{}, nil
 	case x.isFile:
@@ -194,7 +201,8 @@ func (x *extEdit) write(w objstore.Writer, before objstore.TreeEntry) (objstore.
 	return before, nil
 }
 
-// writeRows makes the edit of a collection.
+// writeRows applies the changes of a collection and returns its new tree entry. The ID is zero if the
+// collection has no rows left.
 func (x *extEdit) writeRows(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	rows := emptyCollection()
 	if !before.ID.IsZero() {
@@ -210,7 +218,8 @@ func (x *extEdit) writeRows(w objstore.Writer, before objstore.TreeEntry) (objst
 	return rows.Entry(before.Name), nil
 }
 
-// writeFolder makes the edits of a folder's children. A folder without children is removed.
+// writeFolder applies the edits of a folder's children and returns the folder's new tree entry. The ID is zero
+// if no child is left. If before is not a folder, the error wraps ErrInvalid.
 func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	var entries []objstore.TreeEntry
 	if !before.ID.IsZero() {
@@ -245,7 +254,7 @@ func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (obj
 	return after, nil
 }
 
-// writeExt makes the draft's changes of ext.
+// writeExt applies the draft's changes of ext/. It removes ext/ from the entry if ext/ is empty.
 func (a *appender) writeExt() error {
 	if a.stored.ext == nil {
 		return nil

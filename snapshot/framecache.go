@@ -7,16 +7,16 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/rendered"
 )
 
-// FrameCache reconstructs rendered frames and caches the most recently used ones.
-// Safe for concurrent use. A nil *FrameCache reconstructs without caching.
+// FrameCache reconstructs rendered trees and caches the most recently used trees. A FrameCache is safe for
+// concurrent use. A nil *FrameCache reconstructs without caching.
 type FrameCache struct{ trees *rendered.Cache }
 
-// NewFrameCache returns a cache for n frames, and at most n MiB.
+// NewFrameCache returns a cache for at most n rendered trees, and at most n MiB.
 func NewFrameCache(n int) *FrameCache { return &FrameCache{rendered.NewCache(n)} }
 
-// Rendered returns the rendered tree of an entry, or of its nearest frame if the entry is not a
-// frame: canonical JSON, "null" if there is none. It reads the frame's blob and at most 49 that
-// it builds on. The bytes are shared and must not be changed.
+// Rendered returns the rendered tree of an entry or, if the entry is not a frame, of the last frame before it.
+// The tree is canonical JSON, or "null" if no tree was rendered. Rendered reads the frame's blob and at most 49
+// blobs that it builds on. The bytes are shared and must not be changed.
 func (c *FrameCache) Rendered(r objstore.Reader, e *Entry) (json.RawMessage, error) {
 	id, err := e.part(frameName)
 	if err != nil {
@@ -25,7 +25,7 @@ func (c *FrameCache) Rendered(r objstore.Reader, e *Entry) (json.RawMessage, err
 	return c.known().Read(r, id)
 }
 
-// known returns the trees of the cache, which may be nil.
+// known returns the cache of trees, or nil if c is nil.
 func (c *FrameCache) known() *rendered.Cache {
 	if c == nil {
 		return nil
@@ -33,7 +33,7 @@ func (c *FrameCache) known() *rendered.Cache {
 	return c.trees
 }
 
-// CheckRendered returns an error wrapping ErrInvalid if a frame cannot have a rendered tree.
+// CheckRendered returns an error that wraps ErrInvalid if tree is not a rendered tree. tree must be valid JSON.
 func CheckRendered(tree []byte) error {
 	if _, err := rendered.Parse(tree); err != nil {
 		return invalid("rendered tree: %w", err)

@@ -30,27 +30,29 @@ const (
 	maxSubject = 200
 	// MaxOperation is the largest size of an operation's id in bytes.
 	MaxOperation = 1024
-	noSubject    = "(no subject)"
+	// noSubject is the subject of an entry without a subject.
+	noSubject = "(no subject)"
 )
 
-// Header is what an entry's commit says by itself: enough to list a run without reading a tree.
+// Header is the data in an entry's commit. It suffices to list a run without reading a tree.
 type Header struct {
 	Run         string      // run id
-	Frame       int64       // NoFrame for an entry that is not a frame
-	ContentHash page.Sum    // of its state
-	AtMs        int64       // the commit's dates are its whole seconds, UTC
+	Frame       int64       // the frame's number; NoFrame for an entry that is not a frame
+	ContentHash page.Sum    // the hash of the entry's state; see State.ContentHash
+	AtMs        int64       // milliseconds since 1970; the commit's dates are the whole seconds, in UTC
 	Subject     string      // one line for git log
-	VCS         string      // summary of vcs.json: "git:<commit>" or "jj:<change>@<commit>"; "" if there is none
-	Based       *int64      // the frame that this frame continues; nil means the previous frame, NoFrame no frame. Frames between are dropped
-	Operation   string      // the id of the append that wrote the entry, to recognize a repeated append; "" if there is none
+	VCS         string      // summary of vcs.json: "git:<commit>" or "jj:<change>@<commit>"; "" without a vcs.json
+	Based       *int64      // the frame that this frame continues, which drops the frames between; nil means the previous frame, NoFrame no frame
+	Operation   string      // the id of the append that wrote the entry, to recognize a repeated append; "" if the append has no id
 	Parent      objstore.ID // the previous entry; zero for a run's first
-	Base        objstore.ID // a parent outside the chain; zero if there is none
-	Tree        objstore.ID
-	Extra       string // other headers of the commit, such as a signature; kept unchanged and not interpreted
+	Base        objstore.ID // a parent commit outside the chain, only in a run's first entry; zero for no such parent
+	Tree        objstore.ID // the tree with the entry's parts
+	Extra       string      // other headers of the commit, such as a signature; kept unchanged and not interpreted
 }
 
-// EncodeHeader returns the commit object of an entry. DecodeHeader is its strict inverse. The subject is reduced
-// to one line of at most 200 bytes without control characters. Parent or Base must be zero.
+// EncodeHeader returns the commit object of an entry. DecodeHeader is its strict inverse. EncodeHeader reduces
+// the subject to one line of at most 200 bytes without control characters. At most one of Parent and Base may
+// be set.
 func EncodeHeader(h Header) []byte {
 	seconds := strconv.FormatInt(h.AtMs/1000, 10)
 	b := make([]byte, 0, 640)
@@ -95,7 +97,7 @@ func EncodeHeader(h Header) []byte {
 // noBased is the trailer's value for a frame that continues no other frame.
 const noBased = "none"
 
-// basedText returns the trailer's value for Header.Based.
+// basedText returns the value of the trailer Smithers-Based: the frame's number, or "none" for NoFrame.
 func basedText(frame int64) string {
 	if frame == NoFrame {
 		return noBased
@@ -103,7 +105,8 @@ func basedText(frame int64) string {
 	return strconv.FormatInt(frame, 10)
 }
 
-// parseBased is the inverse of basedText. An empty text, for a missing trailer, is nil.
+// parseBased returns the frame that basedText has written as text, or nil for the empty text, which stands for
+// a missing trailer. A text that is neither "none" nor an integer is an error.
 func parseBased(text string) (*int64, error) {
 	switch text {
 	case "":
@@ -115,7 +118,8 @@ func parseBased(text string) (*int64, error) {
 	return &frame, err
 }
 
-// onlyParent returns the commit's parent, or the zero ID if it has none.
+// onlyParent returns the parent of the commit: Parent or, if Parent is zero, Base. The result is zero if the
+// commit has no parent.
 func (h Header) onlyParent() objstore.ID {
 	if h.Parent.IsZero() {
 		return h.Base
@@ -123,8 +127,8 @@ func (h Header) onlyParent() objstore.ID {
 	return h.Parent
 }
 
-// DecodeHeader decodes the commit object id of an entry. If EncodeHeader would not have written data, the error
-// wraps objstore.ErrCorrupt or, for a later format, ErrNewerFormat.
+// DecodeHeader decodes data, the commit object of an entry. id is the object's id, for errors. If EncodeHeader
+// would not have written data, the error wraps objstore.ErrCorrupt or, for a later format, ErrNewerFormat.
 func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	head, message, found := bytes.Cut(data, []byte("\n\n"))
 	if !found {
@@ -150,7 +154,8 @@ func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	return h, nil
 }
 
-// formatOf returns the format version in a commit message. The rest of the message may have an unknown layout.
+// formatOf returns the format version in a commit message, and whether the message has a numeric version. The
+// rest of the message may have an unknown layout.
 func formatOf(message []byte) (int64, bool) {
 	for line := range bytes.Lines(message) {
 		if value, ok := bytes.CutPrefix(line, []byte("Smithers-Format: ")); ok {
@@ -161,9 +166,11 @@ func formatOf(message []byte) (int64, bool) {
 	return 0, false
 }
 
+// errNotEntry is the error about a commit that EncodeHeader cannot have written.
 var errNotEntry = errors.New("not the commit of an entry")
 
-// decodeCommit reads the lines above the message.
+// decodeCommit reads text, the lines of a commit above its message, into h.Tree and h.Extra. It returns the
+// commit's parent, or the zero ID if the commit has no parent. DecodeHeader compares the author and the dates.
 func (h *Header) decodeCommit(text string) (parent objstore.ID, err error) {
 	lines := lineReader{text + "\n"}
 	if h.Tree, err = objstore.ParseID(lines.field("tree ")); err != nil {
@@ -181,7 +188,8 @@ func (h *Header) decodeCommit(text string) (parent objstore.ID, err error) {
 	return parent, nil
 }
 
-// decodeMessage reads the subject and the trailers.
+// decodeMessage reads text, the message of a commit, into the other fields of h. parent is the commit's parent.
+// It becomes h.Base if the trailer Smithers-Base names it, and h.Parent otherwise.
 func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
 	lines := lineReader{text}
 	h.Subject = lines.field("")
@@ -218,11 +226,11 @@ func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
 	return nil
 }
 
-// lineReader takes lines from the front of a text.
+// lineReader removes lines from the front of a text. rest is the remaining text.
 type lineReader struct{ rest string }
 
-// field takes the next line if it begins with prefix, and returns the rest of the line. Otherwise it takes nothing
-// and returns "".
+// field removes the next line from the text if the line begins with prefix, and returns the rest of the line.
+// If the line does not begin with prefix or has no LF, field removes nothing and returns "".
 func (l *lineReader) field(prefix string) string {
 	line, rest, found := strings.Cut(l.rest, "\n")
 	value, ok := strings.CutPrefix(line, prefix)
@@ -233,17 +241,17 @@ func (l *lineReader) field(prefix string) string {
 	return value
 }
 
-// check returns why a header cannot be stored.
+// check returns an error if the header cannot be stored.
 func (h Header) check() error {
 	switch {
 	case h.Tree.IsZero():
 		return errors.New("no tree")
 	case !h.Parent.IsZero() && !h.Base.IsZero():
-		return errors.New("base: only a run's first entry has one")
+		return errors.New("base: set in an entry with a parent")
 	case h.Frame < NoFrame || h.Frame > row.MaxInteger:
 		return fmt.Errorf("frame %d: out of range", h.Frame)
 	case h.Based != nil && (*h.Based < NoFrame || *h.Based >= h.Frame-1):
-		return fmt.Errorf("based on frame %d: only a frame has a base, at least two frames earlier", *h.Based)
+		return fmt.Errorf("based on frame %d: the entry must be a frame, at least two frames after the base", *h.Based)
 	case !isTime(h.AtMs):
 		return fmt.Errorf("time %d: out of range", h.AtMs)
 	case !isSummary(h.VCS):
@@ -258,7 +266,7 @@ func (h Header) check() error {
 	return nil
 }
 
-// checkOperation returns why a text cannot be the id of an operation.
+// checkOperation returns an error if name cannot be the id of an operation. The empty name is valid.
 func checkOperation(name string) error {
 	if len(name) > MaxOperation || !utf8.ValidString(name) {
 		return fmt.Errorf("operation: larger than %d bytes, or not UTF-8", MaxOperation)
@@ -266,8 +274,9 @@ func checkOperation(name string) error {
 	return nil
 }
 
-// cleanSubject makes text a valid subject of a commit: one line of printable characters, single spaces between
-// words, at most maxSubject bytes, and different from our trailers.
+// cleanSubject returns text as the subject of a commit: one line of printable characters, single spaces between
+// words, at most maxSubject bytes. An ellipsis ends a shortened text. A text that looks like one of the
+// trailers gets the prefix "entry: ". The subject of an empty text is noSubject.
 func cleanSubject(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -281,7 +290,7 @@ func cleanSubject(text string) string {
 	}
 	const ellipsis = "…"
 	if len(text) > maxSubject {
-		cut := maxSubject - len(ellipsis)
+		cut := maxSubject - len(ellipsis) // moved back to the start of a character below
 		for !utf8.RuneStart(text[cut]) {
 			cut--
 		}

@@ -27,20 +27,21 @@ const (
 	HumanExpired   = "expired"
 )
 
-// HumanRequest is a question to people. Its key in the collection "human-requests" is its node's key.
+// HumanRequest is a question to people. The key of its row in the collection "human-requests" is its node's
+// key.
 type HumanRequest struct {
 	NodeID        string          `json:"nodeId"`
 	Iteration     int             `json:"iteration"`
-	Attempt       int             `json:"attempt"` // the attempt that waits
+	Attempt       int             `json:"attempt"` // the number of the attempt that waits
 	Kind          string          `json:"kind"`    // ask, confirm, select, json
 	Status        string          `json:"status"`  // pending, answered, cancelled, expired
 	Prompt        string          `json:"prompt"`
-	Form          json.RawMessage `json:"form"`     // JSON Schema of the answer, byte for byte; nil if there is none
+	Form          json.RawMessage `json:"form"`     // JSON Schema of the answer, byte for byte; nil if the answer has no schema
 	Response      json.RawMessage `json:"response"` // the answer, byte for byte; nil before the answer
 	RequestedAtMs int64           `json:"requestedAtMs"`
-	TimeoutAtMs   *int64          `json:"timeoutAtMs"`  // when it expires; nil means never
-	AnsweredAtMs  *int64          `json:"answeredAtMs"` // when it was answered, was cancelled or expired
-	AnsweredBy    *string         `json:"answeredBy"`   // who answered or cancelled it
+	TimeoutAtMs   *int64          `json:"timeoutAtMs"`  // when the request expires; nil means never
+	AnsweredAtMs  *int64          `json:"answeredAtMs"` // when the request was answered, was cancelled or expired; nil while pending
+	AnsweredBy    *string         `json:"answeredBy"`   // who answered or cancelled the request; nil if unknown, pending or expired
 }
 
 // RequestID returns the id by which people outside of the run name the request, in Smithers' form:
@@ -70,15 +71,15 @@ var humanRequestKind = row.Kind[HumanRequest]{
 	Valid:  checkRaw,
 }
 
-// EncodeHumanRequest returns the row of a human request.
+// EncodeHumanRequest returns the row of a human request, without checking the human request.
 func EncodeHumanRequest(h HumanRequest) page.Row { return humanRequestKind.Encode(h) }
 
-// DecodeHumanRequest decodes the row of a human request. If EncodeHumanRequest would not have written the row, the
-// error wraps objstore.ErrCorrupt.
+// DecodeHumanRequest decodes the row of a human request. If EncodeHumanRequest would not have written the row,
+// or the human request is invalid, the error wraps objstore.ErrCorrupt.
 func DecodeHumanRequest(r page.Row) (HumanRequest, error) { return humanRequestKind.Decode(r) }
 
-// clearNulls sets Form and Response to nil if a null means that they are missing. A form is never null. A response
-// may be null once the request is answered.
+// clearNulls sets Form to nil if it is null, because a form is never null. It sets Response to nil if it is
+// null and the request is not answered. The response to an answered request may be null.
 func (h *HumanRequest) clearNulls() {
 	if string(h.Form) == "null" {
 		h.Form = nil
@@ -88,7 +89,7 @@ func (h *HumanRequest) clearNulls() {
 	}
 }
 
-// check returns why a human request cannot be stored.
+// check returns an error if the human request cannot be stored.
 func (h HumanRequest) check() error {
 	switch h.Kind {
 	case HumanAsk, HumanConfirm, HumanSelect, HumanJSON:

@@ -11,15 +11,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/rendered"
 )
 
-// intake is the only way into an entry. All bytes from outside (rows, values, events, rendered trees, workflows,
-// files of other engines, lists of files, the run's row, subjects) pass it before anything is hashed. It enforces
+// intake validates and converts all bytes from outside before Append hashes them: rows, values, events,
+// rendered trees, workflows, files of other engines, lists of files, the run's row and subjects. It enforces
 // the limits.
 type intake struct {
 	known  registry
 	limits Limits
 }
 
-// storedDraft is a draft in its stored form.
+// storedDraft is a Draft in its stored form, as intake returns it.
 type storedDraft struct {
 	state    stateChanges
 	journal  map[string][]page.Change
@@ -32,15 +32,15 @@ type storedDraft struct {
 	operation string
 }
 
-// stateChanges are changes of a state: rows by collection, outputs by table.
+// stateChanges are the changes of a state in their stored form: rows by collection, outputs by table.
 type stateChanges struct {
 	rows    map[string][]page.Change
 	outputs map[string][]page.Change
-	input   *page.Change
+	input   *page.Change // nil leaves the input unchanged; a nil Value removes it
 }
 
-// draft converts a draft to its stored form, except the rendered tree and the run's row. The error wraps
-// ErrInvalid.
+// draft returns d in its stored form, without the rendered tree and the run's row. It does not modify d. If d
+// cannot be stored, the error wraps ErrInvalid.
 func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	for _, c := range d.Mailbox {
 		if !in.known.has(inMailbox, c) {
@@ -79,7 +79,8 @@ func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	return t, nil
 }
 
-// run returns the run's row that edit makes of before. Its frame number and next seq are not set yet.
+// run returns a copy of before that edit has changed, with the shortest VCSRoot. edit may be nil. run does not
+// check the row, and leaves Frame and NextSeq to numberEntry.
 func (in intake) run(before Run, edit func(*Run)) Run {
 	run := before.clone()
 	if edit != nil {
@@ -89,7 +90,8 @@ func (in intake) run(before Run, edit func(*Run)) Run {
 	return run
 }
 
-// state converts changes of a state. If several changes concern the input, the last one wins.
+// state converts changes of the state and of the mailbox. If several changes concern the input, the last change
+// wins. The error wraps ErrInvalid if a change cannot be stored, or concerns another collection.
 func (in intake) state(changes []Change) (stateChanges, error) {
 	s := stateChanges{rows: make(map[string][]page.Change), outputs: make(map[string][]page.Change)}
 	for _, c := range changes {
@@ -115,12 +117,13 @@ func (in intake) state(changes []Change) (stateChanges, error) {
 	return s, nil
 }
 
-// journal converts changes of the journal, and groups them by collection.
+// journal converts changes of the journal, and groups them by collection. The error wraps ErrInvalid if a
+// change cannot be stored, removes a row, or concerns another collection.
 func (in intake) journal(changes []Change) (map[string][]page.Change, error) {
 	rows := make(map[string][]page.Change)
 	for _, c := range changes {
 		if c.Op == OpRemove {
-			return nil, c.invalid(errors.New("the journal allows no removal"))
+			return nil, c.invalid(errors.New("rows of the journal cannot be removed"))
 		}
 		row, err := in.row(c)
 		if err != nil {
@@ -134,7 +137,8 @@ func (in intake) journal(changes []Change) (map[string][]page.Change, error) {
 	return rows, nil
 }
 
-// row converts one change to the form that its collection stores.
+// row converts one change to the form that its collection stores. The error wraps ErrInvalid and names the
+// change.
 func (in intake) row(c Change) (page.Change, error) {
 	row, err := in.encode(c)
 	if err == nil {
@@ -146,7 +150,8 @@ func (in intake) row(c Change) (page.Change, error) {
 	return page.Change(row), nil
 }
 
-// encode returns the stored row of a change. A removal has a row without a value.
+// encode returns the stored row of a change. The row of a removal has no value. For an output, encode checks
+// only the key, the size and the nesting: Collection.Edit checks the JSON.
 func (in intake) encode(c Change) (page.Row, error) {
 	switch {
 	case c.Op == OpRemove && c.Value != nil:
@@ -169,9 +174,9 @@ func (in intake) encode(c Change) (page.Row, error) {
 	return page.Row{Key: c.Key, Value: c.Value}, in.limits.CheckSize(c.Value)
 }
 
-// registered returns the stored row of a change in a registered collection.
+// registered returns the stored row of c, a change that sets a row in the registered collection of.
 func (in intake) registered(of *collection, c Change) (page.Row, error) {
-	if of.name == CollectionNodes { // most rows already have their stored form
+	if of.name == CollectionNodes { // the fast path: most nodes already have their stored form
 		row := page.Row{Key: c.Key, Value: c.Value}
 		if _, err := nodeKind.Read(row); err == nil {
 			return row, nil
@@ -183,7 +188,8 @@ func (in intake) registered(of *collection, c Change) (page.Row, error) {
 	return of.encode(c.Key, c.Value)
 }
 
-// events converts events, still without Seq.
+// events returns copies of events in their stored form, with Seq 0. If an event cannot be stored, the error
+// wraps ErrInvalid and names the event's index.
 func (in intake) events(events []Event) ([]Event, error) {
 	var out []Event
 	for i, e := range events {
@@ -197,7 +203,8 @@ func (in intake) events(events []Event) ([]Event, error) {
 	return out, nil
 }
 
-// rendered parses a rendered tree. It returns nil for the null tree.
+// rendered parses a rendered tree. It returns nil for the null tree. If tree is not a rendered tree, or exceeds
+// the limits, the error wraps ErrInvalid.
 func (in intake) rendered(tree json.RawMessage) (*rendered.Tree, error) {
 	if err := in.limits.CheckValue(tree); err != nil {
 		return nil, fmt.Errorf("rendered tree: %w", err)
@@ -209,12 +216,13 @@ func (in intake) rendered(tree json.RawMessage) (*rendered.Tree, error) {
 	return parsed, nil
 }
 
-// ext converts changes of another engine's data to a tree of edits.
+// ext returns the changes in d as a tree of edits. The root is the edit of the folder ext/. If a name or a
+// value cannot be stored, the error wraps ErrInvalid.
 func (in intake) ext(d *ExtDraft) (*extEdit, error) {
 	root := new(extEdit)
 	for name, data := range d.Files {
 		if len(data) > page.MaxValue {
-			return nil, fmt.Errorf("%w: ext/%s/%s of %d bytes, at most %d are kept", ErrLimit, d.Engine, name, len(data), page.MaxValue)
+			return nil, fmt.Errorf("%w: ext/%s/%s has %d bytes, the maximum is %d", ErrLimit, d.Engine, name, len(data), page.MaxValue)
 		}
 		x, err := root.at(extPath(d.Engine, name))
 		if err != nil {
@@ -240,10 +248,11 @@ func (in intake) ext(d *ExtDraft) (*extEdit, error) {
 	return root, nil
 }
 
-// workflow checks a definition and its schemas.
+// workflow returns an error that wraps ErrInvalid if the definition, the name of a table or a schema cannot be
+// stored.
 func (in intake) workflow(w *Workflow) error {
 	if len(w.Definition) > page.MaxValue {
-		return fmt.Errorf("%w: workflow definition of %d bytes, at most %d are kept", ErrLimit, len(w.Definition), page.MaxValue)
+		return fmt.Errorf("%w: the workflow definition has %d bytes, the maximum is %d", ErrLimit, len(w.Definition), page.MaxValue)
 	}
 	left := maxSchemas
 	for _, table := range slices.Sorted(maps.Keys(w.Schemas)) {
@@ -254,7 +263,7 @@ func (in intake) workflow(w *Workflow) error {
 			return fmt.Errorf("workflow: schema of %q: %w", table, err)
 		}
 		if left -= len(w.Schemas[table]); left < 0 {
-			return fmt.Errorf("%w: workflow: schemas of more than %d bytes", ErrLimit, maxSchemas)
+			return fmt.Errorf("%w: workflow: the schemas have more than %d bytes", ErrLimit, maxSchemas)
 		}
 	}
 	return nil

@@ -11,13 +11,13 @@ import (
 // keySeparator separates the parts of a row's key.
 const keySeparator = "::"
 
-// Key returns the key of a node's or output's row: "nodeId::iteration".
+// Key returns the key of the row of a node, or of a node's output: "nodeId::iteration".
 func Key(nodeID string, iteration int) string {
 	return nodeID + keySeparator + strconv.Itoa(iteration)
 }
 
-// SplitKey is the inverse of Key. It splits at the last "::", because a node id may contain "::". The error wraps
-// ErrInvalid.
+// SplitKey returns the node id and the iteration in a key that Key returned. It splits at the last "::",
+// because a node id may contain "::". If Key cannot have returned the key, the error wraps ErrInvalid.
 func SplitKey(key string) (nodeID string, iteration int, err error) {
 	i := strings.LastIndex(key, keySeparator)
 	if i <= 0 {
@@ -30,7 +30,8 @@ func SplitKey(key string) (nodeID string, iteration int, err error) {
 	return key[:i], n, nil
 }
 
-// parseOrdinal reads a decimal number from 0 to row.MaxInteger without leading zeros.
+// parseOrdinal returns the number in s, and whether s is a decimal number from 0 to row.MaxInteger without
+// leading zeros.
 func parseOrdinal(s string) (int, bool) {
 	n, err := strconv.Atoi(s)
 	return n, err == nil && n >= 0 && n <= row.MaxInteger && strconv.Itoa(n) == s
@@ -41,7 +42,8 @@ func AttemptKey(nodeID string, iteration, attempt int) string {
 	return Key(nodeID, iteration) + keySeparator + strconv.Itoa(attempt)
 }
 
-// SplitAttemptKey is the inverse of AttemptKey. The error wraps ErrInvalid.
+// SplitAttemptKey returns the node id, the iteration and the attempt in a key that AttemptKey returned. If
+// AttemptKey cannot have returned the key, the error wraps ErrInvalid.
 func SplitAttemptKey(key string) (nodeID string, iteration, attempt int, err error) {
 	node, number, found := cutLast(key, keySeparator)
 	attempt, ok := parseOrdinal(number)
@@ -54,6 +56,7 @@ func SplitAttemptKey(key string) (nodeID string, iteration, attempt int, err err
 	return nodeID, iteration, attempt, nil
 }
 
+// cutLast splits s around the last sep. If s does not contain sep, before is s and found is false.
 func cutLast(s, sep string) (before, after string, found bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {
@@ -62,7 +65,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// nodeKey declares the key of rows that belong to a node at one iteration.
+// nodeKey returns the key of rows that belong to a node at one iteration. at returns the variables of a T for
+// both.
 func nodeKey[T any](at func(*T) (nodeID *string, iteration *int)) row.Key[T] {
 	return row.Key[T]{
 		Of: func(v *T) string {

@@ -2,14 +2,16 @@ package snapshot
 
 import "sync"
 
-// lazy is a value that is computed when it is first requested. Errors are not stored.
+// lazy is a value that is computed when it is first requested. An error is not stored: the next request
+// computes the value again. A lazy is safe for concurrent use.
 type lazy[T any] struct {
 	mu    sync.Mutex
 	ready bool
 	value T
 }
 
-// get returns the value, and loads it if it is not known yet.
+// get returns the stored value. If no value is stored, get stores and returns the result of load. If load
+// fails, get stores nothing.
 func (l *lazy[T]) get(load func() (T, error)) (T, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -25,14 +27,14 @@ func (l *lazy[T]) get(load func() (T, error)) (T, error) {
 	return value, nil
 }
 
-// set stores the value that get returns.
+// set stores the value that get returns from now on.
 func (l *lazy[T]) set(value T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.value, l.ready = value, true
 }
 
-// peek returns the value if it is already known.
+// peek returns the stored value, and whether a value is stored.
 func (l *lazy[T]) peek() (T, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,22 +9,24 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// The default limits of callers' data.
+// The default limits of callers' data; see Limits.
 const (
-	DefaultDepth = 1000
-	DefaultKey   = 1 << 10
-	DefaultValue = page.MaxValue
+	DefaultDepth = 1000          // levels of arrays and objects
+	DefaultKey   = 1 << 10       // bytes
+	DefaultValue = page.MaxValue // bytes
 )
 
-// Limits bound the data that callers hand in. A zero field means its default. Limits cannot exceed the bounds of
-// the format: page.MaxKey bytes for keys and page.MaxValue bytes for values. They do not apply to stored data.
+// Limits bound the data that callers hand in. A zero field means its default. Limits cannot exceed the bounds
+// of the format: page.MaxKey bytes for keys and page.MaxValue bytes for values. Limits do not apply to stored
+// data.
 type Limits struct {
 	Depth int // nesting of arrays and objects in a JSON value
 	Key   int // bytes of a row's key
 	Value int // bytes of a JSON value
 }
 
-// orDefault replaces zero fields by defaults, and fields beyond the format by its bounds.
+// orDefault returns l with defaults for fields that are not positive, and with the format's bounds for fields
+// that exceed them.
 func (l Limits) orDefault() Limits {
 	bound := func(limit, standard, most int) int {
 		if limit <= 0 {
@@ -50,41 +52,42 @@ const (
 // maxDepth is the deepest nesting that the format and encoding/json allow.
 const maxDepth = 10000
 
-// CheckDepth returns an error wrapping ErrLimit if arrays and objects in data are nested deeper than DefaultDepth.
-// data need not be valid JSON. It is read once, without recursion.
+// CheckDepth returns an error that wraps ErrLimit if arrays and objects in data are nested deeper than
+// DefaultDepth. data need not be valid JSON. CheckDepth reads data once, without recursion.
 func CheckDepth(data []byte) error { return checkDepth(data, DefaultDepth) }
 
-// CheckKey returns an error wrapping ErrLimit if a row's key is too long.
+// CheckKey returns an error that wraps ErrLimit if a row's key is longer than l.Key.
 func (l Limits) CheckKey(key string) error {
 	if limit := l.orDefault().Key; len(key) > limit {
-		return fmt.Errorf("%w: key of %d bytes, at most %d are allowed", ErrLimit, len(key), limit)
+		return fmt.Errorf("%w: the key has %d bytes, the maximum is %d", ErrLimit, len(key), limit)
 	}
 	return nil
 }
 
-// CheckSize returns an error wrapping ErrLimit if a JSON value is too large or too deeply nested. It does not
-// check that the value is valid JSON.
+// CheckSize returns an error that wraps ErrLimit if a JSON value is larger than l.Value, or nested deeper than
+// l.Depth. It does not check that the value is valid JSON.
 func (l Limits) CheckSize(value []byte) error {
 	l = l.orDefault()
 	if len(value) > l.Value {
-		return fmt.Errorf("%w: value of %d bytes, at most %d are allowed", ErrLimit, len(value), l.Value)
+		return fmt.Errorf("%w: the value has %d bytes, the maximum is %d", ErrLimit, len(value), l.Value)
 	}
 	return checkDepth(value, l.Depth)
 }
 
-// CheckValue returns an error wrapping ErrInvalid unless value is a single JSON value in UTF-8, within the limits,
-// and without white space around it.
+// CheckValue returns an error that wraps ErrInvalid unless value is a single JSON value in UTF-8, within the
+// limits, and without white space around it.
 func (l Limits) CheckValue(value []byte) error {
 	if err := l.CheckSize(value); err != nil {
 		return err
 	}
 	if !utf8.Valid(value) || !json.Valid(value) || len(bytes.TrimSpace(value)) != len(value) {
-		return invalid("not one JSON value in UTF-8 without space around it")
+		return invalid("must be a single JSON value in UTF-8 without white space around it")
 	}
 	return nil
 }
 
-// checkDepth returns an error wrapping ErrLimit if data is nested deeper than limit.
+// checkDepth returns an error that wraps ErrLimit if arrays and objects in data are nested deeper than limit.
+// data need not be valid JSON.
 func checkDepth(data []byte, limit int) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {
@@ -103,7 +106,7 @@ func checkDepth(data []byte, limit int) error {
 			quoted = true
 		case '{', '[':
 			if depth++; depth > limit {
-				return fmt.Errorf("%w: JSON nested more than %d deep", ErrLimit, limit)
+				return fmt.Errorf("%w: the JSON is nested more than %d levels deep", ErrLimit, limit)
 			}
 		case '}', ']':
 			depth--

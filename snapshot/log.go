@@ -20,7 +20,8 @@ func EncodeLog(nodeID string, iteration, attempt int, text string) page.Row {
 	}
 }
 
-// DecodeLog returns the text in a log's row.
+// DecodeLog returns the text in a log's row. If EncodeLog would not have written the row, the error wraps
+// objstore.ErrCorrupt.
 func DecodeLog(r page.Row) (string, error) {
 	var text string
 	err := json.Unmarshal(r.Value, &text)
@@ -33,25 +34,26 @@ func DecodeLog(r page.Row) (string, error) {
 	return text, nil
 }
 
-// logRows declares the collection of logs, whose values are strings.
+// logRows returns the description of the collection of logs, whose values are strings.
 func logRows() *collection {
 	return &collection{name: CollectionLogs, place: inJournal, encode: encodeLog, decode: decodeLog}
 }
 
-// decodeLog checks the stored row of a log.
+// decodeLog returns an error if the stored row of a log is invalid.
 func decodeLog(r page.Row) error {
 	_, err := DecodeLog(r)
 	return err
 }
 
-// encodeLog returns the stored row of a log from an engine.
+// encodeLog returns the stored row of a log that an engine wrote. If key is not an attempt's key, or value is
+// not a JSON string, encodeLog returns an error. value must be valid JSON.
 func encodeLog(key string, value json.RawMessage) (page.Row, error) {
 	node, iteration, attempt, err := SplitAttemptKey(key)
 	if err != nil {
 		return page.Row{}, err
 	}
 	if value[0] != '"' {
-		return page.Row{}, errors.New("a log is a JSON string")
+		return page.Row{}, errors.New("a log must be a JSON string")
 	}
 	var text string
 	if err := json.Unmarshal(value, &text); err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Loop is the state of a loop, which Smithers calls ralph.
+// Loop is the state of a loop, which Smithers calls a ralph.
 type Loop struct {
 	RalphID   string `json:"ralphId"`
-	Iteration int    `json:"iteration"` // the newest one, counted from 0
+	Iteration int    `json:"iteration"` // the loop's newest iteration, counted from 0
 	Done      bool   `json:"done"`
 }
 
@@ -33,13 +33,14 @@ var loopKind = row.Kind[Loop]{
 	Check: Loop.check,
 }
 
-// EncodeLoop returns the row of a loop; its key is the ralph id.
+// EncodeLoop returns the row of a loop, without checking the loop.
 func EncodeLoop(l Loop) page.Row { return loopKind.Encode(l) }
 
-// DecodeLoop decodes the row of a loop. If EncodeLoop would not have written the row, the
-// error wraps objstore.ErrCorrupt.
+// DecodeLoop decodes the row of a loop. If EncodeLoop would not have written the row, or the loop is invalid,
+// the error wraps objstore.ErrCorrupt.
 func DecodeLoop(r page.Row) (Loop, error) { return loopKind.Decode(r) }
 
+// check returns an error if the loop cannot be stored.
 func (l Loop) check() error {
 	switch {
 	case l.RalphID == "":

@@ -20,8 +20,8 @@ func (s *State) Signals() *page.Collection { return s.mail.at(CollectionSignals)
 // Waits returns the collection of waits. DecodeWait decodes its rows.
 func (s *State) Waits() *page.Collection { return s.mail.at(CollectionWaits) }
 
-// SameCore reports whether two states have the same nodes, outputs, loops and input,
-// whatever is in their mailboxes. It reads nothing.
+// SameCore reports whether two states have the same nodes, outputs, loops and input. It ignores their
+// mailboxes, compares ids, and reads nothing.
 func SameCore(a, b *State) bool {
 	return a.core.same(b.core) && a.input == b.input &&
 		slices.EqualFunc(a.tables, b.tables, func(a, b table) bool {
@@ -29,7 +29,8 @@ func SameCore(a, b *State) bool {
 		})
 }
 
-// decoded yields the rows of a collection decoded, and ends with the first error.
+// decoded yields each row of a collection as decode returns it, in the order of keys, and ends with the first
+// error.
 func decoded[T any](c *page.Collection, decode func(page.Row) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for row, err := range c.Rows() {
@@ -49,13 +50,13 @@ func (s *State) AllApprovals() iter.Seq2[Approval, error] {
 	return decoded(s.Approvals(), DecodeApproval)
 }
 
-// AllHumanRequests yields the human requests as AllApprovals does.
+// AllHumanRequests yields the human requests in the order of their keys, and ends with the first error.
 func (s *State) AllHumanRequests() iter.Seq2[HumanRequest, error] {
 	return decoded(s.HumanRequests(), DecodeHumanRequest)
 }
 
-// AllSignals yields the signals as AllApprovals does: in the order of their keys.
+// AllSignals yields the signals in the order of their keys, not of their Seqs, and ends with the first error.
 func (s *State) AllSignals() iter.Seq2[Signal, error] { return decoded(s.Signals(), DecodeSignal) }
 
-// AllWaits yields the waits as AllApprovals does.
+// AllWaits yields the waits in the order of their keys, and ends with the first error.
 func (s *State) AllWaits() iter.Seq2[Wait, error] { return decoded(s.Waits(), DecodeWait) }

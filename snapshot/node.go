@@ -28,7 +28,8 @@ const (
 	NodeWaitingTimer    NodeState = "waiting-timer"
 )
 
-// Waiting reports whether the node waits for something in the mailbox. Its waiting attempt has the same state.
+// Waiting reports whether a node in this state waits for something in the mailbox. The node's waiting attempt
+// has the same state.
 func (s NodeState) Waiting() bool {
 	switch s {
 	case NodeWaitingApproval, NodeWaitingHuman, NodeWaitingEvent, NodeWaitingTimer:
@@ -38,7 +39,7 @@ func (s NodeState) Waiting() bool {
 	return false
 }
 
-// NodeStates lists all states of a node. The caller owns it.
+// NodeStates returns all states of a node. The caller owns the slice.
 func NodeStates() []NodeState {
 	return []NodeState{
 		NodePending, NodeInProgress, NodeFinished, NodeFailed, NodeSkipped, NodeCancelled,
@@ -46,11 +47,12 @@ func NodeStates() []NodeState {
 	}
 }
 
+// known reports whether s is one of NodeStates.
 func (s NodeState) known() bool {
 	return s.Waiting() || s == NodePending || s == NodeInProgress || s.ended()
 }
 
-// ended reports whether the node has finished, has failed, was skipped or was cancelled.
+// ended reports whether a node in this state has finished, has failed, was skipped or was cancelled.
 func (s NodeState) ended() bool {
 	return s == NodeFinished || s == NodeFailed || s == NodeSkipped || s == NodeCancelled
 }
@@ -61,24 +63,25 @@ type Node struct {
 	Iteration   int       `json:"iteration"`
 	State       NodeState `json:"state"`
 	LastAttempt *int      `json:"lastAttempt"` // nil before the first attempt
-	OutputTable string    `json:"outputTable"` // "" if there is none
-	Label       *string   `json:"label"`
-	Needs       []string  `json:"needs"`   // node ids; stored sorted, each once
-	RalphID     *string   `json:"ralphId"` // the node's loop; nil if there is none
+	OutputTable string    `json:"outputTable"` // "" if the node has no output
+	Label       *string   `json:"label"`       // nil if the node has no label
+	Needs       []string  `json:"needs"`       // node ids; stored sorted, each once
+	RalphID     *string   `json:"ralphId"`     // the node's loop; nil if the node is not in a loop
 }
 
-// NewNode returns a task without a loop, needs, output or attempts.
+// NewNode returns the node with the id and the state, at iteration 0. It has no loop, needs, output table or
+// attempts.
 func NewNode(id string, state NodeState) Node {
 	return Node{NodeID: id, State: state, Needs: []string{}}
 }
 
-// SetNode returns the change that sets a node.
+// SetNode returns the change that sets the row of a node.
 func SetNode(n Node) Change {
 	row := EncodeNode(n)
 	return Change{Op: OpSet, Collection: CollectionNodes, Key: row.Key, Value: row.Value}
 }
 
-// oneOf lists words for a message.
+// oneOf returns words as a list for a message, separated by commas.
 func oneOf[T ~string](words []T) string {
 	texts := make([]string, len(words))
 	for i, word := range words {
@@ -102,14 +105,15 @@ var nodeKind = row.Kind[Node]{
 	Check: Node.check,
 }
 
-// EncodeNode returns the row of a node. It sorts a copy of Needs.
+// EncodeNode returns the row of a node, without checking the node. The row has Needs sorted, each id once;
+// n.Needs is not modified.
 func EncodeNode(n Node) page.Row { return nodeKind.Encode(n) }
 
-// DecodeNode decodes the row of a node. If EncodeNode would not have written the row, the
-// error wraps objstore.ErrCorrupt.
+// DecodeNode decodes the row of a node. If EncodeNode would not have written the row, or the node is invalid,
+// the error wraps objstore.ErrCorrupt.
 func DecodeNode(r page.Row) (Node, error) { return nodeKind.Decode(r) }
 
-// check returns why a node cannot be stored.
+// check returns an error if the node cannot be stored.
 func (n Node) check() error {
 	switch {
 	case n.State == "":

@@ -21,27 +21,28 @@ const (
 	OpUndo    = "undo"
 )
 
-// Op is an operation on a whole run that can be undone. Its key in the journal's collection "ops" is its Number in
-// decimal. Each run has its own ops: the journal of a fork begins with only the fork.
+// Op is an operation on a whole run that can be undone. The key of its row in the journal's collection "ops" is
+// its Number in decimal. Each run has its own ops: the journal of a fork begins with only the fork.
 type Op struct {
-	Number    int         `json:"op"` // 1, 2, 3, …
-	Kind      string      `json:"kind"`
-	AtMs      int64       `json:"atMs"`
-	Before    objstore.ID `json:"before,omitzero"` // the run's tip before the op, including a frame that saved the working copy; zero for a fork
-	Frame     *int64      `json:"frame"`           // the frame that the op made; nil if it made none
-	To        *int64      `json:"to,omitempty"`    // for a travel, a reset or an engine's undo: the frame of this run whose state was restored
-	NodeID    string      `json:"nodeId,omitempty"`
-	Iteration int         `json:"iteration,omitempty"`
-	Attempt   int         `json:"attempt,omitempty"`
-	NoDeps    bool        `json:"noDeps,omitempty"`
-	Files     bool        `json:"files,omitempty"`    // the op changed files of a working copy
-	Worktree  string      `json:"worktree,omitempty"` // the task whose own worktree has these files; "" if there is none
-	Undoes    int         `json:"undoes,omitempty"`   // for an undo: the undone op
-	UndoneBy  int         `json:"undoneBy,omitempty"` // the undo of this op; 0 if there is none
+	Number    int         `json:"op"`                  // 1, 2, 3, … in the run
+	Kind      string      `json:"kind"`                // OpTravel, OpReset, OpRevert, OpRestore, OpFork or OpUndo
+	AtMs      int64       `json:"atMs"`                // milliseconds since 1970
+	Before    objstore.ID `json:"before,omitzero"`     // the run's tip before the op, including a frame that saved the working copy; zero for a fork
+	Frame     *int64      `json:"frame"`               // the frame that the op made; nil if the op made no frame
+	To        *int64      `json:"to,omitempty"`        // for a travel, a reset or an engine's undo: the frame of this run whose state was restored
+	NodeID    string      `json:"nodeId,omitempty"`    // the node whose attempt the op concerned; "" for no node
+	Iteration int         `json:"iteration,omitempty"` // the iteration of the node
+	Attempt   int         `json:"attempt,omitempty"`   // the number of the attempt; 0 for no attempt
+	NoDeps    bool        `json:"noDeps,omitempty"`    // the op reset the node alone, without the nodes that need the node
+	Files     bool        `json:"files,omitempty"`     // the op changed files of a working copy
+	Worktree  string      `json:"worktree,omitempty"`  // the task whose own worktree has these files; "" if the files are not in a task's own worktree
+	Undoes    int         `json:"undoes,omitempty"`    // for an undo: the number of the undone op; 0 for other ops
+	UndoneBy  int         `json:"undoneBy,omitempty"`  // the number of the undo of this op; 0 if the op was not undone
 }
 
-// ByEngine reports whether an import found the op in another engine's history. Such an op is a travel to a frame,
-// not to the start of an attempt, or an undo, because the engine continued from a frame before the undone op.
+// ByEngine reports whether an import found the op in another engine's history. Such an op has To. It is a
+// travel to a frame, not to the start of an attempt, or an undo. The import records an undo if the engine
+// continued from a frame before the undone op.
 func (o Op) ByEngine() bool {
 	return o.To != nil && (o.Kind == OpUndo || o.Kind == OpTravel && o.NodeID == "")
 }
@@ -75,21 +76,22 @@ var opKind = row.Kind[Op]{
 	Check: Op.check,
 }
 
-// opRows declares the collection of ops, which is empty at the beginning of a fork.
+// opRows returns the description of the collection of ops, which is empty at the beginning of a fork.
 func opRows() *collection {
 	c := rowsOf(CollectionOps, inJournal, &opKind)
 	c.ownToRun = true
 	return c
 }
 
-// EncodeOp returns the row of an op.
+// EncodeOp returns the row of an op, without checking the op.
 func EncodeOp(o Op) page.Row { return opKind.Encode(o) }
 
-// DecodeOp decodes the row of an op. If EncodeOp would not have written the row, the
+// DecodeOp decodes the row of an op. If EncodeOp would not have written the row, or the op is invalid, the
 // error wraps objstore.ErrCorrupt.
 func DecodeOp(r page.Row) (Op, error) { return opKind.Decode(r) }
 
-// splitOpKey returns the number in an op's key.
+// splitOpKey returns the number in an op's key. If the key is not a decimal number of at least 1, splitOpKey
+// returns an error.
 func splitOpKey(key string) (int, error) {
 	n, ok := parseOrdinal(key)
 	if !ok || n < 1 {
@@ -98,7 +100,7 @@ func splitOpKey(key string) (int, error) {
 	return n, nil
 }
 
-// check returns why an op cannot be stored.
+// check returns an error if the op cannot be stored.
 func (o Op) check() error {
 	switch o.Kind {
 	case OpTravel, OpReset, OpRevert, OpRestore, OpFork, OpUndo:
@@ -123,19 +125,19 @@ func (o Op) check() error {
 	return cmp.Or(o.checkMeaning(), checkTimes(&o.AtMs), checkTexts(&o.NodeID))
 }
 
-// checkMeaning returns an error if fields contradict each other.
+// checkMeaning returns an error if the number is out of range, or if fields of the op contradict each other.
 func (o Op) checkMeaning() error {
 	switch {
 	case o.Number < 1 || o.Number > row.MaxInteger:
 		return errors.New("op: out of range")
 	case (o.Kind == OpFork) != o.Before.IsZero():
-		return errors.New("before: zero in a fork, and only there")
+		return errors.New("before: must be missing in a fork, and set in other ops")
 	case (o.Kind == OpUndo) != (o.Undoes != 0) || o.Undoes >= o.Number:
 		return errors.New("undoes: must be an earlier op in an undo, and 0 in other ops")
 	case o.UndoneBy != 0 && o.UndoneBy <= o.Number:
 		return errors.New("undoneBy: must be a later op")
 	case o.NodeID == "" && (o.Iteration != 0 || o.Attempt != 0 || o.NoDeps):
-		return errors.New("iteration, attempt or noDeps: without nodeId")
+		return errors.New("iteration, attempt or noDeps: set without nodeId")
 	}
 	return nil
 }

@@ -13,13 +13,15 @@ import (
 type place int
 
 const (
-	// inState is the workflow state. It is in the content hash, goes back with a travel, and
-	// changes in frames only.
+	// inState is the workflow state. The content hash covers the state, a travel restores the state, and only a
+	// frame changes the state.
 	inState place = iota
-	// inMailbox is what nodes wait for and what has arrived. It is stored in the state's tree and
-	// goes back with a travel. It is not in the content hash, and every entry may change it.
+	// inMailbox is the mailbox: the requests and waits of nodes, and the received signals. The state's tree contains
+	// the mailbox, and a travel restores the mailbox. The content hash does not cover the mailbox, and every entry
+	// may change the mailbox.
 	inMailbox
-	// inJournal is the record of past work. It does not go back, and its rows are never removed.
+	// inJournal is the journal, the record of past work. A travel does not restore the journal, and rows of the
+	// journal are never removed.
 	inJournal
 )
 
@@ -30,19 +32,21 @@ type collection struct {
 	place place
 	// ownToRun means that the collection of a fork begins empty.
 	ownToRun bool
-	// encode returns the stored row of a value that an engine wrote.
+	// encode returns the stored row of a key and a value that an engine wrote, or an error if the row is invalid.
 	encode func(key string, value json.RawMessage) (page.Row, error)
-	// decode checks a stored row.
+	// decode returns an error if a stored row is invalid.
 	decode func(page.Row) error
-	// dump writes the rows as a member of a whole state. Nil for the journal, which is not in one.
+	// dump writes rows as the member of a whole state. It is nil in the journal, which a whole state does not have.
 	dump func(d *dumper, member string, rows *page.Collection)
-	// edited checks what changes make of the collection. Nil for no check.
+	// edited returns an error if changes must not turn before into after. It is nil if all changes are allowed.
 	edited func(before, after *page.Collection, changes []page.Change) error
-	// together checks a collection against a sound one. Nil for no check.
+	// together returns an error if the rows of c, each valid alone, are invalid together. known is a valid version
+	// of the collection. together is nil if valid rows are always valid together.
 	together func(known, c *page.Collection) error
 }
 
-// rowsOf declares a collection of rows of one kind.
+// rowsOf returns the description of a collection of rows of one kind. The description has neither ownToRun nor
+// a check of several rows.
 func rowsOf[T any](name string, in place, kind *row.Kind[T]) *collection {
 	return &collection{
 		name: name, place: in,
@@ -64,8 +68,8 @@ func rowsOf[T any](name string, in place, kind *row.Kind[T]) *collection {
 // registry lists collections. Collections of one place are written in this order.
 type registry []*collection
 
-// registered lists every collection of an entry, besides the output tables and the input. An entry with any other
-// collection is refused, because a newer version wrote it.
+// registered lists every collection of an entry, besides the output tables and the input. An entry with any
+// other collection is an error that wraps ErrNewerFormat, because a newer version wrote it.
 var registered = registry{
 	rowsOf(CollectionNodes, inState, &nodeKind),
 	rowsOf(CollectionLoops, inState, &loopKind),
@@ -78,7 +82,7 @@ var registered = registry{
 	opRows(),
 }
 
-// named returns the collection with a name, or nil.
+// named returns the collection with the name, or nil if known has no such collection.
 func (known registry) named(name string) *collection {
 	for _, c := range known {
 		if c.name == name {
@@ -88,13 +92,13 @@ func (known registry) named(name string) *collection {
 	return nil
 }
 
-// has reports whether a change concerns a collection in a place.
+// has reports whether c changes a collection of known in the place in.
 func (known registry) has(in place, c Change) bool {
 	of := known.named(c.Collection)
 	return of != nil && of.place == in
 }
 
-// empty returns the collections of a place without rows.
+// empty returns all collections of a place, each without rows.
 func (known registry) empty(in place) rowSet {
 	s := make(rowSet, 0, len(known))
 	none := emptyCollection()
@@ -112,10 +116,10 @@ type rows struct {
 	*page.Collection
 }
 
-// rowSet is the collections of one place.
+// rowSet has all collections of one place, in the order of the registry.
 type rowSet []rows
 
-// at returns the collection with a name, or an empty collection.
+// at returns the collection with the name, or an empty collection if s has no such collection.
 func (s rowSet) at(name string) *page.Collection {
 	if i := s.index(name); i >= 0 {
 		return s[i].Collection
@@ -123,6 +127,7 @@ func (s rowSet) at(name string) *page.Collection {
 	return emptyCollection()
 }
 
+// index returns the index of the collection with the name, or -1 if s has no such collection.
 func (s rowSet) index(name string) int {
 	for i := range s {
 		if s[i].of.name == name {
@@ -132,7 +137,8 @@ func (s rowSet) index(name string) int {
 	return -1
 }
 
-// open opens the collection for an entry of a tree. known is false if the set has no collection of that name.
+// open opens the collection that e, an entry of tree, names, and sets the collection in s. known is false if s
+// has no collection with the name; s is then unchanged.
 func (s rowSet) open(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (known bool, err error) {
 	i := s.index(e.Name)
 	if i < 0 {
@@ -142,7 +148,9 @@ func (s rowSet) open(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) 
 	return true, err
 }
 
-// edit applies changes, given by the names of their collections.
+// edit returns a copy of s with changes applied, and writes new objects to w. changes are given by the names of
+// their collections; edit ignores names that s does not have. An invalid change is an error that wraps
+// ErrInvalid.
 func (s rowSet) edit(w objstore.Writer, changes map[string][]page.Change) (rowSet, error) {
 	next := make(rowSet, len(s))
 	for i, c := range s {
@@ -158,7 +166,7 @@ func (s rowSet) edit(w objstore.Writer, changes map[string][]page.Change) (rowSe
 	return next, nil
 }
 
-// entries returns the entries of the collections that have rows.
+// entries returns the tree entries of the collections that have rows.
 func (s rowSet) entries() []objstore.TreeEntry {
 	var entries []objstore.TreeEntry
 	for _, c := range s {
@@ -169,7 +177,8 @@ func (s rowSet) entries() []objstore.TreeEntry {
 	return entries
 }
 
-// same reports whether two sets have the same rows. It reads nothing.
+// same reports whether s and other, two sets of one place, have the same rows. It compares ids and reads
+// nothing.
 func (s rowSet) same(other rowSet) bool {
 	for i := range s {
 		if s[i].ID() != other[i].ID() {
@@ -179,7 +188,7 @@ func (s rowSet) same(other rowSet) bool {
 	return true
 }
 
-// all yields the collections with their names.
+// all yields each collection with its name.
 func (s rowSet) all() iter.Seq2[string, *page.Collection] {
 	return func(yield func(string, *page.Collection) bool) {
 		for _, c := range s {
@@ -190,7 +199,8 @@ func (s rowSet) all() iter.Seq2[string, *page.Collection] {
 	}
 }
 
-// verify reads and checks the rows that sound does not know as valid.
+// verify reads and checks the rows of all collections, and returns the first flaw. It skips the parts that a
+// collection shares with a valid collection in sound, and adds each valid collection to sound.
 func (s rowSet) verify(sound *Sound) error {
 	for _, c := range s {
 		if err := sound.verify(c.of.name, c.Collection, c.of.decode, c.of.together); err != nil {

@@ -29,7 +29,7 @@ const (
 	RunWaitingTimer    RunStatus = "waiting-timer"
 )
 
-// RunStatuses lists all statuses of a run. The caller owns it.
+// RunStatuses returns all statuses of a run. The caller owns the slice.
 func RunStatuses() []RunStatus {
 	return []RunStatus{
 		RunRunning, RunFinished, RunFailed, RunCancelled, RunPending,
@@ -61,9 +61,9 @@ type Run struct {
 	Status       RunStatus `json:"status"`
 	Error        string    `json:"error,omitempty"`
 	Frame        int64     `json:"frame"`           // the newest frame's number
-	NextSeq      int64     `json:"nextSeq"`         // the seq of the next event
-	Epoch        int64     `json:"epoch"`           // number of claims
-	Owner        string    `json:"owner,omitempty"` // the token of the current claim, 16 hex digits; "" if there is none
+	NextSeq      int64     `json:"nextSeq"`         // the Seq of the run's next event
+	Epoch        int64     `json:"epoch"`           // how often the run was claimed
+	Owner        string    `json:"owner,omitempty"` // the token of the current claim, 16 lower-case hex digits; "" if the run is not claimed
 	Parent       *Parent   `json:"parent,omitempty"`
 	CreatedAtMs  int64     `json:"createdAtMs"`
 	StartedAtMs  *int64    `json:"startedAtMs,omitempty"`
@@ -83,7 +83,7 @@ type Parent struct {
 	Commit      objstore.ID `json:"commit"` // the commit of that frame
 	Label       string      `json:"label,omitempty"`
 	Description string      `json:"description,omitempty"`
-	AtMs        int64       `json:"createdAtMs"`
+	AtMs        int64       `json:"createdAtMs"`      // when the run was forked, in milliseconds since 1970
 	Undone      bool        `json:"undone,omitempty"` // the fork was undone before it ran
 
 	// Extension, if not zero, is a later entry of the parent. The fork then begins with the parent's entries from
@@ -116,6 +116,7 @@ var runFields = []row.Field[Run]{
 	row.OptionalText("workflowPath", func(r *Run) *string { return &r.WorkflowPath }),
 }
 
+// parentFields declares the members of "parent" in run.json.
 var parentFields = []row.Field[Parent]{
 	row.ID("commit", func(p *Parent) *objstore.ID { return &p.Commit }),
 	row.Int("createdAtMs", func(p *Parent) *int64 { return &p.AtMs }),
@@ -130,7 +131,8 @@ var parentFields = []row.Field[Parent]{
 // encodeRun returns the content of run.json.
 func encodeRun(r Run) []byte { return row.Document(runFields, &r) }
 
-// decodeRun is the strict inverse of encodeRun.
+// decodeRun decodes data, the content of run.json in the blob id. If encodeRun would not have written data, or
+// the row cannot be stored, the error wraps objstore.ErrCorrupt.
 func decodeRun(id objstore.ID, data []byte) (Run, error) {
 	r, canonical := row.ReadDocument(runFields, data)
 	if !canonical {
@@ -142,7 +144,7 @@ func decodeRun(id objstore.ID, data []byte) (Run, error) {
 	return *r, nil
 }
 
-// check returns why a run's row cannot be stored.
+// check returns an error if the run's row cannot be stored.
 func (r Run) check() error {
 	switch r.Status {
 	case RunRunning, RunFinished, RunFailed, RunCancelled, RunPending:
@@ -192,13 +194,13 @@ func (r Run) check() error {
 	return r.checkVCS()
 }
 
-// checkVCS returns why the working copy in the row cannot be stored.
+// checkVCS returns an error if the row's working copy cannot be stored.
 func (r Run) checkVCS() error {
 	switch r.VCSType {
 	case VCSGit, VCSJJ:
 	case "":
 		if r.VCSRoot != "" || r.VCSRevision != "" {
-			return errors.New("vcsRoot or vcsRevision: without vcsType")
+			return errors.New("vcsRoot or vcsRevision: set without vcsType")
 		}
 	default:
 		return fmt.Errorf("vcsType: unknown type %q", r.VCSType)
@@ -212,13 +214,13 @@ func (r Run) checkVCS() error {
 	return nil
 }
 
-// isOwner reports whether s is the token of a claim, or empty.
+// isOwner reports whether s is empty or has the form of a claim's token: 16 lower-case hex digits.
 func isOwner(s string) bool {
 	const size = 16
 	return s == "" || len(s) == size && strings.Trim(s, hexDigits) == ""
 }
 
-// checkRunID returns why a text cannot be the id of a run.
+// checkRunID returns an error if id cannot be the id of a run.
 func checkRunID(id string) error {
 	if id == "" || len(id) > MaxRunID || !utf8.ValidString(id) {
 		return fmt.Errorf("not 1 to %d bytes of UTF-8: %q", MaxRunID, id)
@@ -226,7 +228,8 @@ func checkRunID(id string) error {
 	return nil
 }
 
-// checkPath returns an error if a path is absolute, because it would name a place on one machine.
+// checkPath returns an error if p, the path of a workflow, is absolute or begins with a drive letter. A stored
+// path must not name a place on one machine.
 func checkPath(p string) error {
 	if path.IsAbs(p) || strings.HasPrefix(p, `\`) || len(p) > 1 && p[1] == ':' {
 		return fmt.Errorf("workflowPath: absolute path %q", p)
@@ -234,7 +237,7 @@ func checkPath(p string) error {
 	return nil
 }
 
-// clone returns a copy that shares no memory that can be modified.
+// clone returns a copy of r. Changes of the copy do not affect r.
 func (r Run) clone() Run {
 	if r.Parent != nil {
 		r.Parent = new(*r.Parent)

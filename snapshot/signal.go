@@ -15,19 +15,20 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Signal is a message that a run has received. In the collection "signals" its key is its Digest, so identical
-// signals are stored once. Seq is the number of earlier signals in the state: 0, 1, 2, … without gaps.
+// Signal is a message that a run has received. The key of its row in the collection "signals" is its Digest, so
+// identical signals are stored once. Seq is the number of earlier signals in the state: 0, 1, 2, … without
+// gaps.
 type Signal struct {
 	Seq           int64           `json:"seq"`
 	Name          string          `json:"name"`
-	CorrelationID *string         `json:"correlationId"` // nil if there is none
+	CorrelationID *string         `json:"correlationId"` // nil if the signal has no correlation id
 	Payload       json.RawMessage `json:"payload"`       // any JSON value, byte for byte
 	ReceivedAtMs  int64           `json:"receivedAtMs"`
 	ReceivedBy    *string         `json:"receivedBy"` // the sender; nil if unknown
 }
 
 // Digest returns the SHA-256 of the name, correlation id, payload, time and sender, in lower-case hex, as
-// docs/format.md defines it. Seq is not included.
+// docs/format.md defines it. The digest does not cover Seq.
 func (s Signal) Digest() string {
 	text := append(make([]byte, 0, 512), "smithers signal 1\n"...)
 	text = append(row.AppendObject(text, signalContent, &s), '\n')
@@ -56,14 +57,14 @@ var signalContent = []row.Field[Signal]{
 	row.NullText("receivedBy", func(s *Signal) **string { return &s.ReceivedBy }),
 }
 
-// EncodeSignal returns the row of a signal.
+// EncodeSignal returns the row of a signal, without checking the signal.
 func EncodeSignal(s Signal) page.Row { return signalKind.Encode(s) }
 
-// DecodeSignal decodes the row of a signal. If EncodeSignal would not have written the row, or the key is not the
-// signal's Digest, the error wraps objstore.ErrCorrupt.
+// DecodeSignal decodes the row of a signal. If EncodeSignal would not have written the row, or the key is not
+// the signal's Digest, or the signal is invalid, the error wraps objstore.ErrCorrupt.
 func DecodeSignal(r page.Row) (Signal, error) { return signalKind.Decode(r) }
 
-// check returns why a signal cannot be stored.
+// check returns an error if the signal cannot be stored.
 func (s Signal) check() error {
 	switch {
 	case s.Name == "":
@@ -76,15 +77,16 @@ func (s Signal) check() error {
 	return cmp.Or(checkTimes(&s.ReceivedAtMs), checkTexts(&s.Name, s.CorrelationID, s.ReceivedBy))
 }
 
-// signalRows declares the collection of signals, whose Seqs are 0, 1, 2, … without gaps.
+// signalRows returns the description of the collection of signals, whose Seqs are 0, 1, 2, … without gaps.
 func signalRows() *collection {
 	c := rowsOf(CollectionSignals, inMailbox, &signalKind)
 	c.edited, c.together, c.dump = checkSeqs, verifySeqs, dumpSignals
 	return c
 }
 
-// checkSeqs returns an error if changes lead from before, a valid collection of signals, to signals whose Seqs are
-// not 0, 1, 2, … without gaps. It reads only the changed signals or, if the changes remove any, all signals.
+// checkSeqs returns an error that wraps ErrInvalid unless the Seqs in after are 0, 1, 2, … without gaps. before
+// is a valid collection, which changes turn into after. checkSeqs reads only the changed signals or, if a
+// change removes a signal, all signals.
 func checkSeqs(before, after *page.Collection, changes []page.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -107,13 +109,14 @@ func checkSeqs(before, after *page.Collection, changes []page.Change) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", CollectionSignals, err)
 		case known && string(value) != string(c.Value) || !known && !counts.add(signal.Seq):
-			return invalid("signal %q: seq %d: not the number of signals before it", c.Key, signal.Seq)
+			return invalid("signal %q: seq %d: must be the number of earlier signals", c.Key, signal.Seq)
 		}
 	}
 	return nil
 }
 
-// checkAllSeqs returns an error unless the Seqs of signals are 0, 1, 2, … without gaps.
+// checkAllSeqs returns an error that wraps ErrInvalid unless the Seqs of signals are 0, 1, 2, … without gaps.
+// It reads all signals.
 func checkAllSeqs(signals *page.Collection) error {
 	counts := seqCounter{to: int64(signals.Len())}
 	for signal, err := range decoded(signals, DecodeSignal) {
@@ -121,14 +124,15 @@ func checkAllSeqs(signals *page.Collection) error {
 			return fmt.Errorf("%s: %w", CollectionSignals, err)
 		}
 		if !counts.add(signal.Seq) {
-			return invalid("signal %q: seq %d: not the number of signals before it", signal.Digest(), signal.Seq)
+			return invalid("signal %q: seq %d: must be the number of earlier signals", signal.Digest(), signal.Seq)
 		}
 	}
 	return nil
 }
 
-// verifySeqs verifies that the Seqs of stored signals are 0, 1, 2, … without gaps. known is a collection for which
-// this holds. Only the differences from known are read.
+// verifySeqs returns an error that wraps objstore.ErrCorrupt unless the Seqs of stored signals are 0, 1, 2, …
+// without gaps. known is a collection for which this holds. verifySeqs reads only the signals that differ from
+// known.
 func verifySeqs(known, signals *page.Collection) error {
 	removed := make(map[int64]bool)
 	var added []Signal
@@ -147,6 +151,8 @@ func verifySeqs(known, signals *page.Collection) error {
 			return err
 		}
 	}
+	// known has the Seqs below before. So an added Seq below before must replace a removed one, and every Seq that is
+	// now too large must have been removed.
 	before := int64(known.Len())
 	counts := seqCounter{to: int64(signals.Len())}
 	for _, signal := range added {
@@ -156,20 +162,20 @@ func verifySeqs(known, signals *page.Collection) error {
 	}
 	for seq := counts.to; seq < before; seq++ {
 		if !removed[seq] {
-			return corrupt(signals.ID(), "one of %d signals has the seq %d", counts.to, seq)
+			return corrupt(signals.ID(), "one of %d signals has the seq %d: the seqs must be 0, 1, 2, … without gaps", counts.to, seq)
 		}
 	}
 	return nil
 }
 
-// seqCounter checks that signals are numbered from from to to-1. Because there are as many signals as numbers, it
-// is enough that every number is in the range and new.
+// seqCounter checks that the Seqs of signals are all numbers from from to to-1. Because there are as many
+// signals as numbers, it is enough that every number is in the range and new.
 type seqCounter struct {
 	from, to int64
 	seen     map[int64]bool
 }
 
-// add reports whether a number is in the range and new.
+// add reports whether seq is in the range and was not added before, and then remembers seq.
 func (c *seqCounter) add(seq int64) bool {
 	if seq < c.from || seq >= c.to || c.seen[seq] {
 		return false

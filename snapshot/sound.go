@@ -7,8 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Sound remembers valid collections, so that verifying a new version of a collection reads only its changes. The
-// zero Sound remembers none. For one goroutine at a time.
+// Sound remembers valid collections, so that verifying a new version of a collection reads only its changes.
+// The zero Sound is empty. A Sound must be used by one goroutine at a time.
 type Sound struct {
 	met  map[soundTree]bool
 	last map[string]*page.Collection // the last valid collection of each name
@@ -21,14 +21,15 @@ type soundTree struct {
 	id   objstore.ID
 }
 
-// Verify checks a collection, except the parts that it shares with valid collections of the same name, and returns
-// the first flaw. decode checks a row.
+// Verify reads and checks the collection c, and returns the first flaw. If s has already verified c under this
+// name, Verify reads nothing. Otherwise, it skips the parts that c shares with the last valid collection of the
+// name. decode returns an error if a row is invalid.
 func (s *Sound) Verify(name string, c *page.Collection, decode func(page.Row) error) error {
 	return s.verify(name, c, decode, nil)
 }
 
-// verify is Verify, and also calls together to check the rows as a whole. known is then a valid collection, or the
-// empty one.
+// verify checks a collection as Verify does, and then calls together, which may be nil, to check the rows as a
+// whole. known is then the last valid collection of the name, or an empty collection.
 func (s *Sound) verify(name string, c *page.Collection, decode func(page.Row) error, together func(known, c *page.Collection) error) error {
 	if c.Len() == 0 {
 		return nil
@@ -46,7 +47,8 @@ func (s *Sound) verify(name string, c *page.Collection, decode func(page.Row) er
 	return nil
 }
 
-// verifyRows checks the parts of c that differ from known, which may be nil.
+// verifyRows reads and checks the parts of c that differ from known, a valid collection or nil, and returns the
+// first flaw. decode checks a row, and together, which may be nil, checks the rows as a whole.
 func verifyRows(known, c *page.Collection, decode func(page.Row) error, together func(known, c *page.Collection) error) error {
 	if err := c.VerifySince(known); err != nil {
 		return err

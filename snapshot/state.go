@@ -14,20 +14,20 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// The names in a state's tree besides those of registered collections.
+// The names in a state's tree besides the names of registered collections.
 const (
 	outputsName = "outputs"
 	inputName   = "input"
 )
 
-// State is the workflow state at one frame. It is immutable, and reads its parts when they are requested.
-// Safe for concurrent use.
+// State is the workflow state at one entry, with the mailbox. A State is immutable, and reads its parts when
+// they are requested. A State is safe for concurrent use.
 type State struct {
 	r      objstore.Reader
 	id     objstore.ID
 	known  registry
 	core   rowSet
-	tables []table // sorted by escaped name, none empty
+	tables []table // sorted by escaped name; each has rows
 	input  objstore.TreeEntry
 	mail   rowSet
 
@@ -35,21 +35,22 @@ type State struct {
 	hash     lazy[page.Sum]
 }
 
-// table has the rows of one output table.
+// table is one output table with its rows.
 type table struct {
 	name    string
 	escaped string
 	rows    *page.Collection
 }
 
-// EmptyState returns the state without rows and input.
+// EmptyState returns the state without rows and without an input.
 func EmptyState() *State { return registered.emptyState() }
 
+// emptyState returns the state with the collections of known, without rows and without an input.
 func (known registry) emptyState() *State {
 	return &State{known: known, core: known.empty(inState), mail: known.empty(inMailbox)}
 }
 
-// emptyCollection returns the collection without rows.
+// emptyCollection returns a collection without rows.
 func emptyCollection() *page.Collection {
 	empty, err := page.Open(nil, objstore.ID{})
 	if err != nil {
@@ -58,12 +59,14 @@ func emptyCollection() *page.Collection {
 	return empty
 }
 
-// OpenState opens the state with the tree id; the zero id is the empty state. It reads the trees and row counts of
-// the collections, and no pages.
+// OpenState opens the state with the tree id; the zero id is the empty state. It reads the trees of the state
+// and the topmost object of each collection. If the tree has an unknown name, the error wraps ErrNewerFormat;
+// if an object is damaged, the error wraps objstore.ErrCorrupt.
 func OpenState(r objstore.Reader, id objstore.ID) (*State, error) {
 	return registered.openState(r, id)
 }
 
+// openState opens a state as OpenState does, with the collections of known.
 func (known registry) openState(r objstore.Reader, id objstore.ID) (*State, error) {
 	s := known.emptyState()
 	if id.IsZero() {
@@ -93,7 +96,8 @@ func (known registry) openState(r objstore.Reader, id objstore.ID) (*State, erro
 	return s, nil
 }
 
-// openRows opens a registered collection. Any other name is ErrNewerFormat.
+// openRows opens the registered collection that e, an entry of the state's tree, names. If no collection has
+// the name, the error wraps ErrNewerFormat.
 func (s *State) openRows(tree objstore.ID, e objstore.TreeEntry) error {
 	for _, set := range []rowSet{s.core, s.mail} {
 		if known, err := set.open(s.r, tree, e); known || err != nil {
@@ -103,7 +107,8 @@ func (s *State) openRows(tree objstore.ID, e objstore.TreeEntry) error {
 	return fmt.Errorf("%w: %q in state %v", ErrNewerFormat, e.Name, tree)
 }
 
-// openCollection opens the collection of a tree entry, whose mode must fit.
+// openCollection opens the collection of the tree entry e. If the mode of e does not fit the collection, the
+// error wraps objstore.ErrCorrupt and names tree.
 func openCollection(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (*page.Collection, error) {
 	if e.Mode == objstore.ModeTree || e.Mode == objstore.ModeFile {
 		c, err := page.Open(r, e.ID)
@@ -114,7 +119,8 @@ func openCollection(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (
 	return nil, corrupt(tree, "%s: mode %o", e.Name, uint32(e.Mode))
 }
 
-// openTables opens the output tables.
+// openTables opens the output tables below outputs, an entry of the state's tree, and sets s.tables. An empty
+// tree or a malformed name is an error that wraps objstore.ErrCorrupt.
 func (s *State) openTables(tree objstore.ID, outputs objstore.TreeEntry) error {
 	if outputs.Mode != objstore.ModeTree {
 		return corrupt(tree, "outputs: not a tree")
@@ -142,6 +148,7 @@ func (s *State) openTables(tree objstore.ID, outputs objstore.TreeEntry) error {
 	return nil
 }
 
+// compareTables orders tables by their escaped names.
 func compareTables(a, b table) int { return strings.Compare(a.escaped, b.escaped) }
 
 // ID returns the id of the state's tree, or the zero ID if the state is empty. Equal states have equal IDs.
@@ -156,11 +163,12 @@ func (s *State) Loops() *page.Collection { return s.core.at(CollectionLoops) }
 // AllNodes yields the nodes in the order of their keys, and ends with the first error.
 func (s *State) AllNodes() iter.Seq2[Node, error] { return decoded(s.Nodes(), DecodeNode) }
 
-// AllLoops yields the loops as AllNodes does.
+// AllLoops yields the loops in the order of their keys, and ends with the first error.
 func (s *State) AllLoops() iter.Seq2[Loop, error] { return decoded(s.Loops(), DecodeLoop) }
 
-// Collections yields all collections of the state with their names in a Change. Those of nodes, loops and the
-// mailbox may be empty.
+// Collections yields each collection of the state with its name in a Change: nodes and loops, then the output
+// tables, then the mailbox. Every output table has rows; other collections may be empty. The input is not
+// included.
 func (s *State) Collections() iter.Seq2[string, *page.Collection] {
 	return func(yield func(string, *page.Collection) bool) {
 		for name, rows := range s.core.all() {
@@ -181,8 +189,8 @@ func (s *State) Collections() iter.Seq2[string, *page.Collection] {
 	}
 }
 
-// Outputs returns the rows of an output table: SplitKey splits their keys, and their values are the user's JSON.
-// The rows of an unknown table are empty.
+// Outputs returns the rows of an output table. SplitKey splits the key of a row; the value of a row is the
+// user's JSON. If the table does not exist, the collection is empty.
 func (s *State) Outputs(table string) *page.Collection {
 	if t := s.findTable(table); t != nil {
 		return t.rows
@@ -190,7 +198,7 @@ func (s *State) Outputs(table string) *page.Collection {
 	return emptyCollection()
 }
 
-// findTable returns the table with a name, or nil.
+// findTable returns the output table with the name, or nil if the state has no such table.
 func (s *State) findTable(name string) *table {
 	for i := range s.tables {
 		if s.tables[i].name == name {
@@ -210,7 +218,9 @@ func (s *State) Tables() []string {
 	return names
 }
 
-// Input returns the run's input, byte for byte as it was given, or nil if there is none. It must not be changed.
+// Input returns the run's input, byte for byte as the user gave it, or nil if the run has no input. The caller
+// must not modify the bytes. A stored input that is not a single JSON value is an error that wraps
+// objstore.ErrCorrupt.
 func (s *State) Input() (json.RawMessage, error) {
 	if s.input.ID.IsZero() {
 		return nil, nil
@@ -225,15 +235,16 @@ func (s *State) Input() (json.RawMessage, error) {
 	return value, nil
 }
 
-// InputID returns the id of the input's object, or the zero ID if there is none. It allows comparing inputs
-// without reading them.
+// InputID returns the id of the input's object, or the zero ID if the run has no input. Equal inputs have equal
+// ids, so a caller can compare inputs without reading them.
 func (s *State) InputID() objstore.ID { return s.input.ID }
 
-// ContentHash returns the SHA-256 over nodes, outputs, loops and input, as docs/format.md defines it. It reads the
-// topmost sums of each collection, and the input.
+// ContentHash returns the SHA-256 over nodes, outputs, loops and input, as docs/format.md defines it. The first
+// call reads the topmost sums of each collection and the input; later calls read nothing.
 func (s *State) ContentHash() (page.Sum, error) { return s.hash.get(s.computeHash) }
 
-// computeHash computes the content hash from the sum of each collection that is not empty.
+// computeHash computes the content hash from the sums of the collections with rows, and from the hash of the
+// input.
 func (s *State) computeHash() (page.Sum, error) {
 	text := append(make([]byte, 0, 512), "smithers state 1\n"...)
 	add := func(name string, c *page.Collection) error {
@@ -253,7 +264,7 @@ func (s *State) computeHash() (page.Sum, error) {
 		if err := add(name, c); err != nil {
 			return page.Sum{}, err
 		}
-		if name != CollectionNodes {
+		if name != CollectionNodes { // the output tables follow the nodes, as docs/format.md defines
 			continue
 		}
 		for _, t := range s.tables {
@@ -275,8 +286,9 @@ func (s *State) computeHash() (page.Sum, error) {
 	return sha256.Sum256(text), nil
 }
 
-// Verify checks the whole state and returns the first flaw. It skips the parts that the collections share with
-// valid ones in sound, and adds the collections that it finds valid. sound may be nil.
+// Verify reads and checks all rows and the input, and returns the first flaw. It skips the parts that a
+// collection shares with a valid collection in sound, and adds each valid collection to sound. sound may be
+// nil.
 func (s *State) Verify(sound *Sound) error {
 	if sound == nil {
 		sound = new(Sound)
@@ -296,7 +308,8 @@ func (s *State) Verify(sound *Sound) error {
 	return err
 }
 
-// checkOutputKey returns an error if the key of a stored output is invalid.
+// checkOutputKey returns an error that wraps objstore.ErrCorrupt if the key of a stored output is not
+// nodeId::iteration.
 func checkOutputKey(row page.Row) error {
 	if _, _, err := SplitKey(row.Key); err != nil {
 		return corrupt(objstore.ID{}, "output %q: %v", row.Key, err)

@@ -100,8 +100,8 @@ func TestEditRefuses(t *testing.T) {
 		{"an input that is not JSON", input(`{]`), "JSON", false},
 		{"a loop without an id", set("loops", page.Row{Value: []byte(`{"iteration":0,"done":false}`)}), "ralphId", false},
 		{"a loop with an unknown field", set("loops", page.Row{Key: "l", Value: []byte(`{"iterations":0}`)}), "iterations: unknown field", false},
-		{"an output nested too deep", set("outputs/t", page.Row{Key: "a::0", Value: []byte(deep)}), "1000 deep", true},
-		{"an input nested too deep", input(deep), "1000 deep", true},
+		{"an output nested too deep", set("outputs/t", page.Row{Key: "a::0", Value: []byte(deep)}), "1000 levels deep", true},
+		{"an input nested too deep", input(deep), "1000 levels deep", true},
 		{"a key too long", set("outputs/t", page.Row{Key: strings.Repeat("a", 1024) + "::0", Value: []byte(`1`)}), "1024", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -326,7 +326,7 @@ func TestWholeStates(t *testing.T) {
 		{"an output without a value", `{"outputs":[{"table":"t","nodeId":"a"}]}`, "value: missing"},
 		{"an output without a table", `{"outputs":[{"nodeId":"a","value":1}]}`, "table"},
 		{"a loop without an id", `{"loops":[{"done":true}]}`, "ralphId"},
-		{"too deep", strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "1000 deep"},
+		{"too deep", strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "1000 levels deep"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -17,11 +17,12 @@ const tombstoneSubject = "run pruned"
 // object of the run.
 type Tombstone struct {
 	Run  string
-	Tip  objstore.ID // the run's tip when it was pruned; its object may be gone
-	AtMs int64       // the commit's dates are its whole seconds, UTC
+	Tip  objstore.ID // the run's tip when the run was pruned; the object may be missing
+	AtMs int64       // milliseconds since 1970; the commit's dates are the whole seconds, in UTC
 }
 
-// Add writes the tombstone and the empty tree, and returns the tombstone's id. The error wraps ErrInvalid.
+// Add writes the tombstone and the empty tree to w, and returns the tombstone's id. If the tombstone cannot be
+// stored, the error wraps ErrInvalid.
 func (t Tombstone) Add(w objstore.Writer) (objstore.ID, error) {
 	if err := t.check(); err != nil {
 		return objstore.ID{}, invalid("tombstone: %w", err)
@@ -30,8 +31,8 @@ func (t Tombstone) Add(w objstore.Writer) (objstore.ID, error) {
 	return w.Add(objstore.Commit, EncodeTombstone(t)), nil
 }
 
-// ReadTombstone reads a tombstone. The error wraps objstore.ErrCorrupt if the object is not a tombstone, and
-// ErrNewerFormat if it has a later format.
+// ReadTombstone reads the tombstone with the commit id. If the object is not a tombstone, the error wraps
+// objstore.ErrCorrupt; if the tombstone has a later format, the error wraps ErrNewerFormat.
 func ReadTombstone(r objstore.Reader, id objstore.ID) (Tombstone, error) {
 	data, err := readCommit(r, id)
 	if err != nil {
@@ -50,8 +51,9 @@ func EncodeTombstone(t Tombstone) []byte {
 	return b.Bytes()
 }
 
-// DecodeTombstone decodes the commit object id of a tombstone. If EncodeTombstone would not have written data, the
-// error wraps objstore.ErrCorrupt or, for a later format, ErrNewerFormat.
+// DecodeTombstone decodes data, the commit object of a tombstone. id is the object's id, for errors. If
+// EncodeTombstone would not have written data, the error wraps objstore.ErrCorrupt or, for a later format,
+// ErrNewerFormat.
 func DecodeTombstone(id objstore.ID, data []byte) (Tombstone, error) {
 	_, message, _ := bytes.Cut(data, []byte("\n\n"))
 	if version, ok := formatOf(message); ok && version > formatVersion {
@@ -70,9 +72,11 @@ func DecodeTombstone(id objstore.ID, data []byte) (Tombstone, error) {
 	return t, nil
 }
 
+// errNotTombstone is the error about a commit message that EncodeTombstone cannot have written.
 var errNotTombstone = errors.New("not the commit of a tombstone")
 
-// parseTombstone reads the message of a tombstone's commit.
+// parseTombstone parses the message of a tombstone's commit. If a line is missing or invalid, the error is
+// errNotTombstone. DecodeTombstone rejects other deviations.
 func parseTombstone(message string) (t Tombstone, err error) {
 	lines := lineReader{message}
 	if lines.field("") != tombstoneSubject || lines.field("") != "" || lines.field("Smithers-Format: ") == "" {
@@ -92,7 +96,7 @@ func parseTombstone(message string) (t Tombstone, err error) {
 	return t, nil
 }
 
-// check returns why a tombstone cannot be stored.
+// check returns an error if the tombstone cannot be stored.
 func (t Tombstone) check() error {
 	if err := checkRunID(t.Run); err != nil {
 		return fmt.Errorf("run: %w", err)

@@ -14,14 +14,14 @@ const (
 )
 
 // VCS is the content of vcs.json: the working copy at an entry. Ids are lower-case letters and digits. A path is
-// any bytes, as in git; EscapePath spells it in JSON.
+// any bytes, as in git; EscapePath returns its spelling in JSON.
 type VCS struct {
 	Type      string `json:"type"` // git or jj
 	CommitID  string `json:"commitId,omitempty"`
 	ChangeID  string `json:"changeId,omitempty"`
 	Operation string `json:"operationId,omitempty"`
 	Branch    string `json:"branch,omitempty"`
-	Frame     int64  `json:"frame"` // the first frame with exactly this capture; Append sets it
+	Frame     int64  `json:"frame"` // the first frame with exactly this capture; Append sets the field
 
 	// Root is the path of the working copy's top, with slashes, relative to the top of the repository's main
 	// working copy; "" is the main working copy itself.
@@ -33,18 +33,18 @@ type VCS struct {
 	Scope string `json:"scope,omitempty"`
 	// Conflicted means that jj's commit has conflicts. Tree then has the files with conflict markers.
 	Conflicted bool `json:"conflicted,omitempty"`
-	// Attempts are the keys of the attempts that ran during the capture and may have changed the files meanwhile;
-	// sorted, each once.
+	// Attempts lists the keys of the attempts that ran during the capture, and so may have changed files at the same
+	// time; sorted, each key once.
 	Attempts []string `json:"attempts,omitempty"`
-	// LeftOut are files of the working copy that are not in Tree. Altered are files that a checkout of Tree
-	// restores byte for byte only with the user's filters. Both are sorted by path, each path once. Append keeps
-	// the first MaxListed of each, and counts the others.
+	// LeftOut lists the files of the working copy that are not in Tree. Altered lists the files that a checkout of
+	// Tree restores byte for byte only with the user's filters. Both are sorted by path, each path once. Append
+	// keeps the first MaxListed files of each list, and adds the number of other files to LeftOutMore or AlteredMore.
 	LeftOut     []LeftOut `json:"leftOut,omitempty"`
 	LeftOutMore int64     `json:"leftOutMore,omitempty"`
 	Altered     []Altered `json:"altered,omitempty"`
 	AlteredMore int64     `json:"alteredMore,omitempty"`
-	// Worktrees are the tasks' own worktrees, sorted by name. Append stores their trees in the entry as
-	// worktrees/<name>. They have no Worktrees themselves.
+	// Worktrees lists the tasks' own worktrees, sorted by name. Append stores their trees in the entry as
+	// worktrees/<name>. A worktree in the list has no Worktrees itself.
 	Worktrees []Worktree `json:"worktrees,omitempty"`
 }
 
@@ -57,8 +57,8 @@ const (
 	ScopeTracked = "tracked" // tracked files
 )
 
-// LeftOut is a file, or a folder with a slash at its end, that a capture leaves out. Its path is any bytes, as in
-// git; EscapePath spells it in JSON.
+// LeftOut is a file, or a folder with a slash at its end, that a capture leaves out. Its path is any bytes, as
+// in git; EscapePath returns its spelling in JSON.
 type LeftOut struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"` // one of the Left… constants
@@ -69,27 +69,27 @@ type LeftOut struct {
 const (
 	LeftTooLarge   = "too-large"           // larger than smithers.worktreeMaxFile
 	LeftEmbedded   = "embedded-repository" // a repository that is not a submodule
-	LeftUntracked  = "untracked"           // untracked files: all of them if the path is "", those in a folder, or one file; too many, too large together, or excluded
+	LeftUntracked  = "untracked"           // one untracked file, the untracked files of a folder, or all untracked files if the path is "": too many files, too large together, or excluded
 	LeftByJJ       = "left-out-by-jj"      // new, and larger than jj's snapshot.max-new-file-size
-	LeftUnreadable = "unreadable"
-	LeftDirty      = "dirty-submodule" // the submodule's commit is captured, but not the changes in its files
+	LeftUnreadable = "unreadable"          // the capture could not read the file
+	LeftDirty      = "dirty-submodule"     // the submodule's commit is captured, but not the changes in its files
 )
 
 // Altered is a file whose stored form differs from the file in the working copy. Its path is any bytes, as in
-// [LeftOut].
+// git; EscapePath returns its spelling in JSON.
 type Altered struct {
 	Path string `json:"path"`
 	By   string `json:"by"` // the conversion: the name of a filter such as "lfs", or "eol", "ident", "encoding"
 }
 
-// Worktree is the working copy of a task with its own worktree.
+// Worktree is the working copy in a task's own worktree.
 type Worktree struct {
 	Name string `json:"name"`
 	VCS
 }
 
 // Pointer returns the name of the revision, which Smithers calls the vcs pointer: the commit id or, without a
-// commit, the change id.
+// commit id, the change id.
 func (v *VCS) Pointer() string {
 	if v.CommitID != "" {
 		return v.CommitID
@@ -97,7 +97,7 @@ func (v *VCS) Pointer() string {
 	return v.ChangeID
 }
 
-// summary returns the value of Header.VCS.
+// summary returns the value of Header.VCS: "git:<commit>" or "jj:<change>@<commit>".
 func (v *VCS) summary() string {
 	if v.Type == VCSJJ {
 		return VCSJJ + ":" + v.ChangeID + "@" + v.CommitID
@@ -105,7 +105,7 @@ func (v *VCS) summary() string {
 	return VCSGit + ":" + v.CommitID
 }
 
-// isSummary reports whether s is empty or a possible result of summary.
+// isSummary reports whether s is empty or a text that summary can return.
 func isSummary(s string) bool {
 	if s == "" {
 		return true
@@ -127,6 +127,8 @@ func isSummary(s string) bool {
 // maxRevision is the maximum length of the id of a commit, a change or an operation.
 const maxRevision = 128
 
+// isRevision reports whether s has only lower-case letters and digits, at most maxRevision of them. The empty
+// text is a valid revision.
 func isRevision(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'z') {
@@ -136,7 +138,7 @@ func isRevision(s string) bool {
 	return len(s) <= maxRevision
 }
 
-// clone returns a copy that shares no memory that can be modified. Empty lists become nil.
+// clone returns a copy of v. Changes of the copy do not affect v. Empty lists become nil.
 func (v *VCS) clone() *VCS {
 	c := *v
 	c.Attempts, c.LeftOut = append([]string(nil), v.Attempts...), append([]LeftOut(nil), v.LeftOut...)
@@ -147,8 +149,9 @@ func (v *VCS) clone() *VCS {
 	return &c
 }
 
-// normalize makes texts valid UTF-8, shortens the root, keeps the first MaxListed files of each list, and counts
-// the others.
+// normalize changes v, and each of v.Worktrees, so that Append can store a text or a list of any length. It
+// replaces bytes that are not UTF-8 in Branch, Root and Altered.By, and shortens Root. It keeps the first
+// MaxListed files of LeftOut and Altered, and counts the other files in LeftOutMore and AlteredMore.
 func (v *VCS) normalize() {
 	v.Branch, v.Root = validText(v.Branch), cleanRoot(v.Root)
 	if more := len(v.LeftOut) - MaxListed; more > 0 {
@@ -165,7 +168,8 @@ func (v *VCS) normalize() {
 	}
 }
 
-// cleanRoot returns the shortest path to a root.
+// cleanRoot returns the shortest spelling of the path root, with U+FFFD for bytes that are not UTF-8. The
+// result is "" for the current folder.
 func cleanRoot(root string) string {
 	if root = path.Clean(validText(root)); root == "." {
 		return ""
@@ -173,10 +177,11 @@ func cleanRoot(root string) string {
 	return root
 }
 
+// validText returns s with U+FFFD for each run of bytes that are not UTF-8.
 func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// date sets the frame at which each working copy was captured: before's frame if the working copy is unchanged
-// since, otherwise now.
+// date sets v.Frame to before.Frame if the capture equals before, and to now otherwise. before may be nil. date
+// treats each of v.Worktrees in the same way; the worktree of the same name in before is then its before.
 func (v *VCS) date(before *VCS, now int64) {
 	v.Frame = now
 	if before != nil {
@@ -191,14 +196,15 @@ func (v *VCS) date(before *VCS, now int64) {
 	}
 }
 
-// sameCopy reports whether two captures have the same content, except the worktrees of tasks.
+// sameCopy reports whether v and other have the same content, Frame included. It ignores Worktrees.
 func (v *VCS) sameCopy(other *VCS) bool {
 	a, b := *v, *other
 	a.Worktrees, b.Worktrees = nil, nil
 	return string(encodeVCS(a)) == string(encodeVCS(b))
 }
 
-// worktree returns a task's own worktree, or nil if there is none. v may be nil.
+// worktree returns the working copy of the task's worktree with the name, or nil if v has no such worktree. v
+// may be nil.
 func (v *VCS) worktree(name string) *VCS {
 	if v == nil {
 		return nil

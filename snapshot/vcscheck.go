@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// check returns why a working copy cannot be stored.
+// check returns an error if the working copy, or one of its Worktrees, cannot be stored.
 func (v *VCS) check() error {
 	switch {
 	case v.Type != VCSGit && v.Type != VCSJJ:
@@ -22,7 +22,7 @@ func (v *VCS) check() error {
 	case v.Frame < 0 || v.Frame > row.MaxInteger:
 		return errors.New("frame: out of range")
 	case v.Tree.IsZero() != (v.Scope == ""):
-		return errors.New("scope and treeId: only one of them is set")
+		return errors.New("scope or treeId: set without the other")
 	case v.Scope != "" && v.Scope != ScopeAll && v.Scope != ScopeTracked:
 		return fmt.Errorf("scope: unknown scope %q", v.Scope)
 	}
@@ -38,20 +38,20 @@ func (v *VCS) check() error {
 	return v.checkWorktrees()
 }
 
-// checkFiles returns why LeftOut or Altered cannot be stored.
+// checkFiles returns an error if LeftOut, Altered or one of their counts cannot be stored.
 func (v *VCS) checkFiles() error {
 	if v.LeftOutMore < 0 || v.LeftOutMore > row.MaxInteger || v.AlteredMore < 0 || v.AlteredMore > row.MaxInteger {
 		return errors.New("leftOutMore or alteredMore: out of range")
 	}
 	if len(v.LeftOut) > MaxListed || len(v.Altered) > MaxListed {
-		return fmt.Errorf("leftOut or altered: more than %d", MaxListed)
+		return fmt.Errorf("leftOut or altered: more than %d files", MaxListed)
 	}
 	for i, l := range v.LeftOut {
 		if err := l.check(); err != nil {
 			return fmt.Errorf("leftOut: %q: %w", l.Path, err)
 		}
 		if i > 0 && v.LeftOut[i-1].Path >= l.Path {
-			return fmt.Errorf("leftOut: %q: not in order", l.Path)
+			return fmt.Errorf("leftOut: %q: not sorted by path, or repeated", l.Path)
 		}
 	}
 	for i, a := range v.Altered {
@@ -59,13 +59,14 @@ func (v *VCS) checkFiles() error {
 			return fmt.Errorf("altered: %q: %w", a.Path, err)
 		}
 		if i > 0 && v.Altered[i-1].Path >= a.Path {
-			return fmt.Errorf("altered: %q: not in order", a.Path)
+			return fmt.Errorf("altered: %q: not sorted by path, or repeated", a.Path)
 		}
 	}
 	return nil
 }
 
-// check returns why a file that was left out cannot be stored.
+// check returns an error if the file that was left out cannot be stored. The path "" is valid only for
+// LeftUntracked.
 func (l LeftOut) check() error {
 	switch l.Reason {
 	case LeftUntracked:
@@ -82,6 +83,7 @@ func (l LeftOut) check() error {
 	return checkFilePath(strings.TrimSuffix(l.Path, "/"))
 }
 
+// checkBytes returns an error if n cannot be the size of a file.
 func checkBytes(n int64) error {
 	if n < 0 || n > row.MaxInteger {
 		return errors.New("bytes: out of range")
@@ -89,7 +91,7 @@ func checkBytes(n int64) error {
 	return nil
 }
 
-// check returns why an altered file cannot be stored.
+// check returns an error if the altered file cannot be stored.
 func (a Altered) check() error {
 	if a.By == "" || !utf8.ValidString(a.By) {
 		return errors.New("by: empty or not UTF-8")
@@ -97,7 +99,7 @@ func (a Altered) check() error {
 	return checkFilePath(a.Path)
 }
 
-// checkWorktrees returns why the tasks' worktrees cannot be stored.
+// checkWorktrees returns an error if the tasks' worktrees cannot be stored.
 func (v *VCS) checkWorktrees() error {
 	for i := range v.Worktrees {
 		w := &v.Worktrees[i]
@@ -105,7 +107,7 @@ func (v *VCS) checkWorktrees() error {
 			return fmt.Errorf("worktrees: %w", err)
 		}
 		if i > 0 && v.Worktrees[i-1].Name >= w.Name {
-			return fmt.Errorf("worktrees: %q: not in order", w.Name)
+			return fmt.Errorf("worktrees: %q: not sorted by name, or repeated", w.Name)
 		}
 		if len(w.Worktrees) > 0 {
 			return fmt.Errorf("worktrees: %q has worktrees of its own", w.Name)
@@ -117,8 +119,8 @@ func (v *VCS) checkWorktrees() error {
 	return nil
 }
 
-// checkWorktreeName returns why a text cannot be the name of a task's worktree. A tree spells such names like
-// those of output tables.
+// checkWorktreeName returns an error if name cannot be the name of a task's worktree. In a tree, the name is
+// escaped like the name of an output table.
 func checkWorktreeName(name string) error {
 	switch {
 	case name == "":
@@ -131,7 +133,8 @@ func checkWorktreeName(name string) error {
 	return nil
 }
 
-// checkAttemptKeys returns an error if a list has an invalid key, or is not sorted with each key once.
+// checkAttemptKeys returns an error if a key is not the key of an attempt, or if keys are not sorted or have
+// repeats.
 func checkAttemptKeys(keys []string) error {
 	for _, key := range keys {
 		if _, _, _, err := SplitAttemptKey(key); err != nil {
@@ -142,17 +145,17 @@ func checkAttemptKeys(keys []string) error {
 		}
 	}
 	if !row.IsSet(keys) {
-		return errors.New("not sorted, or with a repeated key")
+		return errors.New("not sorted, or a key is repeated")
 	}
 	return nil
 }
 
-// checkRoot returns an error if a folder is not the shortest relative path. The path may lead out of the folder
-// that it is relative to.
+// checkRoot returns an error unless root is the shortest spelling of a relative path. The path may lead out of
+// the folder that it is relative to. The path "" is valid.
 func checkRoot(root string) error {
 	switch {
 	case strings.ContainsRune(root, 0) || !utf8.ValidString(root):
-		return fmt.Errorf("not UTF-8, or with a NUL: %q", root)
+		return fmt.Errorf("not UTF-8, or contains a NUL: %q", root)
 	case namesMachine(root):
 		return fmt.Errorf("absolute path %q", root)
 	case root != "" && (root == "." || path.Clean(root) != root):
@@ -161,8 +164,9 @@ func checkRoot(root string) error {
 	return nil
 }
 
-// namesMachine reports whether p is an absolute path on any system.
+// namesMachine reports whether p is an absolute path, or a drive, on any system.
 func namesMachine(p string) bool {
+	// Setting the bit 0x20 makes an ASCII letter lower-case.
 	drive := len(p) > 1 && p[1] == ':' && (p[0]|0x20) >= 'a' && (p[0]|0x20) <= 'z' &&
 		(len(p) == 2 || p[2] == '/' || p[2] == '\\')
 	return path.IsAbs(p) || strings.HasPrefix(p, `\`) || drive
@@ -172,7 +176,7 @@ func namesMachine(p string) bool {
 func checkFilePath(p string) error {
 	for part := range strings.SplitSeq(p, "/") {
 		if part == "" || part == "." || part == ".." || strings.ContainsRune(part, 0) {
-			return errors.New("path: not a file's path relative to the top")
+			return errors.New("path: must be relative to the top of the working copy, without \".\", \"..\" and empty parts")
 		}
 	}
 	return nil

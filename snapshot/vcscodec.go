@@ -15,7 +15,7 @@ var vcsFields = slices.Concat(copyFields, []row.Field[VCS]{
 	row.List("worktrees", func(v *VCS) *[]Worktree { return &v.Worktrees }, worktreeFields),
 })
 
-// worktreeFields declares the members of a task's worktree: those of a working copy, and the name.
+// worktreeFields declares the members of a task's worktree: the members of a working copy, and the name.
 var worktreeFields = slices.Concat(
 	row.Part(copyFields[:copyName], (*Worktree).copy),
 	[]row.Field[Worktree]{row.Text("name", func(w *Worktree) *string { return &w.Name })},
@@ -44,23 +44,27 @@ var copyFields = []row.Field[VCS]{
 	row.Text("type", func(v *VCS) *string { return &v.Type }),
 }
 
+// alteredFields declares the members of an Altered.
 var alteredFields = []row.Field[Altered]{
 	row.Text("by", func(a *Altered) *string { return &a.By }),
 	row.Spelled("path", func(a *Altered) *string { return &a.Path }, pathSpelling{}),
 }
 
+// leftOutFields declares the members of a LeftOut.
 var leftOutFields = []row.Field[LeftOut]{
 	row.Count("bytes", func(l *LeftOut) *int64 { return &l.Bytes }),
 	row.Spelled("path", func(l *LeftOut) *string { return &l.Path }, pathSpelling{}),
 	row.Text("reason", func(l *LeftOut) *string { return &l.Reason }),
 }
 
+// copy returns the worktree's working copy, which is part of w.
 func (w *Worktree) copy() *VCS { return &w.VCS }
 
 // encodeVCS returns the content of vcs.json.
 func encodeVCS(v VCS) []byte { return row.Document(vcsFields, &v) }
 
-// decodeVCS is the strict inverse of encodeVCS.
+// decodeVCS decodes data, the content of vcs.json in the blob id. If encodeVCS would not have written data, or
+// the working copy cannot be stored, the error wraps objstore.ErrCorrupt.
 func decodeVCS(id objstore.ID, data []byte) (*VCS, error) {
 	v, canonical := row.ReadDocument(vcsFields, data)
 	if !canonical {
@@ -72,8 +76,8 @@ func decodeVCS(id objstore.ID, data []byte) (*VCS, error) {
 	return v, nil
 }
 
-// EscapePath spells a path, which may be any bytes, as text. Bytes that are not UTF-8, and percent signs, become a
-// percent sign and two hex digits.
+// EscapePath returns a path, which may be any bytes, as UTF-8 text. Each percent sign, and each byte that is
+// not UTF-8, becomes a percent sign and two lower-case hex digits.
 func EscapePath(p string) string {
 	if utf8.ValidString(p) && !strings.Contains(p, "%") {
 		return p
@@ -91,7 +95,8 @@ func EscapePath(p string) string {
 	return b.String()
 }
 
-// unescapePath is the strict inverse of EscapePath.
+// unescapePath returns the path that EscapePath has turned into s, and true. If EscapePath cannot have returned
+// s, unescapePath returns false, and the text has no meaning.
 func unescapePath(s string) (string, bool) {
 	if !strings.Contains(s, "%") {
 		return s, utf8.ValidString(s)
@@ -103,13 +108,13 @@ func unescapePath(s string) (string, bool) {
 	return p, true
 }
 
-// pathSpelling is the spelling of file paths in JSON.
+// pathSpelling implements row.Spelling for file paths.
 type pathSpelling struct{}
 
-// Spell is EscapePath.
+// Spell returns the spelling of the path p, as EscapePath does.
 func (pathSpelling) Spell(p string) string { return EscapePath(p) }
 
-// Read is the strict inverse of EscapePath.
+// Read returns the path that Spell spells as s. If Spell would not have returned s, Read returns an error.
 func (pathSpelling) Read(s string) (string, error) {
 	p, ok := unescapePath(s)
 	if !ok {
@@ -118,16 +123,19 @@ func (pathSpelling) Read(s string) (string, error) {
 	return p, nil
 }
 
-var errPathSpelling = errors.New("not the spelling of a path: a percent sign is written %25")
+// errPathSpelling is the error about a text that EscapePath cannot have returned.
+var errPathSpelling = errors.New("invalid escape in a path: write a percent sign as %25")
 
-// MarshalJSON spells the path as EscapePath does.
+// MarshalJSON returns the JSON object of l, with the path as EscapePath spells it.
 func (l LeftOut) MarshalJSON() ([]byte, error) { return row.AppendObject(nil, leftOutFields, &l), nil }
 
-// MarshalJSON spells the path as EscapePath does.
+// MarshalJSON returns the JSON object of a, with the path as EscapePath spells it.
 func (a Altered) MarshalJSON() ([]byte, error) { return row.AppendObject(nil, alteredFields, &a), nil }
 
-// UnmarshalJSON is the inverse of MarshalJSON. The members may be in any order; an unknown member is an error.
+// UnmarshalJSON reads a JSON object that MarshalJSON may have written. The members may be in any order; an
+// unknown member is an error.
 func (l *LeftOut) UnmarshalJSON(data []byte) error { return row.Members(data, l, leftOutFields) }
 
-// UnmarshalJSON is the inverse of MarshalJSON. The members may be in any order; an unknown member is an error.
+// UnmarshalJSON reads a JSON object that MarshalJSON may have written. The members may be in any order; an
+// unknown member is an error.
 func (a *Altered) UnmarshalJSON(data []byte) error { return row.Members(data, a, alteredFields) }

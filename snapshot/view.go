@@ -6,22 +6,23 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// view describes an entry that is shown as an entry of a fork whose extension contains it.
+// view describes an entry of a fork's extension, as the fork shows it.
 type view struct {
 	entry *Entry // as stored
 	lines lines
 	shift int64 // the result of lines.shift
 }
 
-// IsView reports whether the entry is in the extension of a fork and is shown as the fork's. Run, Frame and Based
-// are then the fork's, and so are the id, the frame and the parent in RunRow. ID, Parent and everything else are
-// the stored entry's. A view has no events and NextSeq 0, because the fork's first own entry contains all events
-// again.
+// IsView reports whether e is a view: an entry in the extension of a fork, as the fork shows it. Run, Frame and
+// Based are then the fork's, and so are ID, Frame and Parent of RunRow. ID, Parent and everything else are the
+// stored entry's. A view has no events, and NextSeq in its row is 0, because the fork's first own entry
+// contains all events again.
 func (e *Entry) IsView() bool { return e.view != nil }
 
-// Stored returns the entry as it was written. It is e itself unless e is a view.
+// Stored returns the entry as it was written: e itself if e is not a view.
 func (e *Entry) Stored() *Entry { return e.stored() }
 
+// stored returns the entry as it was written: e itself if e is not a view.
 func (e *Entry) stored() *Entry {
 	if e.view != nil {
 		return e.view.entry
@@ -29,15 +30,16 @@ func (e *Entry) stored() *Entry {
 	return e
 }
 
-// row returns a stored row of the run as the fork shows it.
+// row returns row, the stored row of the run, as the fork shows it: with the fork's id, parent and frame
+// number, and with NextSeq 0.
 func (v *view) row(row Run) Run {
 	row.ID, row.NextSeq, row.Parent = v.lines[0].run, 0, v.lines[0].parent
 	row.Frame = max(row.Frame-v.shift, 0)
 	return row
 }
 
-// Renumber converts the frame number of an attempt in the entry's journal to the numbers of the entry's run; see
-// Parent.Renumber.
+// Renumber returns a, an attempt in the entry's journal, with its Frame in the numbers of the entry's run. Only
+// a view changes the number; see Parent.Renumber.
 func (e *Entry) Renumber(a Attempt) (Attempt, error) {
 	if e.view == nil {
 		return a, nil
@@ -52,8 +54,8 @@ func (e *Entry) Renumber(a Attempt) (Attempt, error) {
 	return a, nil
 }
 
-// Renumber converts the frame number of an attempt in the extension's journal to the fork's numbers. An attempt
-// from before the fork keeps its number, as in every fork.
+// Renumber returns a, an attempt in the extension's journal, with its Frame in the fork's numbers. An attempt
+// from before the fork keeps its number, as in every fork. Without an extension, a is returned unchanged.
 func (p *Parent) Renumber(r objstore.Reader, a Attempt) (Attempt, error) {
 	if p.Extension.IsZero() || a.Frame == nil || *a.Frame <= p.Frame {
 		return a, nil
@@ -74,9 +76,9 @@ func (p *Parent) Renumber(r objstore.Reader, a Attempt) (Attempt, error) {
 	return a, err
 }
 
-// AsFrame returns entry, which was found as the given frame of tip's run, as that run shows it: a view if the
-// frame is in the run's extension, otherwise the entry itself. Frame 0 of a fork is the parent's entry. tip is the
-// run's tip.
+// AsFrame returns entry as the run of tip shows it. entry has the number frame in the run, and tip is the run's
+// tip. The result is a view if the entry is in the run's extension, and entry itself otherwise. Frame 0 of a
+// fork is the parent's entry.
 func AsFrame(r objstore.Reader, tip, entry *Entry, frame int64) (*Entry, error) {
 	if frame == 0 || entry.Run == tip.Run && entry.Frame == frame {
 		return entry, nil

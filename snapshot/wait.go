@@ -23,20 +23,20 @@ const (
 	WaitExpired  = "expired"  // the signal did not arrive in time
 )
 
-// Wait is a node's wait for a signal or a time. Its key in the collection "waits" is its node's key.
+// Wait is a node's wait for a signal or a time. The key of its row in the collection "waits" is its node's key.
 type Wait struct {
 	NodeID         string  `json:"nodeId"`
 	Iteration      int     `json:"iteration"`
-	Attempt        int     `json:"attempt"` // the attempt that waits
-	Kind           string  `json:"kind"`    // signal, timer
-	Status         string  `json:"status"`  // waiting, received, fired, expired
-	Signal         string  `json:"signal,omitempty"`
-	CorrelationID  *string `json:"correlationId"`            // the signal must have this id; nil means that it must have none
-	AnyCorrelation bool    `json:"anyCorrelation,omitempty"` // the signal may have any id or none; CorrelationID is nil
+	Attempt        int     `json:"attempt"`                  // the number of the attempt that waits
+	Kind           string  `json:"kind"`                     // signal, timer
+	Status         string  `json:"status"`                   // waiting, received, fired, expired
+	Signal         string  `json:"signal,omitempty"`         // the name of the signal; "" for a timer
+	CorrelationID  *string `json:"correlationId"`            // the signal must have this id; nil means that the signal must have no id
+	AnyCorrelation bool    `json:"anyCorrelation,omitempty"` // the signal may have any id or no id; CorrelationID is then nil
 	StartedAtMs    int64   `json:"startedAtMs"`
 	DueAtMs        *int64  `json:"dueAtMs"`             // when the timer fires or the wait for a signal ends; nil means never
 	EndedAtMs      *int64  `json:"endedAtMs"`           // nil during the wait
-	SignalSeq      *int64  `json:"signalSeq,omitempty"` // the received signal; before that, the signal that the node's previous attempt received
+	SignalSeq      *int64  `json:"signalSeq,omitempty"` // the Seq of the received signal; while waiting, the Seq of the signal that the node's previous attempt received
 }
 
 // waitKind declares the rows of the collection "waits".
@@ -58,14 +58,14 @@ var waitKind = row.Kind[Wait]{
 	Check: Wait.check,
 }
 
-// EncodeWait returns the row of a wait.
+// EncodeWait returns the row of a wait, without checking the wait.
 func EncodeWait(w Wait) page.Row { return waitKind.Encode(w) }
 
-// DecodeWait decodes the row of a wait. If EncodeWait would not have written the row, the
-// error wraps objstore.ErrCorrupt.
+// DecodeWait decodes the row of a wait. If EncodeWait would not have written the row, or the wait is invalid,
+// the error wraps objstore.ErrCorrupt.
 func DecodeWait(r page.Row) (Wait, error) { return waitKind.Decode(r) }
 
-// check returns why a wait cannot be stored.
+// check returns an error if the wait cannot be stored.
 func (w Wait) check() error {
 	var err error
 	switch w.Kind {
@@ -77,7 +77,7 @@ func (w Wait) check() error {
 		err = fmt.Errorf("kind: unknown kind %q", w.Kind)
 	}
 	if err == nil && (w.Status == WaitWaiting) != (w.EndedAtMs == nil) {
-		err = errors.New("endedAtMs: must be null during the wait, and only then")
+		err = errors.New("endedAtMs: must be null while the status is waiting, and set otherwise")
 	}
 	return cmp.Or(
 		err,
@@ -87,7 +87,7 @@ func (w Wait) check() error {
 	)
 }
 
-// checkSignal returns why a wait for a signal cannot be stored.
+// checkSignal returns an error if the wait for a signal cannot be stored.
 func (w Wait) checkSignal() error {
 	switch w.Status {
 	case WaitWaiting, WaitReceived, WaitExpired:
@@ -109,7 +109,7 @@ func (w Wait) checkSignal() error {
 	return nil
 }
 
-// checkTimer returns why a timer cannot be stored.
+// checkTimer returns an error if the timer cannot be stored.
 func (w Wait) checkTimer() error {
 	switch w.Status {
 	case WaitWaiting, WaitFired:

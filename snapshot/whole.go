@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Output is one output row: the user's JSON, byte for byte.
+// Output is one output row. Value is the user's JSON, byte for byte.
 type Output struct {
 	Table     string
 	NodeID    string
@@ -32,13 +32,14 @@ type Output struct {
 //	 "signals":[{"seq":0,"name":"s",…}],
 //	 "waits":[{"nodeId":"a","iteration":0,"kind":"timer",…}]}
 //
-// A collection of the mailbox that is nil, because its member is left out, stays unchanged: an engine need not know
-// the mailbox. A collection that is empty but not nil is emptied.
+// If a collection of the mailbox is nil, because the JSON does not have its member, ChangesTo leaves the collection
+// unchanged. So an engine need not know the mailbox. If the collection is empty but not nil, ChangesTo removes its
+// rows.
 type Whole struct {
 	Nodes   []Node
 	Outputs []Output
 	Loops   []Loop
-	Input   json.RawMessage // nil if there is none
+	Input   json.RawMessage // nil if the state has no input
 
 	Approvals     []Approval
 	HumanRequests []HumanRequest
@@ -46,9 +47,10 @@ type Whole struct {
 	Waits         []Wait
 }
 
-// ParseWhole reads a whole state. Members may be in any order or left out; a missing iteration is 0. Values are
-// kept byte for byte. An unknown member, a repeated row, or a row that cannot be stored is an error that wraps
-// ErrInvalid and names the place.
+// ParseWhole reads the JSON of a whole state. limits bound data as one value. Members may be in any order or
+// left out; a missing iteration is 0. Values are kept byte for byte, and share memory with data. An unknown
+// member, a repeated row, or a row that cannot be stored is an error that wraps ErrInvalid and names the member
+// or row.
 func ParseWhole(limits Limits, data []byte) (Whole, error) {
 	data = bytes.Trim(data, " \t\r\n")
 	if err := limits.CheckValue(data); err != nil {
@@ -78,7 +80,8 @@ func ParseWhole(limits Limits, data []byte) (Whole, error) {
 	return w, nil
 }
 
-// addMail reads one collection of the mailbox. The collection is not nil afterwards.
+// addMail reads value into the collection of the mailbox whose member is name. The collection is not nil
+// afterwards. If name is not a collection of the mailbox, the error is row.ErrUnknownField.
 func (w *Whole) addMail(name string, value json.RawMessage) (err error) {
 	switch name {
 	case "approvals":
@@ -95,7 +98,8 @@ func (w *Whole) addMail(name string, value json.RawMessage) (err error) {
 	return err
 }
 
-// parseAll reads an array of rows whose values include their keys.
+// parseAll reads a JSON array of rows. Each element is an object with the members of the row's key and of its
+// value. The result is not nil, even if the array is empty.
 func parseAll[T any](array json.RawMessage, kind *row.Kind[T]) ([]T, error) {
 	rows := []T{}
 	err := row.EachElement(array, func(_ int, value json.RawMessage) error {
@@ -106,18 +110,21 @@ func parseAll[T any](array json.RawMessage, kind *row.Kind[T]) ([]T, error) {
 	return rows, err
 }
 
+// addNode parses an element of "nodes" and appends the node to w.Nodes.
 func (w *Whole) addNode(_ int, value json.RawMessage) error {
 	n, err := nodeKind.Parse("", value)
 	w.Nodes = append(w.Nodes, n)
 	return err
 }
 
+// addLoop parses an element of "loops" and appends the loop to w.Loops.
 func (w *Whole) addLoop(_ int, value json.RawMessage) error {
 	l, err := loopKind.Parse("", value)
 	w.Loops = append(w.Loops, l)
 	return err
 }
 
+// addOutput parses an element of "outputs" and appends the output to w.Outputs.
 func (w *Whole) addOutput(_ int, value json.RawMessage) error {
 	o, err := outputKind.Parse("", value)
 	w.Outputs = append(w.Outputs, o)
@@ -141,13 +148,14 @@ var outputKind = row.Kind[Output]{
 	},
 }
 
-// wholeRow identifies one row of a state.
+// wholeRow identifies one row of a state by its collection and key.
 type wholeRow struct{ collection, key string }
 
-// wholeRows has the values of all rows. The input is a row with the key "".
+// wholeRows maps every row of a state to its value. The input is a row with the key "".
 type wholeRows map[wholeRow][]byte
 
-// add adds one row. A row that is already there is an error.
+// add adds a row of collection to r. If r already has a row with this key, add returns an error and does not
+// change r.
 func (r wholeRows) add(collection string, row page.Row) error {
 	at := wholeRow{collection, row.Key}
 	if _, ok := r[at]; ok {
@@ -157,7 +165,8 @@ func (r wholeRows) add(collection string, row page.Row) error {
 	return nil
 }
 
-// addAll adds the rows of one collection.
+// addAll adds rows to r as rows of collection, each encoded by encode. It ends with the first repeated row,
+// which is an error.
 func addAll[T any](r wholeRows, collection string, rows []T, encode func(T) page.Row) error {
 	for _, row := range rows {
 		if err := r.add(collection, encode(row)); err != nil {
@@ -167,7 +176,7 @@ func addAll[T any](r wholeRows, collection string, rows []T, encode func(T) page
 	return nil
 }
 
-// rows returns all rows of the state. A row that comes twice is an error.
+// rows returns all rows of the state, the input included. A repeated row is an error.
 func (w *Whole) rows() (wholeRows, error) {
 	rows := make(wholeRows, len(w.Nodes)+len(w.Outputs)+len(w.Loops)+1)
 	for _, o := range w.Outputs {
@@ -190,7 +199,7 @@ func (w *Whole) rows() (wholeRows, error) {
 	return rows, err
 }
 
-// leaves reports whether the whole state leaves a collection of the mailbox unchanged.
+// leaves reports whether ChangesTo leaves a collection unchanged: a collection of the mailbox that is nil in w.
 func (w *Whole) leaves(collection string) bool {
 	switch collection {
 	case CollectionApprovals:
@@ -205,8 +214,9 @@ func (w *Whole) leaves(collection string) bool {
 	return false
 }
 
-// ChangesTo returns the changes that turn s into a whole state: only rows that differ, sorted by collection and
-// key. It reads all of s except the collections that the whole state leaves unchanged.
+// ChangesTo returns the changes that turn s into whole: one change for each row that differs, sorted by
+// collection and key. ChangesTo neither reads nor changes the collections of the mailbox that are nil in whole.
+// It reads all other parts of s. If whole has a repeated row, the error wraps ErrInvalid.
 func ChangesTo(s *State, whole Whole) ([]Change, error) {
 	want, err := whole.rows()
 	if err != nil {
@@ -242,7 +252,7 @@ func ChangesTo(s *State, whole Whole) ([]Change, error) {
 	if input != nil {
 		compare(CollectionInput, page.Row{Value: input})
 	}
-	for at, value := range want {
+	for at, value := range want { // compare has deleted the rows that s has
 		changes = append(changes, SetRow(at.collection, page.Row{Key: at.key, Value: value}))
 	}
 	slices.SortFunc(changes, func(a, b Change) int {

@@ -12,14 +12,15 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
+// The names in a workflow's tree.
 const (
 	definitionName = "definition"
 	schemasName    = "schemas"
 	schemaSuffix   = ".json"
 )
 
-// Workflow is the definition with which a run was started: the bytes of the file, and the schemas of its output
-// tables as they were given.
+// Workflow is the definition with which a run was started: the bytes of its file, and the schemas of its output
+// tables, byte for byte.
 type Workflow struct {
 	Definition []byte
 	Schemas    map[string]json.RawMessage // output table -> JSON Schema
@@ -41,12 +42,13 @@ func (w *Workflow) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// schemaFile is a schema with the name of its file in the tree.
 type schemaFile struct {
 	name   string
 	schema json.RawMessage
 }
 
-// schemaFiles returns the schemas with their names in the tree, sorted by name.
+// schemaFiles returns the schemas with the names of their files, sorted by name.
 func (w *Workflow) schemaFiles() []schemaFile {
 	files := make([]schemaFile, 0, len(w.Schemas))
 	for table, schema := range w.Schemas {
@@ -56,7 +58,7 @@ func (w *Workflow) schemaFiles() []schemaFile {
 	return files
 }
 
-// write writes the workflow's tree and returns its id.
+// write writes the workflow's tree to the writer to, and returns the tree's id.
 func (w *Workflow) write(to objstore.Writer) objstore.ID {
 	entries := []objstore.TreeEntry{{
 		Name: definitionName, Mode: objstore.ModeFile, ID: to.Add(objstore.Blob, w.Definition),
@@ -75,7 +77,8 @@ func (w *Workflow) write(to objstore.Writer) objstore.ID {
 	return to.Add(objstore.Tree, objstore.EncodeTree(entries))
 }
 
-// ReadWorkflow reads the definition with the tree id; see [Entry.WorkflowID]. It is the strict inverse of write.
+// ReadWorkflow reads the workflow with the tree id; see [Entry.WorkflowID]. If write would not have written the
+// tree, the error wraps objstore.ErrCorrupt.
 func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 	entries, err := objstore.ReadTree(r, id)
 	if err != nil {
@@ -103,7 +106,8 @@ func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 	return w, nil
 }
 
-// readSchemas reads the schemas of a definition, by table.
+// readSchemas reads the tree id with the schemas of a workflow, and returns the schemas by output table. A
+// schema or a name that write would not have written is an error that wraps objstore.ErrCorrupt.
 func readSchemas(r objstore.Reader, id objstore.ID) (map[string]json.RawMessage, error) {
 	entries, err := objstore.ReadTree(r, id)
 	if err != nil {

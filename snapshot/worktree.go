@@ -10,8 +10,8 @@ import (
 // emptyTree is the id that git write-tree prints for an empty working copy. git writes no object for it.
 var emptyTree = objstore.Hash(objstore.Tree, nil)
 
-// worktreesTree returns the tree object worktrees/, which contains the trees of the tasks' own worktrees, or nil
-// if there are none. v may be nil.
+// worktreesTree returns the tree object worktrees/, which contains the captured trees of the tasks' own
+// worktrees. It returns nil if no worktree has a tree. v may be nil.
 func (v *VCS) worktreesTree() []byte {
 	var entries []objstore.TreeEntry
 	if v != nil {
@@ -27,7 +27,8 @@ func (v *VCS) worktreesTree() []byte {
 	return objstore.EncodeTree(entries)
 }
 
-// checkWorktrees compares the captured trees in the entry with the trees in vcs.json.
+// checkWorktrees returns an error that wraps objstore.ErrCorrupt if the captured trees in the entry differ from
+// the trees in vcs, the content of vcs.json. A nil vcs has no trees.
 func (e *Entry) checkWorktrees(vcs *VCS) error {
 	var worktree, worktrees objstore.ID
 	if vcs != nil {
@@ -51,8 +52,9 @@ func (e *Entry) checkWorktrees(vcs *VCS) error {
 	return nil
 }
 
-// writeVCS stores the draft's working copy. If it is the same as before, vcs.json stays unchanged, with the frame
-// of the first capture.
+// writeVCS stores the draft's working copy in the entry, and sets the header's VCS. If the working copy equals
+// prev's, vcs.json stays unchanged, with the frame of the first capture. Without a working copy in the draft,
+// the entry keeps prev's. The error wraps ErrInvalid if the working copy cannot be stored.
 func (a *appender) writeVCS() error {
 	var before *VCS
 	if a.prev != nil {
@@ -82,7 +84,8 @@ func (a *appender) writeVCS() error {
 	return a.writeWorktrees(now)
 }
 
-// writeWorktrees stores the captured trees in the entry.
+// writeWorktrees stores the captured trees of vcs in the entry, after the draft's Objects has added their
+// objects. If a tree is still missing, the error wraps ErrInvalid.
 func (a *appender) writeWorktrees(vcs *VCS) error {
 	if a.draft.Objects != nil {
 		if err := a.draft.Objects(a.w); err != nil {
@@ -105,8 +108,9 @@ func (a *appender) writeWorktrees(vcs *VCS) error {
 	return nil
 }
 
-// checkTree returns an error if a tree does not exist. It does not check the objects that the tree reaches: the
-// caller that captured them is responsible.
+// checkTree returns an error that wraps ErrInvalid if the tree id is not in the repository. The error begins
+// with what. checkTree adds the empty tree, for which git writes no object. It does not check the objects that
+// the tree reaches: the caller that captured the files is responsible.
 func (a *appender) checkTree(what string, id objstore.ID) error {
 	if id == emptyTree {
 		a.w.Add(objstore.Tree, nil)
@@ -116,7 +120,7 @@ func (a *appender) checkTree(what string, id objstore.ID) error {
 	}
 	kind, _, err := a.w.Get(id)
 	if errors.Is(err, objstore.ErrNotFound) || err == nil && kind != objstore.Tree {
-		return invalid("%s: treeId: no tree %v in the repository", what, id)
+		return invalid("%s: treeId: tree %v is missing in the repository", what, id)
 	}
 	return err
 }

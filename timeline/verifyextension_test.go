@@ -103,7 +103,7 @@ func TestVerifyChecksAnExtension(t *testing.T) {
 			x.parent.Frame = 2
 			x.journal[0] = x.attempt(3)
 		}, "the run was forked from frame 2, which is not "},
-		{"from what is no frame of the run", func(x *extended) { x.parent.Commit = triage(x, x.store, "two").Entry().ID }, "in run \"side\" it would be before frame 1"},
+		{"from what is no frame of the run", func(x *extended) { x.parent.Commit = triage(x, x.store, "two").Entry().ID }, "in run \"side\" the frame would be before frame 1"},
 		{"an attempt that another frame is said to have", func(x *extended) { x.journal[0] = x.attempt(1) }, `"a::0::1" differs from the row before the fork`},
 		{"an attempt that was not there", func(x *extended) { x.journal = append(x.journal, attemptRow("b", snapshot.AttemptFinished)) }, `"b::0::1" differs from the row before the fork`},
 		{"a log of which something else is said", func(x *extended) { x.journal = append(x.journal, logRow("a", "never said")) }, `logs: `},

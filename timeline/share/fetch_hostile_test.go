@@ -118,7 +118,7 @@ func TestWhatDoesNotPassTheChecksIsNotTaken(t *testing.T) {
 		},
 		"a-row-of-another-run": {
 			func(f forger) { f.row(`"runId":"a-row-of-another-run"`, `"runId":"sound"`) },
-			"not what the commit says",
+			"the commit names another run or frame",
 		},
 		"a-path-on-a-machine": {
 			func(f forger) { f.row(`"workflowName":"flow"`, `"workflowName":"flow","workflowPath":"/etc/passwd"`) },

@@ -16,21 +16,24 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// collectLock is the file, in the store's private folder, that a collecting process locks.
+// collectLock is the name of the file, in the store's private folder, that Collect locks.
 const collectLock = "collect.lock"
 
-// collectNote is the file, in the store's private folder, with the ids of the objects that are being
-// collected. No ref leads to them any more.
+// collectNote is the name of the file, in the store's private folder, with the ids of the objects that
+// Collect is deleting. No ref leads to these objects any more.
 const collectNote = "collecting"
 
+// collectNote returns the file with the ids of the objects that Collect is deleting.
 func (k *Keeper) collectNote() idFile { return idFile(filepath.Join(k.store.Private(), collectNote)) }
 
-// Collect deletes the objects that only forgotten runs need. It cannot be undone. Objects that a
-// ref, a reflog, an index, a HEAD or another object of the user's needs are kept, and so are
-// unneeded objects that never belonged to a run.
+// Collect deletes the objects that only forgotten runs need. This cannot be undone. Collect keeps every
+// object that a ref, a reflog, an index or a HEAD needs, and the objects that unreachable objects of the user
+// need. It also keeps unneeded objects that never belonged to a run. With dryRun, Collect deletes nothing and
+// returns the expected result.
 //
-// A crash leaves either all refs of a run or none; the next Collect frees the rest. The error's
-// code is locked if another process collects, or git is changing an index.
+// Collect deletes all refs of a run in one transaction before it deletes objects. After a crash, the next
+// Collect deletes the remaining objects. The error code is locked if another process collects, or if git is
+// changing an index.
 func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 	lock := flock.New(filepath.Join(k.store.Private(), collectLock))
 	if !dryRun {
@@ -40,9 +43,10 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 		if locked, err := lock.TryLock(); err != nil {
 			return nil, timeline.Explain(err)
 		} else if !locked {
-			return nil, fault.New(fault.Locked, "another process is collecting").Hint("try again when it is done")
+			return nil, fault.New(fault.Locked, "another process is collecting pruned runs").
+				Hint("try again when that process has ended")
 		}
-		defer lock.Close() //nolint:errcheck // the end of the process would unlock it, too
+		defer lock.Close() //nolint:errcheck // if Close fails, the end of the process unlocks the file
 	}
 	list, err := k.git.ourRefs(ctx)
 	if err != nil {
@@ -76,9 +80,10 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 	return out, timeline.Explain(k.free(ctx, candidates, out))
 }
 
-// toCollect returns the forgotten runs with the refs that keep their objects: the ref that holds
-// the run, frame refs left by a crash, and tracking refs of remotes. If a new run has the same id,
-// only the held run is collected.
+// toCollect returns the forgotten runs with the refs that keep their objects: the ref that holds the run,
+// frame refs that a crash left, and tracking refs of remotes. If a different run now has the id of a held
+// run, toCollect returns only the held run. It also removes the ref that holds the run from the other run's
+// entry in all.
 func toCollect(all map[string]*runRefs) []*runRefs {
 	out := byID(all, func(h *runRefs) bool {
 		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero())
@@ -96,8 +101,9 @@ func toCollect(all map[string]*runRefs) []*runRefs {
 	return out
 }
 
-// candidates returns every object that the runs reach and no commit of the user's reaches, and
-// what an earlier Collect did not finish. It records all of them for the next Collect.
+// candidates returns every object that the runs reach and that no commit of the user's reaches, and the
+// objects that an earlier Collect did not delete. It records all of them for the next Collect. If going is
+// empty, candidates returns only the objects of the earlier Collect.
 func (k *Keeper) candidates(ctx context.Context, going []*runRefs) (map[objstore.ID]struct{}, error) {
 	ids, err := k.collectNote().read()
 	if err != nil || len(going) == 0 {
@@ -114,8 +120,9 @@ func (k *Keeper) candidates(ctx context.Context, going []*runRefs) (map[objstore
 	return ids, err
 }
 
-// letGo deletes the refs of forgotten runs, except their tombstones: from then on, the runs are
-// collected.
+// letGo deletes the refs of the forgotten runs in one transaction, and keeps or restores their tombstones. It
+// first records the runs' entries for PruneRemote, and notes each prune for `undo`. If the runs have no refs,
+// letGo changes no ref.
 func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 	batch := k.store.Objects().Begin()
 	var made, deleted []refs.Update
@@ -124,7 +131,7 @@ func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 			return err
 		}
 		stone := h.gone
-		if stone.IsZero() && !h.again { // a power cut has removed it
+		if stone.IsZero() && !h.again { // a power cut has removed the tombstone
 			var err error
 			stone, err = snapshot.Tombstone{Run: h.id, Tip: h.held, AtMs: k.store.Now().UnixMilli()}.Add(batch)
 			if err != nil {
@@ -149,7 +156,9 @@ func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 	return k.store.Commit(ctx, batch, append(made, deleted...))
 }
 
-// free deletes the unneeded candidates, and records the freed bytes in out.
+// free deletes the candidates that nothing needs. It sets out.Bytes to the number of freed bytes, and
+// out.Left to the size of the unneeded objects that could not be deleted. If no pack was in use, free also
+// deletes the record of candidates.
 func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *Pruned) error {
 	need := needFinder{k.git}
 	var then []objstore.ID
@@ -159,7 +168,7 @@ func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, 
 			if err := need.awaitGit(ctx); err != nil {
 				return nil, err
 			}
-			k.progress("reading what is still needed", 0, 0)
+			k.progress("reading the objects that are still needed", 0, 0)
 			dropped = maps.Clone(candidates)
 			var err error
 			then, err = need.keepNeeded(ctx, dropped)

@@ -13,40 +13,42 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Usage is disk usage: packed bytes, and a number of objects.
+// Usage is the disk usage of a set of objects: their packed size in bytes, and their number.
 type Usage struct {
 	Bytes   int64 `json:"bytes"`
 	Objects int64 `json:"objects"`
 }
 
-// RunUsage is the disk usage of a run: all that it reaches outside the user's commits, and the part
-// that nothing else needs.
+// RunUsage is the disk usage of a run. Total counts all objects that the run reaches and the user's refs,
+// reflogs and indexes do not need. Alone counts those of them that no other run needs.
 type RunUsage struct {
 	RunID string `json:"runId"`
 	Total Usage  `json:"total"`
 	Alone Usage  `json:"alone"`
 }
 
-// DiskUsage is the disk usage of a repository's runs. No slice is nil; each is sorted, the largest first.
+// DiskUsage is the disk usage of the runs of a repository. No slice is nil. Each slice is sorted by size, the
+// largest first.
 type DiskUsage struct {
 	Runs        []RunUsage  `json:"runs"`
-	Together    Usage       `json:"together"`    // of all runs: shared objects count once
-	Collections []NameUsage `json:"collections"` // nodes, outputs/<table>, …, journal, events, frame, workflow
-	Worktrees   []NameUsage `json:"worktrees"`   // captured files, by worktree; "" is the main one
-	Held        Usage       `json:"held"`        // of pruned runs that are not yet collected
-	Refs        int         `json:"refs"`        // under refs/smithers and refs/smithers-remote
-	Index       int64       `json:"indexBytes"`  // of the index databases
-	Private     int64       `json:"privateBytes"`
+	Together    Usage       `json:"together"`     // of the measured runs; a shared object counts once
+	Collections []NameUsage `json:"collections"`  // by collection: nodes, outputs/<table>, journal, events, …; see collectionOf
+	Worktrees   []NameUsage `json:"worktrees"`    // of captured files, by worktree; "" is the main worktree
+	Held        Usage       `json:"held"`         // of the objects that only pruned, uncollected runs need
+	Refs        int         `json:"refs"`         // number of refs under refs/smithers and refs/smithers-remote
+	Index       int64       `json:"indexBytes"`   // size of the index databases
+	Private     int64       `json:"privateBytes"` // size of the other files of the private folder
 }
 
-// NameUsage is the disk usage of a named part.
+// NameUsage is the disk usage of a collection or of a worktree. Name is the name of the collection or
+// worktree.
 type NameUsage struct {
 	Name string `json:"name"`
 	Usage
 }
 
-// DiskUsage measures the named runs (ids or unique prefixes), or all runs. Held is what only pruned
-// runs need, even if a pruned run is named.
+// DiskUsage measures the named runs (ids or unique prefixes), or all runs if none is named. Held always
+// covers all pruned runs. In a partial clone, missing objects count as 0 bytes.
 func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, error) {
 	wanted := make(map[string]bool)
 	for _, run := range runs {
@@ -65,7 +67,7 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 		return nil, timeline.Explain(err)
 	}
 	all, others := k.holdings(list)
-	// Measure the runs first, then the held ones.
+	// The held runs follow the live runs, so that the index of a live run is the same in both slices.
 	measured := byID(all, func(h *runRefs) bool {
 		return !h.tip.IsZero() && (len(wanted) == 0 || wanted[h.component])
 	})
@@ -92,7 +94,8 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 	return out, nil
 }
 
-// usage returns the disk usage of live, which come first in a survey, and of the held runs.
+// usage returns the disk usage of the live runs, the first runs of the survey, and of the held runs after
+// them. It does not set Refs, Index and Private.
 func (s *survey) usage(live []*runRefs) *DiskUsage {
 	out := &DiskUsage{Runs: make([]RunUsage, len(live))}
 	ofLive := make([]bool, len(s.ids))
@@ -127,8 +130,8 @@ func (s *survey) usage(live []*runRefs) *DiskUsage {
 	return out
 }
 
-// worktreeOf returns the worktree of a captured file by its path in an entry's tree; "" is the main
-// worktree.
+// worktreeOf returns the name of the worktree whose captured files include path, a path in an entry's tree.
+// The main worktree has the name "". ok is false if path is not a captured file.
 func worktreeOf(path string) (name string, ok bool) {
 	folder, rest, _ := strings.Cut(path, "/")
 	switch folder {
@@ -141,8 +144,9 @@ func worktreeOf(path string) (name string, ok bool) {
 	return "", false
 }
 
-// collectionOf returns the collection of a path in an entry's tree. Other objects, such as commits
-// and run.json, count as the entry's own.
+// collectionOf returns the collection of path, a path in an entry's tree: outputs/<table> for an output
+// table, the name of another collection of the state, or the first folder of path. It returns "entry" for
+// run.json, vcs.json and objects without a path, such as commits.
 func collectionOf(path string) string {
 	parts := strings.Split(path, "/")
 	switch {
@@ -156,7 +160,7 @@ func collectionOf(path string) string {
 	return parts[0]
 }
 
-// unescaped returns a name that was escaped for a path.
+// unescaped returns name without its percent-encoding, or name itself if its encoding is invalid.
 func unescaped(name string) string {
 	if plain, err := url.PathUnescape(name); err == nil {
 		return plain
@@ -164,6 +168,7 @@ func unescaped(name string) string {
 	return name
 }
 
+// largestFirst returns usages as a slice, sorted by size, the largest first. Equal sizes are sorted by name.
 func largestFirst(usages map[string]Usage) []NameUsage {
 	out := make([]NameUsage, 0, len(usages))
 	for name, usage := range usages {
@@ -175,15 +180,16 @@ func largestFirst(usages map[string]Usage) []NameUsage {
 	return out
 }
 
-// privateSizes returns the sizes of the index and of the rest of the store's private folder.
+// privateSizes returns the sizes in bytes of the index databases and of all other files of the store's
+// private folder. Files that it cannot read count as 0 bytes.
 func (k *Keeper) privateSizes() (index, private int64, err error) {
 	err = filepath.WalkDir(k.store.Private(), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil //nolint:nilerr // it vanished, or never existed
+			return nil //nolint:nilerr // a missing folder has no size, and a file may be deleted at any time
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil //nolint:nilerr // as above
+			return nil //nolint:nilerr // another process has deleted the file
 		}
 		if filepath.Dir(path) == k.store.Private() && strings.HasPrefix(d.Name(), "index") {
 			index += info.Size()

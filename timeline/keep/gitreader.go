@@ -16,27 +16,29 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// gitReader asks git about refs and objects.
+// gitReader runs git commands that read refs and objects.
 type gitReader struct {
 	repo gitexec.Repo // with what was added to its configuration since the Keeper was made
 	env  []string
 }
 
-// userRefs are git rev-list options for everything of the user's that keeps objects: refs and HEADs of
-// all worktrees.
+// userRefs are git rev-list options for the user's refs and the HEADs of all worktrees. They leave out the
+// refs of git-smithers.
 var userRefs = []string{"--exclude=refs/smithers/*", "--exclude=refs/smithers-remote/*", "--all"}
 
-// userRoots are userRefs, and the reflogs and indexes of all worktrees.
+// userRoots are git rev-list options for userRefs and for the reflogs and indexes of all worktrees.
 var userRoots = append(append([]string{}, userRefs...), "--reflog", "--indexed-objects")
 
-// evenMissing is the option to continue after a missing object.
+// evenMissing is the git rev-list option that skips missing objects. Without this option, a missing object is
+// an error.
 const evenMissing = "--missing=allow-any"
 
-// walk calls each with the id and path of all objects that roots and options reach. It leaves out
-// many of the objects that except reaches, but not all.
+// walk calls each with the id and path of every object that roots and the git rev-list options reach. path is
+// "" if the object has no path. walk leaves out many of the objects that except reaches, but not all. In a
+// partial clone, walk leaves out fetched objects, unless options include evenMissing.
 func (g *gitReader) walk(ctx context.Context, roots, except []objstore.ID, options []string, each func(id objstore.ID, path string)) error {
 	args := []string{"--no-replace-objects", "rev-list", "--objects"}
-	// A partial clone must not fetch anything for this.
+	// In a partial clone, git would otherwise fetch missing objects.
 	if g.repo.Config.IsPartial() && !slices.Contains(options, evenMissing) {
 		args = append(args, "--exclude-promisor-objects")
 	}
@@ -51,7 +53,7 @@ func (g *gitReader) walk(ctx context.Context, roots, except []objstore.ID, optio
 	})
 }
 
-// sizes calls each with the size on disk of each existing object.
+// sizes calls each with the size on disk, in bytes, of each object of ids. It skips missing objects.
 func (g *gitReader) sizes(ctx context.Context, ids []objstore.ID, each func(id objstore.ID, size int64)) error {
 	args := []string{"--no-replace-objects", "cat-file", "--batch-check=%(objectname) %(objectsize:disk)"}
 	return g.lines(ctx, idLines("", ids), args, func(line string) error {
@@ -71,7 +73,8 @@ func (g *gitReader) sizes(ctx context.Context, ids []objstore.ID, each func(id o
 	})
 }
 
-// ourRefs lists all refs of ours. A broken ref is an error, because it may keep any objects.
+// ourRefs returns all refs of git-smithers, including the tracking refs of remotes. A broken ref is an error,
+// because its objects are unknown and might be deleted.
 func (g *gitReader) ourRefs(ctx context.Context) ([]refs.Ref, error) {
 	var list []refs.Ref
 	args := []string{"for-each-ref", "--format=%(objectname) %(refname)", refs.Folder, refs.RemotesFolder}
@@ -84,14 +87,14 @@ func (g *gitReader) ourRefs(ctx context.Context) ([]refs.Ref, error) {
 	return list, err
 }
 
-// run runs git on the repository and returns its output.
+// run runs git in the repository and returns its standard output.
 func (g *gitReader) run(ctx context.Context, args ...string) (string, error) {
 	out, err := gitexec.New(g.repo, g.env).Run(ctx, args...)
 	return string(out), err
 }
 
-// lines runs git and calls each with every line of its output. A message on stderr is an error, because git
-// prints one when it leaves something out.
+// lines runs git and calls each with every line of its standard output. If each fails, lines calls it no more
+// and returns its error. A warning of git about a broken ref is an error, because git leaves such a ref out.
 func (g *gitReader) lines(ctx context.Context, stdin io.Reader, args []string, each func(line string) error) (err error) {
 	cmd, err := gitexec.New(g.repo, g.env).Command(ctx, args...)
 	if err != nil {
@@ -114,7 +117,7 @@ func (g *gitReader) lines(ctx context.Context, stdin io.Reader, args []string, e
 	}
 	failed = errors.Join(failed, scanner.Err())
 	if failed != nil {
-		_, _ = io.Copy(io.Discard, out) // drain it so that git ends
+		_, _ = io.Copy(io.Discard, out) // git ends only if its output is read
 	}
 	err = cmd.Wait()
 	switch {
@@ -126,10 +129,10 @@ func (g *gitReader) lines(ctx context.Context, stdin io.Reader, args []string, e
 	return failed
 }
 
-// errIncomplete means that git succeeded with warnings.
-var errIncomplete = errors.New("it left something out")
+// errIncomplete means that git succeeded but left out a broken ref.
+var errIncomplete = errors.New("git left out a broken ref")
 
-// idLines returns a line for each id, after a prefix.
+// idLines returns a reader of one line for each id: prefix and the id.
 func idLines(prefix string, ids []objstore.ID) io.Reader {
 	var b bytes.Buffer
 	for _, id := range ids {

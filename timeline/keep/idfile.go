@@ -11,10 +11,11 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// idFile is the path of a file of ids, one a line.
+// idFile is the path of a text file with one object id on each line.
 type idFile string
 
-// read reads the ids, and ignores other lines. A missing file has no ids.
+// read returns the ids in the file, and ignores invalid lines. It returns an empty map if the file is
+// missing.
 func (f idFile) read() (_ map[objstore.ID]struct{}, err error) {
 	ids := make(map[objstore.ID]struct{})
 	file, err := os.Open(string(f))
@@ -34,7 +35,8 @@ func (f idFile) read() (_ map[objstore.ID]struct{}, err error) {
 	return ids, lines.Err()
 }
 
-// write writes the ids, and returns when they are on stable storage.
+// write replaces the file by the given ids, and returns after they are on stable storage. It creates missing
+// folders.
 func (f idFile) write(ids map[objstore.ID]struct{}) (err error) {
 	folder := filepath.Dir(string(f))
 	if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -62,7 +64,7 @@ func (f idFile) write(ids map[objstore.ID]struct{}) (err error) {
 	return fsx.SyncDir(folder)
 }
 
-// remove removes the file. A missing file is fine.
+// remove deletes the file. A missing file is not an error.
 func (f idFile) remove() error {
 	err := os.Remove(string(f))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,18 +16,20 @@ import (
 )
 
 const (
-	// gitPatience is the number of checks for a git that changes an index, and gitRetry
-	// the time between two checks.
+	// gitPatience is the maximal number of checks for a git process that changes an index. gitRetry is the
+	// time between two checks.
 	gitPatience = 500
 	gitRetry    = 20 * time.Millisecond
 )
 
-// needFinder finds the objects that something in the repository needs.
+// needFinder finds the objects of the repository that must not be deleted.
 type needFinder struct{ git *gitReader }
 
-// keepNeeded removes the ids that anything needs: all refs, HEADs, reflogs and indexes of all
-// worktrees, a merge or rebase in progress, and unreachable objects that belong to no run. It
-// returns the refs' values at that time.
+// keepNeeded removes from ids every object that must stay, and every object that such an object refers to.
+// These objects must stay: the objects at refs, HEADs and index entries of all worktrees, in reflogs, and in
+// git's notes of an operation in progress. Unreachable objects outside ids must stay, too.
+//
+// keepNeeded returns the ids at refs, at HEADs and in git's notes, for a later call of unneeded.
 func (n needFinder) keepNeeded(ctx context.Context, ids map[objstore.ID]struct{}) (then []objstore.ID, err error) {
 	keep := func(id objstore.ID, _ string) { delete(ids, id) }
 	then, err = n.needing(ctx)
@@ -45,12 +47,13 @@ func (n needFinder) keepNeeded(ctx context.Context, ids map[objstore.ID]struct{}
 	if err != nil {
 		return nil, err
 	}
-	// Unreachable objects may be incomplete.
+	// The objects that an unreachable object refers to may be missing.
 	err = n.git.walk(ctx, strays, nil, []string{"--ignore-missing", evenMissing}, keep)
 	return append(then, users...), err
 }
 
-// unneeded reports whether no ref that changed since then needs any of ids.
+// unneeded reports whether all of ids are still unneeded. then are the roots that keepNeeded returned.
+// unneeded searches from the present roots, and skips most of the objects that then reach.
 func (n needFinder) unneeded(ctx context.Context, then []objstore.ID, ids map[objstore.ID]struct{}) (bool, error) {
 	now, err := n.needing(ctx)
 	if err != nil {
@@ -65,7 +68,8 @@ func (n needFinder) unneeded(ctx context.Context, then []objstore.ID, ids map[ob
 	return unneeded, err
 }
 
-// needing returns the ids in our refs, and in the files that git keeps beside refs.
+// needing returns the ids in git-smithers' refs, and the ids of the existing objects in git's files beside
+// refs, see noted.
 func (n needFinder) needing(ctx context.Context) ([]objstore.ID, error) {
 	list, err := n.git.ourRefs(ctx)
 	if err != nil {
@@ -86,7 +90,7 @@ func (n needFinder) needing(ctx context.Context) ([]objstore.ID, error) {
 	return roots, nil
 }
 
-// userTips returns the commits of the user's refs.
+// userTips returns the commits at the user's refs and at the HEADs of all worktrees, see userRefs.
 func (n needFinder) userTips(ctx context.Context) (tips []objstore.ID, err error) {
 	args := append([]string{"--no-replace-objects", "rev-list", "--no-walk=unsorted"}, userRefs...)
 	err = n.git.lines(ctx, nil, args, func(line string) error {
@@ -97,18 +101,20 @@ func (n needFinder) userTips(ctx context.Context) (tips []objstore.ID, err error
 	return tips, err
 }
 
-// gitDirs returns the git directories of all worktrees.
+// gitDirs returns the git directories of all worktrees. The common directory is the first.
 func (n needFinder) gitDirs() ([]string, error) {
 	common := n.git.repo.CommonDir
 	linked, err := filepath.Glob(filepath.Join(fsx.GlobQuote(common), "worktrees", "*"))
 	return append([]string{common}, linked...), err
 }
 
-// inProgress are the folders in which git records an operation in progress.
+// inProgress lists the folders of a git directory in which git notes an operation in progress, and the folder
+// of the private refs of a linked worktree.
 var inProgress = []string{"rebase-merge", "rebase-apply", "sequencer", "refs"}
 
-// noted returns the ids in git's files beside refs: ORIG_HEAD, MERGE_HEAD and similar files,
-// a rebase in progress, and the private refs of worktrees.
+// noted returns the ids in the files that git keeps beside refs, sorted and without duplicates. These files
+// are ORIG_HEAD, MERGE_HEAD and other files with such names, the files in inProgress, and the private refs of
+// linked worktrees. The objects may be missing.
 func (n needFinder) noted() ([]objstore.ID, error) {
 	dirs, err := n.gitDirs()
 	if err != nil {
@@ -127,7 +133,7 @@ func (n needFinder) noted() ([]objstore.ID, error) {
 		}
 		for _, folder := range inProgress {
 			if i == 0 && folder == "refs" {
-				continue // git rev-list --all covers these
+				continue // userRefs and ourRefs cover the shared refs
 			}
 			err := filepath.WalkDir(filepath.Join(dir, folder), func(path string, d fs.DirEntry, err error) error {
 				if err == nil && d.Type().IsRegular() {
@@ -144,7 +150,8 @@ func (n needFinder) noted() ([]objstore.ID, error) {
 	return slices.Compact(ids), nil
 }
 
-// idsIn returns the ids in a small file that stand as separate words.
+// idsIn returns the ids that stand as separate words in the file at path. It returns nil if the file is
+// unreadable or larger than 1 MiB. It leaves out the zero id.
 func idsIn(path string) []objstore.ID {
 	const large = 1 << 20
 	if info, err := os.Stat(path); err != nil || info.Size() > large {
@@ -163,8 +170,8 @@ func idsIn(path string) []objstore.ID {
 	return ids
 }
 
-// strays returns the objects that git may keep without a ref that reaches them: loose objects and the
-// objects of cruft packs, without those in ids. A running command or the user may still need them.
+// strays returns all loose objects and all objects of cruft packs, without those in ids. git keeps such
+// objects even if no ref reaches them: a running command or the user may still need them.
 func (n needFinder) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([]objstore.ID, error) {
 	objects := filepath.Join(n.git.repo.CommonDir, "objects")
 	var strays []objstore.ID
@@ -193,7 +200,8 @@ func (n needFinder) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([
 	return strays, nil
 }
 
-// packed calls add with the id of every object in a pack's index.
+// packed calls add with the id of every object in the pack index at path. If the file is missing, packed
+// returns nil: git gc may have removed the pack.
 func (n needFinder) packed(ctx context.Context, path string, add func(digits string)) (err error) {
 	index, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -211,8 +219,9 @@ func (n needFinder) packed(ctx context.Context, path string, add func(digits str
 	})
 }
 
-// awaitGit waits until no git is changing an index, because such a git may be about to refer to an
-// existing object. A git that begins later is detected.
+// awaitGit waits until no worktree has an index.lock, because a git process that changes an index may be
+// about to refer to an existing object. It returns an error with the code locked after gitPatience checks.
+// awaitGit need not wait for a git process that starts later: Drop checks again with unneeded.
 func (n needFinder) awaitGit(ctx context.Context) error {
 	dirs, err := n.gitDirs()
 	if err != nil {
@@ -233,5 +242,6 @@ func (n needFinder) awaitGit(ctx context.Context) error {
 		}
 	}
 	return fault.New(fault.Locked, "another git process is changing an index of this repository").
-		Hint("try again when it is done; if no git is running, remove its index.lock")
+		Hint("try again when that git process has ended").
+		Hint("if no git process is running, remove the file index.lock from the git directory")
 }

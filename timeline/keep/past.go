@@ -11,21 +11,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// pastFolder is the folder, in the store's private folder, with a file for each collected run. The
-// file is named for the run's ref component and lists the ids of its entries, one a line. They
-// identify an earlier state of the run at a remote.
+// pastFolder is the subfolder of the store's private folder with one file for each collected run. The name of
+// a file is the run's ref component. The file lists the ids of the run's entries, so that PruneRemote
+// recognizes them at a remote.
 const pastFolder = "collected"
 
-// pastEntries is the known entries of a pruned run.
+// pastEntries holds the known entries of a pruned run.
 type pastEntries struct {
 	ids   map[objstore.ID]bool
-	whole bool // ids is complete
+	whole bool // ids has all entries of the run
 }
 
-// pastRuns remembers the entries of pruned runs.
+// pastRuns reads and records the entries of pruned runs.
 type pastRuns struct{ store *timeline.Store }
 
-// of returns the entries of a pruned run, held or collected.
+// of returns the entries of the pruned run h: the recorded entries, and the entries in the chain of its
+// tombstone, as far as they are readable. A missing or corrupt entry is not an error.
 func (p pastRuns) of(ctx context.Context, h *runRefs) (pastEntries, error) {
 	stone, err := snapshot.ReadTombstone(p.store.Objects(), h.gone)
 	if err != nil {
@@ -51,8 +52,9 @@ func (p pastRuns) of(ctx context.Context, h *runRefs) (pastEntries, error) {
 	return out, err
 }
 
-// entriesFrom returns the entries of a run back to its first, and the parent's frame that is its frame 0;
-// with an error, as far as they are readable.
+// entriesFrom returns the ids of a run's entries, from tip to the run's first entry. If a fork's frame 0 is a
+// frame of its parent, the result includes that frame. With an error, entriesFrom also returns the entries
+// that it has read.
 func (p pastRuns) entriesFrom(ctx context.Context, tip objstore.ID) (map[objstore.ID]struct{}, error) {
 	ids := make(map[objstore.ID]struct{})
 	entry, err := snapshot.ReadEntry(p.store.Objects(), tip)
@@ -72,12 +74,13 @@ func (p pastRuns) entriesFrom(ctx context.Context, tip objstore.ID) (map[objstor
 	return ids, err
 }
 
+// file returns the file with the recorded entries of the run h.
 func (p pastRuns) file(h *runRefs) idFile {
 	return idFile(filepath.Join(p.store.Private(), pastFolder, h.component))
 }
 
-// record records the entries of a run before it is collected. For a damaged run it records
-// nothing, because the list would be incomplete.
+// record adds the entries of the held run h to its file, before the run is collected. It records nothing if
+// the run is not held, or if an entry is missing or corrupt: the list would be incomplete.
 func (p pastRuns) record(ctx context.Context, h *runRefs) error {
 	if h.held.IsZero() {
 		return nil

@@ -13,22 +13,26 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// Policy selects the ended runs to keep: a run is kept if any rule keeps it. Runs that have not ended are
-// always kept. A run that no engine of ours executed, such as a capture or a fork that was never resumed,
-// counts as ended if its newest entry is a day old. The zero Policy keeps no ended run.
+// Policy selects the ended runs to keep: a run is kept if any rule keeps it. A run that has not ended is
+// always kept. The zero Policy keeps no ended run.
 //
-// A run dated in the future, by a wrong clock or on purpose, is kept by a rule about time and does not count for
-// Last: otherwise its date would displace another run.
+// A run without an end, such as a capture or a fork that was never resumed, counts as ended if git-smithers
+// never executed it, it does not wait, and its newest entry is at least a day old.
+//
+// A run may be dated in the future, by a wrong clock or on purpose. Last and Within keep such a run. It does
+// not count among the newest runs of Last: otherwise its date would displace another run.
 type Policy struct {
-	Last   int           // the newest runs, this many
-	Within time.Duration // runs that ended within this time
-	Labels []string      // runs with one of these labels
+	Last   int           // keeps this number of runs, those that ended last
+	Within time.Duration // keeps the runs that ended at most this time ago; 0 keeps no run
+	Labels []string      // keeps the forks with one of these labels
 }
 
-// chooser chooses the runs to prune.
+// chooser selects the runs to prune.
 type chooser struct{ store *timeline.Store }
 
-// choose returns the runs and why they are kept, the newest first; named runs in the given order.
+// choose returns the named runs in the given order, without duplicates. If none is named, choose returns all
+// runs, the newest first, with the reason for each run that the policy keeps. Error codes: run_not_found;
+// run_owned if a live process executes a named run.
 func (c chooser) choose(ctx context.Context, policy Policy, runs []string) ([]PrunedRun, error) {
 	if len(runs) == 0 {
 		return c.judge(ctx, policy)
@@ -57,7 +61,8 @@ func (c chooser) choose(ctx context.Context, policy Policy, runs []string) ([]Pr
 	return out, nil
 }
 
-// judge returns all runs, and why a policy keeps them.
+// judge returns all runs, the run that ended last first. Kept is the reason for which the policy keeps a run,
+// or "" if the policy does not keep the run.
 func (c chooser) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) {
 	runs, err := list.Runs(ctx, c.store)
 	if err != nil {
@@ -86,10 +91,13 @@ func (c chooser) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 	return out, nil
 }
 
-// quietUntilEnded is the age of the newest entry at which a run that we do not execute counts as ended.
+// quietUntilEnded is the age of the newest entry at which a run that git-smithers does not execute counts as
+// ended.
 const quietUntilEnded = 24 * time.Hour
 
-// hasEnded reports whether a run has ended. A waiting run has not, whichever program executes it: its question is open.
+// hasEnded reports whether a run counts as ended: its status is final, or git-smithers never executed it, it
+// does not wait, and its newest entry is at least quietUntilEnded old. A run that waits never counts as
+// ended, because its question is open.
 func (c chooser) hasEnded(ctx context.Context, run list.RunInfo, now time.Time) (bool, error) {
 	status := snapshot.RunStatus(run.Status)
 	switch {
@@ -103,14 +111,15 @@ func (c chooser) hasEnded(ctx context.Context, run list.RunInfo, now time.Time) 
 		return false, err
 	}
 	row := head.Row()
-	executed := row.Epoch > 0 // executing a run, and going back in it, raises its epoch
+	executed := row.Epoch > 0 // the execution of a run raises its epoch, and so does a travel, reset or undo
 	if row.Parent != nil {
-		executed = row.StartedAtMs != nil
+		executed = row.StartedAtMs != nil // a fork may have its epoch from its parent
 	}
 	return !executed && !c.store.Owner(row).Live, nil
 }
 
-// endOf returns when a run ended, or its newest known time.
+// endOf returns the time at which a run ended or, if it has not ended, the time of its newest entry. The time
+// is in milliseconds since 1970.
 func endOf(run list.RunInfo) int64 {
 	if run.FinishedAtMs != nil {
 		return *run.FinishedAtMs
@@ -118,7 +127,8 @@ func endOf(run list.RunInfo) int64 {
 	return run.UpdatedAtMs
 }
 
-// keeps returns why the n-th newest ended run is kept; "" if it is not.
+// keeps returns the reason for which the policy keeps run, the n-th newest ended run, counted from 1. It
+// returns "" if the policy does not keep the run.
 func (p Policy) keeps(run list.RunInfo, n int, now time.Time) string {
 	switch {
 	case n <= p.Last:

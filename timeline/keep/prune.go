@@ -18,26 +18,27 @@ import (
 // PrunedRun is a run that was forgotten, kept, recalled or collected.
 type PrunedRun struct {
 	RunID  string `json:"runId"`
-	Kept   string `json:"kept,omitempty"` // the reason; "" if it is not kept
+	Kept   string `json:"kept,omitempty"` // why the run is kept; "" if the run is not kept
 	Frames int64  `json:"frames"`
-	Bytes  int64  `json:"bytes"` // on disk, needed only by this run
+	Bytes  int64  `json:"bytes"` // size on disk of the objects that only this run needs; 0 if the run is kept or recalled
 }
 
 // Pruned is the result of pruning or of a dry run. Runs is never nil.
 type Pruned struct {
 	Runs  []PrunedRun `json:"runs"`
-	Bytes int64       `json:"bytes"` // bytes that collecting frees
-	// Left is the size of unneeded objects that stay for now, because they are not in packs of ours or
-	// the packs are in use. git gc frees them.
+	Bytes int64       `json:"bytes"` // disk space that Collect frees if these runs are pruned, or has freed
+	// Left is the size in bytes of unneeded objects that Collect could not delete: they are not in packs of
+	// git-smithers, or a process uses their packs. git gc deletes such objects.
 	Left int64 `json:"leftBytes"`
 }
 
-// Forget removes runs: the named runs or, if none is named, those that the policy does not keep. Each run leaves a
-// tombstone, and its objects stay until Collect. Forks of the runs lose nothing.
+// Forget removes the named runs or, if none is named, the runs that the policy does not keep. It replaces
+// each run by a tombstone and a ref that holds the run's objects until Collect. Forks of a removed run lose
+// nothing. The result also lists the runs that the policy keeps. With dryRun, Forget removes nothing.
 //
-// Each run is removed in its own transaction; after an error, the earlier ones stay removed. Error codes:
-// run_not_found; run_owned if a live process executes a named run; run_pruned if a named run, or another
-// run of its id, is already pruned and held; conflict.
+// Each run is removed in its own transaction; after an error, the runs before it stay removed. Error codes:
+// run_not_found; run_owned if a live process executes a named run; run_pruned if a named run, or another run
+// with its id, is already pruned and held; conflict if another process changed the run.
 func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ...string) (*Pruned, error) {
 	chosen, err := chooser{k.store}.choose(ctx, policy, runs)
 	if err != nil {
@@ -80,8 +81,9 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 	return &Pruned{Runs: chosen, Bytes: bytes}, nil
 }
 
-// measure returns the size of the objects that only the given runs need, and calls each with the size that only
-// one of them needs.
+// measure returns the size on disk of the objects that only the given runs need. It calls each with the index
+// of every run, and the size of the objects that only this run needs. all and others are the results of
+// holdings.
 func (k *Keeper) measure(ctx context.Context, runs []*runRefs, all map[string]*runRefs, others []refs.Ref, each func(i int, alone int64)) (int64, error) {
 	for _, h := range all {
 		if !slices.Contains(runs, h) {
@@ -99,7 +101,8 @@ func (k *Keeper) measure(ctx context.Context, runs []*runRefs, all map[string]*r
 	return s.together().Bytes, nil
 }
 
-// forget replaces a run by its tombstone, in one transaction.
+// forget replaces the run h by its tombstone, in one transaction: it creates the tombstone and the ref that
+// holds the run, and deletes the run's frame refs and its tip. It also notes the prune for `undo`.
 func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 	batch := k.store.Objects().Begin()
 	tip := k.toHold(h)
@@ -130,8 +133,9 @@ func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 	return k.store.Commit(ctx, batch, append(made, updates...))
 }
 
-// toHold returns the entry that keeps all of a run, and all that is held of it; zero if the held run is
-// a different one.
+// toHold returns the entry that must be held so that nothing of h is lost: the run's tip or the entry that is
+// already held, if that entry descends from the tip. It returns the zero id if neither entry descends from
+// the other: a different run is held.
 func (k *Keeper) toHold(h *runRefs) objstore.ID {
 	switch {
 	case h.held.IsZero(), timeline.Descends(k.store.Objects(), h.tip, h.held):
@@ -142,20 +146,23 @@ func (k *Keeper) toHold(h *runRefs) objstore.ID {
 	return objstore.ID{}
 }
 
-// heldAlready returns the error that another pruned run of the same id is held.
+// heldAlready returns the error that the run h cannot be pruned, because a different run with its id is
+// pruned and held.
 func (k *Keeper) heldAlready(h *runRefs) error {
 	return fault.New(fault.RunPruned, "another run %q was pruned before, and is not collected", h.id).
-		Hint("`git smithers prune --collect` frees that one for good; then this one can be pruned").
-		Hint("%s; then `git smithers prune --undo %s` brings the other one back", k.asAnother(h), fault.Word(h.id)).
+		Hint("`git smithers prune --collect` deletes the pruned run for good").
+		Hint("%s", k.asAnother(h)).
+		Hint("after that copy, `git smithers prune --undo %s` replaces the existing run by the pruned run", fault.Word(h.id)).
 		Detail("runId", h.id)
 }
 
-// asAnother returns the hint to get a run under another id.
+// asAnother returns the hint that copies the existing run h to another id, by a fetch from this repository.
 func (k *Keeper) asAnother(h *runRefs) string {
-	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` fetches the remote's run under another id",
+	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` copies the existing run to another id",
 		fault.Word(k.git.repo.CommonDir), fault.Word(h.id))
 }
 
+// isTip returns 1 if name is the ref of a tip, and otherwise 0.
 func isTip(name refs.Name) int {
 	if folder, _ := keptBy(name); folder == "_tip" {
 		return 1
@@ -163,8 +170,9 @@ func isTip(name refs.Name) int {
 	return 0
 }
 
-// named finds the runs with the given ids among those that wanted accepts. If an id is not among them, named returns
-// the error that none makes for it, with a hint that lists the ids that begin with it.
+// named returns the runs of all with the given ids that wanted accepts, in the given order and without
+// duplicates. If an id is not among them, named returns the error that none returns for the id. If
+// accepted ids begin with the given id, the hint lists them.
 func named(runs []string, all map[string]*runRefs, wanted func(*runRefs) bool, none func(run string) *fault.Error) ([]*runRefs, error) {
 	var out []*runRefs
 	for _, run := range runs {
@@ -194,7 +202,7 @@ func named(runs []string, all map[string]*runRefs, wanted func(*runRefs) bool, n
 	return out, nil
 }
 
-// byID returns the wanted runs, sorted by id.
+// byID returns the runs that wanted accepts, sorted by ref component.
 func byID(all map[string]*runRefs, wanted func(*runRefs) bool) []*runRefs {
 	var out []*runRefs
 	for _, h := range all {
@@ -206,7 +214,7 @@ func byID(all map[string]*runRefs, wanted func(*runRefs) bool) []*runRefs {
 	return out
 }
 
-// frames returns the number of frames by the entry at a tip.
+// frames returns the number of frames of the run with the given tip, or 0 if the tip is unreadable.
 func (k *Keeper) frames(tip objstore.ID) int64 {
 	entry, err := snapshot.ReadEntry(k.store.Objects(), tip)
 	if err != nil {

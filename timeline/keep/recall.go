@@ -13,9 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Recall brings forgotten runs back unchanged, and removes their tombstones. Error codes:
-// nothing_pruned if a run is no longer held; run_exists if another run has its id; run_owned if a
-// live process executes that run.
+// Recall restores the named runs, each at the entry that is held, or at its tip if it continued after the
+// prune. It removes their tombstones. Each run is restored in its own transaction; after an error, the runs
+// before it stay restored. Error codes: nothing_pruned if a run is not held; run_exists if a different run
+// has its id; run_owned if a live process executes that run.
 func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
 	list, err := k.git.ourRefs(ctx)
 	if err != nil {
@@ -39,7 +40,7 @@ func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
 	return out, nil
 }
 
-// Recallable returns the runs that Recall can bring back, sorted.
+// Recallable returns the ids of the runs that Recall can restore, sorted.
 func (k *Keeper) Recallable(ctx context.Context) ([]string, error) {
 	list, err := k.git.ourRefs(ctx)
 	if err != nil {
@@ -56,22 +57,24 @@ func (k *Keeper) Recallable(ctx context.Context) ([]string, error) {
 	return runs, nil
 }
 
-// canComeBack reports whether a pruned run is held, or exists again and only its tombstone must go.
+// canComeBack reports whether Recall has work for h: the run is held, or h has both a tip and a tombstone,
+// and only the tombstone must go.
 func canComeBack(h *runRefs) bool { return !h.held.IsZero() || !h.gone.IsZero() && !h.tip.IsZero() }
 
-// nothingPruned returns the error that a run cannot be recalled.
+// nothingPruned returns the error that run cannot be recalled, because it is collected or was never pruned.
 func nothingPruned(run string, all map[string]*runRefs) *fault.Error {
 	for _, h := range all {
 		if h.id == run && !h.gone.IsZero() {
 			return fault.New(fault.NothingPruned, "run %q was pruned and collected", run).
-				Hint("its objects are gone here; another clone or a remote may have them").Detail("runId", run)
+				Hint("if a remote still has the run, fetch it under another id: `git smithers fetch REMOTE %s --as NEWID`", fault.Word(run)).
+				Detail("runId", run)
 		}
 	}
 	return fault.New(fault.NothingPruned, "no pruned run is called %q", run).Detail("run", run)
 }
 
-// recall recalls a run in one transaction, then creates refs for its newest frames, as many as
-// smithers.frameRefs allows. It returns the run's number of frames.
+// recall restores the run h in one transaction. It then creates refs for the run's newest frames, as many as
+// smithers.frameRefs allows. It returns the number of frames of the run.
 func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err error) {
 	back, err := k.toRecall(ctx, h)
 	if err != nil {
@@ -108,15 +111,17 @@ func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err erro
 	return run.Row.Frame + 1, timeline.Explain(err)
 }
 
-// toRecall returns the entry at which a run comes back. If a run of its id exists, one of the two
-// must contain the other, so that nothing is lost.
+// toRecall returns the entry at which the run h is restored: the held entry, or the tip if the tip descends
+// from the held entry. If h has a tip that is not in the held run, toRecall returns the held entry only if
+// another run has the tip. Otherwise the error code is run_exists, because a restore would lose the existing
+// run. The code is run_owned if a live process executes the existing run.
 func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) {
 	switch {
 	case h.tip.IsZero(), h.tip == h.held:
 		return h.held, nil
 	case h.held.IsZero():
 		return h.tip, nil
-	case timeline.Descends(k.store.Objects(), h.tip, h.held): // it was continued after the prune
+	case timeline.Descends(k.store.Objects(), h.tip, h.held): // the run was continued after the prune
 		return h.tip, nil
 	}
 	entry, err := snapshot.ReadEntry(k.store.Objects(), h.tip)
@@ -142,12 +147,14 @@ func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) 
 			return h.held, nil
 		}
 	}
-	return h.held, fault.New(fault.RunExists, "run %q exists again", h.id).
-		Hint("%s; then this brings the pruned one back", k.asAnother(h)).
-		Hint("`git smithers prune --collect` frees the pruned one for good").Detail("runId", h.id)
+	return h.held, fault.New(fault.RunExists, "a different run %q exists", h.id).
+		Hint("%s", k.asAnother(h)).
+		Hint("after that copy, `git smithers prune --undo %s` replaces the existing run by the pruned run", fault.Word(h.id)).
+		Hint("`git smithers prune --collect` deletes the pruned run for good").Detail("runId", h.id)
 }
 
-// otherFrames returns the updates that delete a run's frame refs outside the chain that comes back.
+// otherFrames returns the updates that delete those frame refs of h that differ from the frames of run, the
+// restored chain.
 func otherFrames(h *runRefs, run *timeline.RunFrames) []refs.Update {
 	var updates []refs.Update
 	for _, ref := range h.refs {

@@ -14,35 +14,37 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
-// Results of pruning a run at a remote.
+// Results of pruning a run at a remote. With a dry run, ThereDeleted and ThereAbsent are the expected results.
 const (
-	ThereDeleted = "deleted"  // the run is deleted there, and its tombstone is there
-	ThereAbsent  = "absent"   // the run was not there; its tombstone is now
-	ThereMoved   = "extended" // the run there is not the one pruned here
-	ThereUnknown = "unknown"  // the two can no longer be compared
-	ThereRefused = "refused"  // the remote refuses the deletion
+	ThereDeleted = "deleted"  // the remote has deleted the run, and has its tombstone
+	ThereAbsent  = "absent"   // the remote did not have the run, and now has its tombstone
+	ThereMoved   = "extended" // the remote's run has entries that the pruned run did not have
+	ThereUnknown = "unknown"  // the pruned run is collected, so it cannot be compared with the remote's run
+	ThereRefused = "refused"  // the remote refused the deletion
 )
 
-// PrunedThere is the result for one run.
+// PrunedThere is the result of PruneRemote for one run. State is one of the constants above.
 type PrunedThere struct {
 	RunID  string `json:"runId"`
 	State  string `json:"state"`
-	Reason string `json:"reason,omitempty"` // the remote's message, or what stays there
+	Reason string `json:"reason,omitempty"` // the remote's message, or the number of frame refs that stay at the remote
 }
 
 // PrunedAt is the result of PruneRemote. Runs is never nil.
 type PrunedAt struct {
-	Remote string        `json:"remote"` // without secrets
+	Remote string        `json:"remote"` // its name or URL, without a password
 	Runs   []PrunedThere `json:"runs"`
 }
 
-// PruneRemote deletes runs at a remote that were pruned in this repository: the named runs, or all if none is named.
-// It also pushes their tombstones. remote "" means the default remote, see place.Find. It deletes tips and frame refs
-// only if they have not changed since it read them, and only if they are at the pruned state of the run or at an
-// earlier one: later additions belong to another person. With dryRun, it returns what it would delete.
+// PruneRemote deletes, at a remote, the named runs that were pruned in this repository, or all such runs if
+// none is named. It also pushes their tombstones. remote "" means the default remote, see place.Find. With
+// dryRun, PruneRemote only returns the expected results.
 //
-// Error codes: nothing_pruned if a named run was not pruned here; remote_not_found; remote_failed;
-// push_refused, with the result for each run, if a run is still there.
+// PruneRemote deletes a tip or a frame ref only if its entry belongs to the pruned run, because another
+// person may have added later entries. A ref that changes at the same time also stays.
+//
+// Error codes: nothing_pruned if a named run was not pruned in this repository; remote_not_found;
+// remote_failed; push_refused, together with the results, if a run is still at the remote.
 func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, runs ...string) (*PrunedAt, error) {
 	to, err := place.Find(k.store, remote)
 	if err != nil {
@@ -89,7 +91,9 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 	return out, refusedThere(out)
 }
 
-// prunedHere returns the named runs that were pruned here, or all of them.
+// prunedHere returns the runs with a tombstone and without a tip in list, the refs of this repository: the
+// named runs, or all such runs if none is named. The error code is nothing_pruned if a named run is not among
+// them.
 func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) {
 	all, _ := k.holdings(list)
 	isGone := func(h *runRefs) bool { return !h.gone.IsZero() && h.tip.IsZero() }
@@ -98,18 +102,18 @@ func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) 
 	}
 	return named(runs, all, isGone, func(run string) *fault.Error {
 		return fault.New(fault.NothingPruned, "no pruned run is called %q", run).
-			Hint("`git smithers prune %s` prunes it here first", fault.Word(run)).Detail("run", run)
+			Hint("prune the run in this repository first: `git smithers prune %s`", fault.Word(run)).Detail("run", run)
 	})
 }
 
-// atRemote is a run as a remote has it.
+// atRemote holds the refs of a run at a remote.
 type atRemote struct {
-	tip    objstore.ID
-	gone   objstore.ID
+	tip    objstore.ID // zero if the remote has no tip of the run
+	gone   objstore.ID // the tombstone; zero if the remote has none
 	frames []refs.Ref
 }
 
-// planThere groups a remote's refs by run.
+// planThere groups list, a remote's refs, by the ref component of a run. It ignores refs of other kinds.
 func planThere(list []refs.Ref) map[string]*atRemote {
 	out := make(map[string]*atRemote)
 	for _, ref := range list {
@@ -136,16 +140,18 @@ func planThere(list []refs.Ref) map[string]*atRemote {
 	return out
 }
 
-// remotePrune is a planned deletion of a run at a remote.
+// remotePrune is the planned deletion of a run at a remote, with the expected result.
 type remotePrune struct {
 	PrunedThere
 
-	moves    []transport.Move
-	tracking refs.Name // the tracking refs of the run and of its tombstone
-	stone    refs.Name
+	moves    []transport.Move // empty if the run must stay
+	tracking refs.Name        // the tracking ref of the run in this repository
+	stone    refs.Name        // the tracking ref of the run's tombstone in this repository
 }
 
-// judgeThere plans the deletion of a run.
+// judgeThere plans the deletion of the pruned run h. there holds the run's refs at the remote, or is nil if
+// the remote has no refs of the run. remote is the remote's component in ref names. If the remote's tip does
+// not belong to the pruned run, the plan deletes nothing and pushes no tombstone.
 func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, remote string) (remotePrune, error) {
 	out := remotePrune{PrunedThere: PrunedThere{RunID: h.id, State: ThereAbsent}}
 	tip, err1 := refs.Tip(h.id)
@@ -186,12 +192,13 @@ func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, re
 		out.moves = append(out.moves, transport.Move{Name: frame.Name, How: transport.Delete, Old: frame.ID})
 	}
 	if left > 0 {
-		out.Reason = plain.Count(left, "frame ref") + " not known to be of what was pruned here: left there"
+		out.Reason = "not deleted: " + plain.Count(left, "frame ref") + " not known to belong to the pruned run"
 	}
 	return out, nil
 }
 
-// tookThere records the remote's answer for a run, and updates the tracking refs.
+// tookThere sets out to the remote's answers for the run h, and updates the run's tracking refs. outcomes may
+// include answers for other runs. A refusal outweighs a ref that changed at the remote.
 func (k *Keeper) tookThere(ctx context.Context, h *runRefs, plan remotePrune, outcomes []transport.Outcome, out *PrunedThere) error {
 	var updates []refs.Update
 	for _, one := range outcomes {
@@ -222,7 +229,8 @@ func (k *Keeper) tookThere(ctx context.Context, h *runRefs, plan remotePrune, ou
 	return k.store.Refs().Apply(ctx, updates...)
 }
 
-// refusedThere returns push_refused if a run is still there.
+// refusedThere returns a push_refused error for the first run of out that is still at the remote, with the
+// results of all runs. It returns nil if the remote has deleted all runs, or did not have them.
 func refusedThere(out *PrunedAt) error {
 	i := slices.IndexFunc(out.Runs, func(r PrunedThere) bool { return r.State != ThereDeleted && r.State != ThereAbsent })
 	if i < 0 {
@@ -234,7 +242,7 @@ func refusedThere(out *PrunedAt) error {
 	case ThereMoved:
 		err = err.Hint("the remote's run differs from the run that was pruned in this repository: another person may have continued it")
 	case ThereUnknown:
-		err = err.Hint("the run pruned here is collected, so the two can no longer be compared")
+		err = err.Hint("the pruned run is collected, so git-smithers cannot compare the remote's run with it")
 	default:
 		return err.Hint("the remote said: %s", run.Reason)
 	}
@@ -242,7 +250,7 @@ func refusedThere(out *PrunedAt) error {
 	if nameErr != nil {
 		return err
 	}
-	return err.Hint("`git smithers fetch %s %s --as NEWID` fetches it under another id, to look at",
+	return err.Hint("`git smithers fetch %s %s --as NEWID` fetches the remote's run under another id",
 		fault.Word(out.Remote), fault.Word(run.RunID)).
-		Hint("`git push %s --delete %s` deletes it anyway", fault.Word(out.Remote), fault.Word(string(tip)))
+		Hint("`git push %s --delete %s` deletes the remote's run anyway", fault.Word(out.Remote), fault.Word(string(tip)))
 }

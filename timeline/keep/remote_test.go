@@ -136,7 +136,7 @@ func TestFrameRefsThereThatAreNotOfThePrunedRunStay(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, there, 1)
 	assert.Equal(t, keep.ThereAbsent, there[0].State)
-	assert.Contains(t, there[0].Reason, "1 frame ref not known to be of what was pruned")
+	assert.Contains(t, there[0].Reason, "1 frame ref not known to belong to the pruned run")
 	assert.Equal(t, "refs/smithers/_gone/a\nrefs/smithers/a/1", origin.Git("for-each-ref", "--format=%(refname)"))
 }
 

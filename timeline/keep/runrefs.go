@@ -11,18 +11,18 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// runRefs is a run with the refs that keep its objects.
+// runRefs is a run with the refs that keep its objects. An id is zero if the run has no such ref.
 type runRefs struct {
-	component string
-	id        string // "" if the run is unreadable
-	refs      []refs.Ref
+	component string      // the run's component in ref names
+	id        string      // "" if the component is hashed and the run is unreadable
+	refs      []refs.Ref  // tip, held, frame and tracking refs, but not the tombstone
 	tip       objstore.ID // the run's tip
-	held      objstore.ID // its tip when it was pruned, until it is collected
-	gone      objstore.ID // its tombstone
-	again     bool        // held is another run of the same id
+	held      objstore.ID // the run's tip at the prune, until Collect
+	gone      objstore.ID // the run's tombstone
+	again     bool        // the held run has the id of an existing run, and needs no tombstone
 }
 
-// roots returns the targets of the run's refs.
+// roots returns the objects at the run's refs.
 func (h *runRefs) roots() []objstore.ID {
 	roots := make([]objstore.ID, len(h.refs))
 	for i, ref := range h.refs {
@@ -31,7 +31,8 @@ func (h *runRefs) roots() []objstore.ID {
 	return roots
 }
 
-// holdings groups refs by run, and returns the other refs separately.
+// holdings groups list, the refs of git-smithers, by run. The keys of runs are ref components. others are the
+// refs that keep no objects of a run: tombstones, and refs with other names.
 func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []refs.Ref) {
 	runs = make(map[string]*runRefs)
 	of := func(component string) *runRefs {
@@ -69,7 +70,8 @@ func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []r
 	return runs, others
 }
 
-// keptBy returns the folder and the run's component of a ref; "" if the ref belongs to no run.
+// keptBy returns the kind of a ref and the ref component of its run. folder is _tip, _held, _gone, frames, or
+// remote for a tracking ref. Both results are "" if the ref belongs to no run.
 func keptBy(name refs.Name) (folder, component string) {
 	parts := strings.Split(string(name), "/")
 	switch {
@@ -83,7 +85,8 @@ func keptBy(name refs.Name) (folder, component string) {
 	return "", ""
 }
 
-// readID reads the id of a run whose ref component is hashed.
+// readID reads the id of the run h, whose ref component is a hash, from its tip, its held entry or its
+// tombstone. It returns "" if all of them are unreadable.
 func (k *Keeper) readID(h *runRefs) string {
 	for _, tip := range []objstore.ID{h.tip, h.held} {
 		if entry, err := snapshot.ReadEntry(k.store.Objects(), tip); err == nil {
@@ -97,7 +100,7 @@ func (k *Keeper) readID(h *runRefs) string {
 	return stone.Run
 }
 
-// resolve returns a ref's id; zero if there is no such ref.
+// resolve returns the object at the ref name, or the zero id if the ref is missing.
 func resolve(ctx context.Context, store *timeline.Store, name refs.Name) (objstore.ID, error) {
 	id, err := store.Refs().Resolve(ctx, name)
 	if errors.Is(err, refs.ErrNotFound) {

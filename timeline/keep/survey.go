@@ -8,24 +8,26 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// survey maps the objects that runs reach, outside the user's commits, to the runs that need them.
+// survey maps each object that the surveyed runs reach, and that no commit of the user's reaches, to the runs
+// that need it.
 type survey struct {
 	ids    []objstore.ID
-	places map[objstore.ID]int32 // index in ids
-	names  []string              // the path at which an object was found first
-	sizes  []int64
-	owner  []int32   // the only run that needs an object, or one of the constants below
-	reach  [][]int32 // the objects of each run
+	places map[objstore.ID]int32 // the index of each object in ids, names, sizes and owner
+	names  []string              // the path at which an object was found first; "" if it has no path
+	sizes  []int64               // on disk, in bytes; 0 if an object is missing
+	owner  []int32               // the index of the only run that needs an object, or a constant below
+	reach  [][]int32             // for each run, the indexes of the objects that it reaches
 }
 
 const (
-	ofMany  int32 = -1 // several of the runs need it, and nothing else
-	ofOther int32 = -2 // another run needs it, too
-	ofUser  int32 = -3 // the user needs it: a commit, a reflog or an index
+	ofMany  int32 = -1 // several surveyed runs need the object, and nothing else needs it
+	ofOther int32 = -2 // a ref of another run needs the object
+	ofUser  int32 = -3 // the user's commits, reflogs or indexes need the object
 )
 
-// survey surveys runs; others are refs of other runs. The options are git rev-list's: in a partial clone,
-// fetched objects are left out unless evenMissing is given.
+// survey returns a survey of runs. others are all other refs of git-smithers. options are added to the git
+// rev-list commands. In a partial clone, survey leaves out all fetched objects, unless options include
+// evenMissing.
 func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref, options ...string) (*survey, error) {
 	s := &survey{places: make(map[objstore.ID]int32), reach: make([][]int32, len(runs))}
 	notUsers := slices.Concat(options, []string{"--not"}, userRefs)
@@ -50,7 +52,7 @@ func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref,
 	for i, ref := range others {
 		roots[i] = ref.ID
 	}
-	k.progress("reading what else there is", 0, 0)
+	k.progress("reading other runs", 0, 0)
 	if err := k.git.walk(ctx, roots, nil, notUsers, mark(ofOther)); err != nil {
 		return nil, err
 	}
@@ -61,7 +63,7 @@ func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref,
 	return s, k.git.sizes(ctx, s.ids, func(id objstore.ID, size int64) { s.sizes[s.places[id]] = size })
 }
 
-// found records that a run reaches an object.
+// found records that the run with index run reaches the object id at path.
 func (s *survey) found(run int32, id objstore.ID, path string) {
 	at, known := s.places[id]
 	if !known {
@@ -74,7 +76,8 @@ func (s *survey) found(run int32, id objstore.ID, path string) {
 	s.reach[run] = append(s.reach[run], at)
 }
 
-// run returns what a run reaches, and the part that nothing else needs.
+// run returns the usage of the i-th run. total counts the objects that the run reaches and the user does not
+// need. alone counts the objects that only this run needs.
 func (s *survey) run(i int) (total, alone Usage) {
 	for _, at := range s.reach[i] {
 		switch s.owner[at] {
@@ -88,7 +91,7 @@ func (s *survey) run(i int) (total, alone Usage) {
 	return total, alone
 }
 
-// together returns what only the runs need.
+// together returns the usage of the objects that only the surveyed runs need.
 func (s *survey) together() (u Usage) {
 	for at, owner := range s.owner {
 		if owner >= ofMany {
@@ -98,6 +101,7 @@ func (s *survey) together() (u Usage) {
 	return u
 }
 
+// add adds one object of the given size.
 func (u *Usage) add(bytes int64) {
 	u.Bytes += bytes
 	u.Objects++

@@ -21,13 +21,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
-// absentObjects finds the objects that a run lacks, and brings them from other places.
+// absentObjects finds the missing objects of runs, and copies them from remotes or other object directories.
 type absentObjects struct {
 	store *timeline.Store
 	git   *gitRunner
 }
 
-// lost is lostIn without the objects that a remote promises to a partial clone.
+// lost returns the unreadable objects that tips reach, sorted by id. In a partial clone, it leaves out the
+// missing objects that a remote promises.
 func (a *absentObjects) lost(ctx context.Context, tips ...objstore.ID) ([]objstore.ID, error) {
 	lost, err := lostIn(ctx, a.store.Objects(), tips...)
 	if err != nil || len(lost) == 0 || !a.git.repo.Config.IsPartial() {
@@ -49,9 +50,10 @@ func (a *absentObjects) lost(ctx context.Context, tips ...objstore.ID) ([]objsto
 	return lost, nil
 }
 
-// fetchAgain gets the missing objects of a run from its remotes, one after the other, until no object is
-// missing. git does not fetch objects that it believes to have, so the run is fetched into a
-// temporary repository first.
+// fetchAgain copies the missing objects of the run of item from the remotes having, one remote after the
+// other, until no object is missing. git does not fetch objects that it believes to have, so fetchAgain
+// fetches the run into a temporary repository first. The error code is missing_object if objects are still
+// missing at the end.
 func (a *absentObjects) fetchAgain(ctx context.Context, item refs.Item, having []string) error {
 	var failed []error
 	for _, remote := range having {
@@ -67,10 +69,10 @@ func (a *absentObjects) fetchAgain(ctx context.Context, item refs.Item, having [
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	return fault.New(fault.MissingObject, "%s lacks objects that run %q needs", strings.Join(having, " and "), runOf(item.Name))
+	return fault.New(fault.MissingObject, "%s: objects of run %q are still missing after a fetch", strings.Join(having, " and "), runOf(item.Name))
 }
 
-// fetchFrom copies the missing objects of a run from one remote.
+// fetchFrom copies the missing objects of the run of item from one remote, through a temporary repository.
 func (a *absentObjects) fetchFrom(ctx context.Context, remote string, item refs.Item) (err error) {
 	temp := filepath.Join(a.store.Private(), "tmp")
 	if err := os.MkdirAll(temp, 0o777); err != nil {
@@ -101,6 +103,8 @@ func (a *absentObjects) fetchFrom(ctx context.Context, remote string, item refs.
 	return a.takeObjects(ctx, filepath.Join(scratch, "objects"), item.ID)
 }
 
+// explainFetch returns the error of a fetch from remote with a code. The code is missing_object if the remote
+// does not have the run.
 func (a *absentObjects) explainFetch(remote string, err error) error {
 	if errors.Is(err, refs.ErrNotFound) {
 		return fault.New(fault.MissingObject, "%s does not have the run any more: %w", remote, err)
@@ -112,11 +116,12 @@ func (a *absentObjects) explainFetch(remote string, err error) error {
 	return at.Explain(err)
 }
 
-// quoted returns a path as a value for git's configuration.
+// quoted returns path as a quoted value for a git configuration file.
 func quoted(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(filepath.ToSlash(path)) + `"`
 }
 
+// appendTo appends text to the existing file at path.
 func appendTo(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -126,11 +131,11 @@ func appendTo(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// takeObjects copies objects from another object directory: those that a commit reaches there and
-// that are missing here. They are on stable storage when takeObjects returns.
+// takeObjects copies the missing objects that tip reaches from the object directory dir, as far as dir has
+// them. They are on stable storage when takeObjects returns. If dir does not exist, takeObjects does nothing.
 func (a *absentObjects) takeObjects(ctx context.Context, dir string, tip objstore.ID) (err error) {
 	if _, err := os.Stat(dir); err != nil {
-		return nil // there is nothing to take
+		return nil // without a directory, no object can be copied
 	}
 	other, err := objstore.Open(objstore.Options{ObjectsDir: dir, TempDir: filepath.Join(a.store.Private(), "tmp")})
 	if err != nil {
@@ -146,13 +151,14 @@ func (a *absentObjects) takeObjects(ctx context.Context, dir string, tip objstor
 		if err != nil || taken == 0 {
 			return err
 		}
-		// The objects that these name may be missing, too.
+		// The objects that the copied objects refer to may be missing, too.
 	}
 }
 
-// take copies the objects that the other store has, and returns their number.
+// take copies the objects ids from other to the store, and returns the number of copied objects. It skips
+// objects that are missing or corrupt in other.
 func (a *absentObjects) take(ctx context.Context, other *objstore.Store, ids []objstore.ID) (taken int, err error) {
-	const atOnce = 64 << 20 // bytes of a batch in memory
+	const atOnce = 64 << 20 // bytes of object data in one batch
 	batch, held := a.store.Objects().Begin(), 0
 	for _, id := range ids {
 		kind, data, err := other.Get(id)

@@ -15,30 +15,32 @@ import (
 )
 
 const (
-	// damagedFolder is the folder, in the store's private folder, for damaged files.
+	// damagedFolder is the name of the folder for damaged files, in the store's private folder.
 	damagedFolder = "damaged"
-	// movedRefs is the file, in the folder for damaged files, with the former values of refs.
+	// movedRefs is the name of the file, in the folder for damaged files, with the former values of refs.
 	movedRefs = "moved-refs"
 )
 
-// asideFolder is the folder for damaged files, in the store's private folder.
+// asideFolder is the folder for damaged files, in the store's private folder. Repairs save files there before
+// they change or remove them.
 type asideFolder struct {
 	private   string // the store's private folder
-	commonDir string // of the repository
+	commonDir string // the repository's common directory
 }
 
-// path returns the folder for damaged files, or a path in it.
+// path returns the path of the folder for damaged files, or the path of parts in it.
 func (f asideFolder) path(parts ...string) string {
 	return filepath.Join(append([]string{f.private, damagedFolder}, parts...)...)
 }
 
-// inCommonDir returns the path of a file in Finding.Where.
+// inCommonDir returns the full path of file, a path with slashes below the common directory, as in
+// Finding.Where.
 func (f asideFolder) inCommonDir(file string) string {
 	return filepath.Join(f.commonDir, filepath.FromSlash(file))
 }
 
-// move moves a file of the common directory to the folder for damaged files. A missing
-// file is fine.
+// move moves file, a path below the common directory, to the folder for damaged files. A missing file is not
+// an error.
 func (f asideFolder) move(file string) error {
 	to, err := f.free(file)
 	if err != nil {
@@ -54,8 +56,8 @@ func (f asideFolder) move(file string) error {
 	return errors.Join(fsx.SyncDir(filepath.Dir(to)), fsx.SyncDir(filepath.Dir(from)))
 }
 
-// free makes the folder for damaged files, and returns an unused path in it for a file of the
-// common directory.
+// free returns an unused path in the folder for damaged files for file, a path below the common directory. It
+// creates the folder if necessary, but not the file.
 func (f asideFolder) free(file string) (string, error) {
 	to := f.path(strings.ReplaceAll(file, "/", "%2f"))
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
@@ -70,12 +72,12 @@ func (f asideFolder) free(file string) (string, error) {
 	}
 }
 
-// copy copies a file of the common directory to the folder for damaged files,
-// unless it is empty.
+// copy copies file, a path below the common directory, to the folder for damaged files. It ignores a file
+// that is empty, missing or unreadable.
 func (f asideFolder) copy(file string) error {
 	data, err := os.ReadFile(f.inCommonDir(file))
 	if err != nil || len(data) == 0 {
-		return nil //nolint:nilerr // nothing to copy
+		return nil //nolint:nilerr // an unreadable file cannot be saved, and the repair must go on
 	}
 	to, err := f.free(file)
 	if err != nil {
@@ -84,7 +86,8 @@ func (f asideFolder) copy(file string) error {
 	return os.WriteFile(to, data, 0o666)
 }
 
-// writeDown records a ref's value before the ref is moved or removed.
+// writeDown appends the value id of the ref name to the file of former values. Repairs call writeDown before
+// they move or remove the ref.
 func (f asideFolder) writeDown(name refs.Name, id objstore.ID) error {
 	path := f.path(movedRefs)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -98,7 +101,8 @@ func (f asideFolder) writeDown(name refs.Name, id objstore.ID) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// droppedLines returns the invalid lines of the saved packed-refs of an earlier repair.
+// droppedLines returns the invalid lines that earlier repairs removed from packed-refs. It reads them from
+// the saved copies of the file.
 func (f asideFolder) droppedLines() ([]refs.PackedLine, error) {
 	kept, err := filepath.Glob(fsx.GlobQuote(f.path(packedRefs)) + "*")
 	if err != nil {

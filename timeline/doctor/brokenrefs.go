@@ -10,13 +10,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// brokenRefs finds ref files that are empty or hold garbage. Only the user knows the right value
-// of their own refs.
+// brokenRefs notes ref files that are empty or hold no valid id. The refs of the user, and symbolic refs,
+// have no repair: only a person knows their right value. For other refs, the repair moves the file away and
+// sets the ref to its right value, if the value is known.
 func (e *examination) brokenRefs(ctx context.Context) error {
 	for _, broken := range e.refs.Others {
 		e.note(Finding{
 			Kind: BrokenRef, Where: string(broken.Name),
-			What: broken.Reason + ", and git stops at it" + wasAt(e.git.repo.CommonDir, broken.Name, "remove the file, then "),
+			What: broken.Reason + ", so git commands fail" + wasAt(e.git.repo.CommonDir, broken.Name, "remove the file, then "),
 		}, nil)
 	}
 	for _, item := range e.refs.Items {
@@ -29,7 +30,7 @@ func (e *examination) brokenRefs(ctx context.Context) error {
 		}
 		f := Finding{Kind: BrokenRef, What: broken.Reason, Where: string(item.Name)}
 		if broken.Symbolic {
-			e.note(f, nil) // a person must have made it
+			e.note(f, nil) // git-smithers creates no symbolic refs, so a person must decide
 			continue
 		}
 		id, what, err := e.rightValue(ctx, item.Name)
@@ -45,24 +46,25 @@ func (e *examination) brokenRefs(ctx context.Context) error {
 	return nil
 }
 
-// rightValue returns the right value of a broken ref; zero if it is unknown.
+// rightValue returns the right value of the broken ref name, or the zero id if the value is unknown. what
+// describes, for Finding.Repair, how or why not the repair recreates the ref.
 func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objstore.ID, what string, err error) {
 	run := runOf(name)
 	switch {
 	case isIn(name, refs.TipsFolder), isIn(name, refs.HeldFolder):
 		newest, err := e.entries.newest(ctx, run)
 		if err != nil || newest == nil {
-			return objstore.ID{}, "nothing of the run is in this repository", err
+			return objstore.ID{}, "this repository has no entry of the run", err
 		}
 		return newest.ID, fmt.Sprintf("recreates the ref at %v, the run's newest entry in this repository", newest.ID), nil
 	case isIn(name, refs.RemotesFolder):
-		return objstore.ID{}, "the next fetch makes it anew", nil
+		return objstore.ID{}, "the next fetch recreates the ref", nil
 	case isIn(name, refs.GoneFolder):
-		return objstore.ID{}, "prune the run again if it comes back", nil
+		return objstore.ID{}, "if the run returns, prune it again", nil
 	}
 	_, frame, err := name.Split()
 	if err != nil {
-		return objstore.ID{}, "nothing needs it", nil //nolint:nilerr // a ref like _base, which is made again when needed
+		return objstore.ID{}, "git-smithers recreates the ref if necessary", nil //nolint:nilerr // a ref without a frame number, such as _base
 	}
 	chain, err := e.chainOf(ctx, run)
 	if right := chain[frame]; err == nil && !right.IsZero() {
@@ -71,11 +73,13 @@ func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objsto
 	return objstore.ID{}, "the run has no such frame", err
 }
 
-// chainOf returns the frames of a run from its tip or, if that is broken, from its newest entry.
+// chainOf returns the frames of a run by number, as far as its chain is readable. The chain ends at the tip
+// or, if the tip cannot be resolved, at the newest entry. chainOf returns nil if the run has no readable
+// entry.
 func (e *examination) chainOf(ctx context.Context, run string) (map[int64]objstore.ID, error) {
 	tip, err := refs.Tip(run)
 	if err != nil {
-		return nil, nil //nolint:nilerr // a hashed name of an unreadable run
+		return nil, nil //nolint:nilerr // run is the hash of an unknown id
 	}
 	var entry *snapshot.Entry
 	if id, resolveErr := e.store.Refs().Resolve(ctx, tip); resolveErr == nil {
@@ -86,10 +90,11 @@ func (e *examination) chainOf(ctx context.Context, run string) (map[int64]objsto
 	if err != nil || entry == nil {
 		return nil, ctx.Err()
 	}
-	chain, _ := framesFrom(ctx, e.store, entry) // as far as the chain is readable
+	chain, _ := framesFrom(ctx, e.store, entry) // with an error, chain has the readable frames
 	return chain, nil
 }
 
+// ignoreNotFound returns nil if err is refs.ErrNotFound, and otherwise err.
 func ignoreNotFound(err error) error {
 	if errors.Is(err, refs.ErrNotFound) {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
-// mirrors finds configuration by which the user's own fetch or push deletes or overwrites run
-// history.
+// mirrors notes each remote whose configuration lets git fetch or git push overwrite or delete runs. The
+// repair excludes run history from git fetch. A remote with mirror = true has no repair.
 func (e *examination) mirrors(context.Context) error {
 	for _, remote := range place.Remotes(e.store) {
 		fetch := e.git.repo.Config["remote."+remote+".fetch"]
@@ -25,7 +25,7 @@ func (e *examination) mirrors(context.Context) error {
 			}
 			e.note(Finding{
 				Kind: MirrorRefspec, Where: where,
-				What:   fmt.Sprintf("`git fetch %s` overwrites the runs here by %q, and with --prune deletes those that are not pushed", fault.Word(remote), spec),
+				What:   fmt.Sprintf("by %q, `git fetch %s` overwrites the runs of this repository, and with --prune it deletes runs that are not pushed", spec, fault.Word(remote)),
 				Repair: "adds ^refs/smithers/* and ^refs/smithers-remote/*, which exclude run history",
 			}, func(ctx context.Context) error { return e.repairs.spare(ctx, where) })
 			break
@@ -37,14 +37,14 @@ func (e *examination) mirrors(context.Context) error {
 		if mirror {
 			e.note(Finding{
 				Kind: MirrorRefspec, Where: "remote." + remote + ".mirror",
-				What: fmt.Sprintf("`git push %s` deletes the runs there that are not here; git smithers push does not", fault.Word(remote)),
+				What: fmt.Sprintf("`git push %s` deletes the remote's runs that this repository lacks; `git smithers push` deletes no run", fault.Word(remote)),
 			}, nil)
 		}
 	}
 	return nil
 }
 
-// overwrites reports whether a refspec writes to the refs of runs.
+// overwrites reports whether a fetch by the refspec spec can write refs of runs.
 func overwrites(spec string) bool {
 	if strings.HasPrefix(spec, "^") {
 		return false
@@ -54,7 +54,7 @@ func overwrites(spec string) bool {
 	return ok && (strings.HasPrefix(to, refs.Folder) || wild && strings.HasPrefix(refs.Folder, prefix))
 }
 
-// spared reports whether refspecs exclude run history.
+// spared reports whether a negative refspec in specs excludes run history.
 func spared(specs []string) bool {
 	for _, spec := range specs {
 		if without, negative := strings.CutPrefix(spec, "^"); negative && (without == refs.Folder+"*" || without == "refs/*") {
@@ -64,7 +64,8 @@ func spared(specs []string) bool {
 	return false
 }
 
-// index finds problems of the index.
+// index notes an index that is damaged or differs from the refs. The finding describes the first flaw, and
+// counts the other flaws. The repair rebuilds the index.
 func (e *examination) index(ctx context.Context) error {
 	flaws, err := verify.Index(ctx, e.store)
 	if err != nil {
@@ -79,7 +80,7 @@ func (e *examination) index(ctx context.Context) error {
 		what = fmt.Sprintf("run %q: %s", first.RunID, what)
 	}
 	if len(flaws) > 1 {
-		what += fmt.Sprintf("; and %d more", len(flaws)-1)
+		what += "; and " + plain.Count(len(flaws)-1, "more flaw")
 	}
 	e.note(Finding{
 		Kind: DamagedIndex, Where: path.Join("smithers", first.File), What: what,
@@ -94,24 +95,24 @@ func (e *examination) index(ctx context.Context) error {
 	return nil
 }
 
-// tidiness finds packs and refs that should be packed together.
+// tidiness notes many small packs, packs that .keep files of dead processes protect, and many loose refs.
 func (e *examination) tidiness(context.Context) error {
 	if due, err := e.store.Objects().MergeDue(); err != nil {
 		return err
 	} else if due {
-		e.note(Finding{Kind: Untidy, Where: "objects/pack", What: "there are many small packs of runs", Repair: "merges them"},
+		e.note(Finding{Kind: Untidy, Where: "objects/pack", What: "there are many small packs of runs", Repair: "merges the packs"},
 			func(ctx context.Context) error { _, err := e.store.Objects().Merge(ctx); return err })
 	}
 	if left, err := e.store.Objects().LeftKeeps(e.store.Now()); err != nil {
 		return err
 	} else if left > 0 {
-		what := plain.Count(left, "pack") + " of processes that died: git gc leaves them alone"
-		e.note(Finding{Kind: Untidy, Where: "objects/pack", What: what, Repair: "removes their .keep files"},
+		what := ".keep files of dead processes keep " + plain.Count(left, "pack") + " from git gc"
+		e.note(Finding{Kind: Untidy, Where: "objects/pack", What: what, Repair: "removes the .keep files"},
 			func(ctx context.Context) error { _, err := e.store.Objects().Merge(ctx); return err })
 	}
 	if n := e.refs.Files; n >= manyFiles {
 		e.note(Finding{
-			Kind: Untidy, Where: strings.TrimSuffix(refs.Folder, "/"), What: fmt.Sprintf("%d refs are in files of their own", n), Repair: "packs the refs",
+			Kind: Untidy, Where: strings.TrimSuffix(refs.Folder, "/"), What: fmt.Sprintf("%d refs have one file each", n), Repair: "packs the refs",
 		}, func(ctx context.Context) error { _, err := e.git.run(ctx, "pack-refs", "--all", "--prune"); return err })
 	}
 	return nil

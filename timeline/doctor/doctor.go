@@ -12,56 +12,57 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Kinds of findings.
+// Kinds of findings. All but Untidy and MissingFrames are damage.
 const (
-	StaleLock     = "stale-lock"
-	DamagedPack   = "damaged-pack"
-	DamagedObject = "damaged-object"
-	MissingPack   = "missing-pack"
-	DamagedPacked = "damaged-packed-refs"
-	BrokenRef     = "broken-ref"
-	MisplacedRef  = "misplaced-ref"
-	MalformedName = "malformed-name"
-	CaseCollision = "case-collision"
-	MissingObject = "missing-object"
-	LostTip       = "lost-tip"
-	LostRef       = "lost-ref"
-	TipBehind     = "tip-behind-frames"
-	WrongFrameRef = "wrong-frame-ref"
-	MissingFrames = "missing-frame-ref"
-	WrongHistory  = "wrong-history"
-	MirrorRefspec = "mirror-refspec"
-	DamagedIndex  = "damaged-index"
-	Untidy        = "untidy"
+	StaleLock     = "stale-lock"          // a lock of a dead process
+	DamagedPack   = "damaged-pack"        // a pack or its index with a wrong checksum or unreadable objects
+	DamagedObject = "damaged-object"      // an unreadable loose object
+	MissingPack   = "missing-pack"        // a multi-pack-index that names a missing pack
+	DamagedPacked = "damaged-packed-refs" // invalid lines in packed-refs
+	BrokenRef     = "broken-ref"          // a ref file that holds no valid id
+	MisplacedRef  = "misplaced-ref"       // a ref of a run in the private folder of a worktree
+	MalformedName = "malformed-name"      // a ref whose name is invalid
+	CaseCollision = "case-collision"      // two refs whose names differ only by case
+	MissingObject = "missing-object"      // a run that lacks objects
+	LostTip       = "lost-tip"            // a run without a readable tip
+	LostRef       = "lost-ref"            // a ref of the user's that was in an invalid line of packed-refs
+	TipBehind     = "tip-behind-frames"   // a tip that is older than a frame ref of its run
+	WrongFrameRef = "wrong-frame-ref"     // a frame ref that disagrees with the run's chain
+	MissingFrames = "missing-frame-ref"   // a run that lacks frame refs
+	WrongHistory  = "wrong-history"       // a run whose objects exist but contradict each other
+	MirrorRefspec = "mirror-refspec"      // configuration by which git fetch or git push deletes runs
+	DamagedIndex  = "damaged-index"       // an index that is unreadable or differs from the refs
+	Untidy        = "untidy"              // packs or refs that should be packed together
 )
 
 const (
-	// manyFiles is the number of loose refs above which packing them is worthwhile.
+	// manyFiles is the number of loose refs from which on Examine suggests to pack them.
 	manyFiles = 400
 )
 
-// Finding is a problem in the repository, and its repair.
+// Finding is a problem in the repository, with its repair.
 type Finding struct {
 	Kind   string `json:"kind"`
 	What   string `json:"what"`   // the problem, in one line
 	Where  string `json:"where"`  // a ref, a run, or a file below the common directory
-	Repair string `json:"repair"` // what Repair would do; "" if only a person can repair it
-	Fixed  bool   `json:"fixed"`
+	Repair string `json:"repair"` // what Doctor.Repair does; "" if only a person can repair the problem
+	Fixed  bool   `json:"fixed"`  // whether Doctor.Repair has repaired the problem
 
-	repair func(context.Context) error
+	repair func(context.Context) error // nil if only a person can repair the problem
 }
 
 // Harmless reports whether the problem only costs space or time.
 func (f Finding) Harmless() bool { return f.Kind == Untidy || f.Kind == MissingFrames }
 
-// Doctor finds and repairs damage in one store. It must be used by one goroutine at a time.
+// Doctor finds and repairs damage in one store. Only one goroutine at a time may use a Doctor.
 type Doctor struct {
 	store    *timeline.Store
 	git      *gitRunner
 	progress func(what string, done, total int)
 }
 
-// New returns a Doctor. It reads nothing yet. progress, if not nil, is called as work proceeds.
+// New returns a Doctor for store. New does not read the repository. progress, if not nil, is called as work
+// proceeds: what names the step, and done of total parts of the step are finished.
 func New(store *timeline.Store, progress func(what string, done, total int)) *Doctor {
 	if progress == nil {
 		progress = func(string, int, int) {}
@@ -69,9 +70,11 @@ func New(store *timeline.Store, progress func(what string, done, total int)) *Do
 	return &Doctor{store: store, git: &gitRunner{repo: store.Repo(), env: store.Env()}, progress: progress}
 }
 
-// Examine finds problems. It changes nothing, except that it creates a newest frame's ref that a
-// crash left out. Findings are in the order in which to repair them. A repair may reveal further
-// problems, so Examine again after a Repair.
+// Examine returns the problems of the repository, in the order in which to repair them. The result is never
+// nil. Examine changes nothing, except that it may create the ref of a newest frame that a crash left out.
+//
+// A problem may hide other problems, so call Examine again after a Repair. If packed-refs has invalid lines,
+// Examine returns only this problem.
 func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	aside := asideFolder{private: d.store.Private(), commonDir: d.git.repo.CommonDir}
 	absent := &absentObjects{d.store, d.git}
@@ -87,7 +90,7 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 		e.locks, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.lostTips, e.mirrors, e.index, e.tidiness,
 	}
 	if len(e.found) > 0 {
-		parts = nil // packed-refs must be repaired before refs can be read
+		parts = nil // refs are unreadable until packed-refs is repaired
 	}
 	for _, part := range parts {
 		if err := part(ctx); err != nil {
@@ -97,11 +100,12 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	return e.found, nil
 }
 
-// Repair repairs a finding of Examine. Whatever it deletes is saved first, in the folder damaged
-// of the store's private folder. The error's code is usage if only a person can repair the problem.
+// Repair repairs a finding of Examine and sets Fixed. Before it deletes a file or changes a ref, it saves the
+// file or the ref's value in the folder damaged of the store's private folder. The error code is usage if
+// only a person can repair the problem.
 func (d *Doctor) Repair(ctx context.Context, finding *Finding) error {
 	if finding.repair == nil {
-		return fault.New(fault.Usage, "only a person can repair this: %s: %s", finding.Where, finding.What)
+		return fault.New(fault.Usage, "only a person can repair %s: %s", finding.Where, finding.What)
 	}
 	if err := finding.repair(ctx); err != nil {
 		return timeline.Explain(err)
@@ -110,7 +114,7 @@ func (d *Doctor) Repair(ctx context.Context, finding *Finding) error {
 	return nil
 }
 
-// examination collects findings.
+// examination is one run of Examine. It collects findings.
 type examination struct {
 	store    *timeline.Store
 	git      *gitRunner
@@ -119,14 +123,15 @@ type examination struct {
 	repairs  *repairs
 	progress func(what string, done, total int)
 
-	refs      *refs.Inventory
-	entries   *entryIndex
-	dropped   []refs.PackedLine // lines removed from packed-refs by a repair
-	elsewhere []objstore.ID     // the targets of refs in wrong places
+	refs      *refs.Inventory   // set by readRefs
+	entries   *entryIndex       // set by readRefs
+	dropped   []refs.PackedLine // the lines that earlier repairs removed from packed-refs
+	elsewhere []objstore.ID     // the values of misplaced refs
 	found     []Finding
 }
 
-// note adds a finding; repair is nil if only a person can repair it.
+// note adds the finding f with its repair. If repair is nil, only a person can repair the problem, and note
+// clears f.Repair.
 func (e *examination) note(f Finding, repair func(context.Context) error) {
 	if repair == nil {
 		f.Repair = ""
@@ -135,13 +140,13 @@ func (e *examination) note(f Finding, repair func(context.Context) error) {
 	e.found = append(e.found, f)
 }
 
-// gitRunner runs git on the repository.
+// gitRunner runs git in the repository.
 type gitRunner struct {
-	repo gitexec.Repo // with what was added to its configuration since the Doctor was made
+	repo gitexec.Repo // its configuration includes the changes of repairs
 	env  []string
 }
 
-// run runs git and returns what it printed.
+// run runs git and returns its standard output, even with an error.
 func (g *gitRunner) run(ctx context.Context, args ...string) (string, error) {
 	out, err := gitexec.New(g.repo, g.env).Run(ctx, args...)
 	return string(out), err

@@ -15,27 +15,28 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// entryIndex is all entries in the repository, whether or not a ref leads to them.
+// entryIndex holds all entries of the repository, including entries that no ref reaches.
 type entryIndex struct {
 	store *timeline.Store
 	git   *gitRunner
 	refs  *refs.Inventory
-	byRun map[string]map[objstore.ID]*snapshot.Entry // nil until they are read
+	byRun map[string]map[objstore.ID]*snapshot.Entry // by run id; nil before read
 }
 
-// newest returns the newest entry of a run, even if no ref leads to it; nil if there is none. It
-// reads every commit, once for all runs.
+// newest returns the newest entry of a run, even if no ref reaches the entry, or nil if the repository has no
+// entry of the run. run is an id, or a ref component if the id is unknown. The first call reads every commit
+// of the repository.
 //
-// Entries that became a fork, because the run had been continued elsewhere, too, do not count. Conflicts
-// leave several entries that nothing follows. newest prefers one that follows the newest frame
-// ref, then one that follows a remote's tip, then the longest chain.
+// newest ignores entries that were split off into a fork. After conflicts, several entries may have no
+// successor. newest then prefers a successor of the newest frame ref, then a successor of a remote's tip,
+// then the longest chain, then the later time.
 func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, error) {
 	if err := x.read(ctx); err != nil {
 		return nil, err
 	}
 	for id := range x.byRun {
 		if component, err := refs.EscapeRun(id); err == nil && component == run {
-			run = id // only the hash of the id was known
+			run = id // the caller knew only the ref component
 		}
 	}
 	entries := x.withoutForks(run)
@@ -68,7 +69,7 @@ func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, e
 	}), nil
 }
 
-// withoutForks returns the entries of a run without those that were split off into another run.
+// withoutForks returns the entries of a run by id, without the entries that were split off into a fork.
 func (x *entryIndex) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 	own, all := maps.Clone(x.byRun[run]), x.byRun[run]
 	after := make(map[objstore.ID][]objstore.ID)
@@ -78,7 +79,7 @@ func (x *entryIndex) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 	for id, entries := range x.byRun {
 		for _, entry := range entries {
 			if id == run || entries[entry.Parent] != nil || all[entry.Parent] == nil {
-				continue // not the first entry of another run, or not after an entry of this run
+				continue // only the first entry of another run, after an entry of this run, begins a fork
 			}
 			row, err := entry.RunRow()
 			if err != nil || row.Parent == nil || row.Parent.RunID != run || row.Parent.Extension.IsZero() {
@@ -92,8 +93,12 @@ func (x *entryIndex) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 	return own
 }
 
-// splitOff returns the entries from a fork's extension on that nothing else in the run follows. It
-// returns none if nothing else continues the run, because then they are the run's.
+// splitOff returns the entries of a run that belong only to fork: the fork's extension and the entries before
+// it, back to the entry at which the run has another successor. all are the run's entries, and after lists
+// the successors of each entry within the run.
+//
+// splitOff returns no entries if the run continues after the extension, or has no other successor between the
+// extension and the fork's parent frame: then the entries are the run's own.
 func splitOff(all map[objstore.ID]*snapshot.Entry, after map[objstore.ID][]objstore.ID, fork snapshot.Parent) []objstore.ID {
 	var off []objstore.ID
 	for at := fork.Extension; all[at] != nil; at = all[at].Parent {
@@ -108,7 +113,7 @@ func splitOff(all map[objstore.ID]*snapshot.Entry, after map[objstore.ID][]objst
 	return nil
 }
 
-// length returns the number of entries in the chain of an entry.
+// length returns the number of entries in the chain that ends at of, as far as the chain is in entries.
 func length(entries map[objstore.ID]*snapshot.Entry, of *snapshot.Entry) int {
 	n := 0
 	for ok := true; ok; of, ok = entries[of.Parent] {
@@ -117,9 +122,10 @@ func length(entries map[objstore.ID]*snapshot.Entry, of *snapshot.Entry) int {
 	return n
 }
 
-// newestFrame returns the entry of a run's newest frame ref, if there is one.
+// newestFrame returns a slice with the entry of the run's newest readable frame ref, or nil if the run has no
+// such ref.
 func (x *entryIndex) newestFrame(ctx context.Context, run string) []objstore.ID {
-	list, _ := x.store.Refs().Frames(ctx, run) // broken refs do not help
+	list, _ := x.store.Refs().Frames(ctx, run) // with an error, list has the readable refs
 	for _, ref := range slices.Backward(list) {
 		if entry, err := snapshot.ReadEntry(x.store.Objects(), ref.ID); err == nil && entry.Run == run {
 			return []objstore.ID{ref.ID}
@@ -128,7 +134,7 @@ func (x *entryIndex) newestFrame(ctx context.Context, run string) []objstore.ID 
 	return nil
 }
 
-// atRemotes returns the tips of a run that remotes were last seen to have.
+// atRemotes returns the values of the run's tracking refs: its tips at remotes at the last contact.
 func (x *entryIndex) atRemotes(run string) []objstore.ID {
 	var ids []objstore.ID
 	for _, item := range x.refs.Items {
@@ -143,7 +149,8 @@ func (x *entryIndex) atRemotes(run string) []objstore.ID {
 	return ids
 }
 
-// read reads all commits of the repository once, and keeps the entries.
+// read reads all commits of the repository and sets byRun to the entries among them. If byRun is set, read
+// does nothing.
 func (x *entryIndex) read(ctx context.Context) error {
 	if x.byRun != nil {
 		return nil
@@ -151,7 +158,7 @@ func (x *entryIndex) read(ctx context.Context) error {
 	byRun := make(map[string]map[objstore.ID]*snapshot.Entry)
 	out, err := x.git.run(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objecttype)")
 	if err != nil && out == "" {
-		return err // git lists the others if objects are damaged
+		return err // with damaged objects, git fails but lists the other objects
 	}
 	lines := bufio.NewScanner(bytes.NewReader([]byte(out)))
 	for lines.Scan() {
@@ -165,7 +172,7 @@ func (x *entryIndex) read(ctx context.Context) error {
 		}
 		entry, err := snapshot.ReadEntry(x.store.Objects(), id)
 		if err != nil {
-			continue // the user's own, or damaged
+			continue // a commit of the user's, or damaged
 		}
 		of := byRun[entry.Run]
 		if of == nil {
@@ -178,7 +185,8 @@ func (x *entryIndex) read(ctx context.Context) error {
 	return nil
 }
 
-// reached returns the entries that refs lead to. elsewhere are the targets of refs in wrong places.
+// reached returns the ids of the entries that refs or the given other ids reach. The other ids are the values
+// of misplaced refs. The caller must have called read.
 func (x *entryIndex) reached(elsewhere []objstore.ID) map[objstore.ID]bool {
 	all := make(map[objstore.ID]*snapshot.Entry)
 	for _, entries := range x.byRun {
@@ -197,10 +205,11 @@ func (x *entryIndex) reached(elsewhere []objstore.ID) map[objstore.ID]bool {
 	return reached
 }
 
-// neverAcknowledged reports whether a killed process left the entries of a run without acknowledging any of them. Such
-// entries are only in packs that the process still kept locked, because it releases its packs before it acknowledges.
+// neverAcknowledged reports whether a killed process left all unreached entries of a run without
+// acknowledging any of them. Such entries are only in packs that the process still kept locked, because a
+// process releases its packs before it acknowledges their entries.
 //
-// After a day, the packs are merged, and the entries look like those of a run that lost its refs.
+// After a day, a merge of packs removes this evidence, and neverAcknowledged returns false.
 func (x *entryIndex) neverAcknowledged(run string, reached map[objstore.ID]bool) (bool, error) {
 	for id := range x.byRun[run] {
 		if reached[id] {

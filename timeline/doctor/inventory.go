@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// readRefs reads all refs, and reports an unreadable packed-refs.
+// readRefs reads all refs and sets e.refs and e.entries. It notes a packed-refs file with invalid lines.
 func (e *examination) readRefs(ctx context.Context) (err error) {
 	if e.refs, err = e.store.Refs().Inventory(ctx); err != nil {
 		return err
@@ -27,7 +27,8 @@ func (e *examination) readRefs(ctx context.Context) (err error) {
 	return nil
 }
 
-// runOf returns the run of a ref of ours, as far as its name says.
+// runOf returns the id of the run that the ref name belongs to, or its ref component if the component is a
+// hash of the id.
 func runOf(name refs.Name) string {
 	component := path.Base(string(name))
 	if own, frame, err := name.Split(); err == nil && frame != refs.NoFrame {
@@ -39,16 +40,17 @@ func runOf(name refs.Name) string {
 	return component
 }
 
-// isIn reports whether a ref is in a folder of refs.
+// isIn reports whether the ref name is below folder, which ends in a slash.
 func isIn(name refs.Name, folder string) bool { return strings.HasPrefix(string(name), folder) }
 
-// trackedRun returns the ref component of the run that a tracking ref of a remote is about.
+// trackedRun returns the ref component of the run whose tip at a remote the tracking ref name records. ok is
+// false if name is not such a tracking ref.
 func trackedRun(name refs.Name) (component string, ok bool) {
 	parts := strings.Split(strings.TrimPrefix(string(name), refs.RemotesFolder), "/")
 	return parts[len(parts)-1], isIn(name, refs.RemotesFolder) && len(parts) == 2
 }
 
-// refAt returns a ref's id; zero if there is no such ref.
+// refAt returns the value of the ref name, or the zero id if the ref is missing.
 func refAt(ctx context.Context, store *timeline.Store, name refs.Name) (objstore.ID, error) {
 	id, err := store.Refs().Resolve(ctx, name)
 	if errors.Is(err, refs.ErrNotFound) {

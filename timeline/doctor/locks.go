@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// staleLock is the age above which a ref's lock is taken to be left by a dead process: git
-// holds a lock only during a write.
+// staleLock is the age from which on a lock counts as the lock of a dead process: git holds a lock only
+// during a write.
 const staleLock = 10 * time.Minute
 
-// locks finds ref locks of dead processes.
+// locks notes ref locks of dead processes of git-smithers, and other ref locks that are at least staleLock
+// old.
 func (e *examination) locks(context.Context) error {
 	for _, lock := range e.refs.Locks {
 		age := e.store.Now().Sub(lock.Made)

@@ -15,23 +15,25 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
-// lostTips finds runs that this repository had and that have neither a tip nor a tombstone. A run
-// was here if it has entries that no ref leads to, the tip at which it was pruned, frame refs, or a
-// line that was removed from packed-refs. A run that a remote had at the last contact counts, too, if all of
-// its entries are sound.
+// lostTips notes the runs that this repository had and that have neither a tip nor a tombstone. The
+// repository had a run if one of these exists: entries that no ref reaches, a ref that holds the pruned run,
+// frame refs, or a line that a repair removed from packed-refs. A run with a tracking ref also counts if all
+// of its entries are valid.
 //
 // Three kinds of entries do not count: entries that a fork stands on, entries of an alternate, and entries
-// that a killed process never acknowledged. An entry that lost a race against another entry of its run
-// does not matter either, because that run has a tip.
+// that a killed process never acknowledged. An entry that lost a race against another entry of its run does
+// not count either, because that run has a tip.
+//
+// lostTips notes nothing while damaged object files are unrepaired, because they may hold entries.
 func (e *examination) lostTips(ctx context.Context) error {
 	if e.lacksObjects() {
-		return nil // possibly entries
+		return nil // the damaged files may hold entries
 	}
 	reached, named := e.entries.reached(e.elsewhere), e.named()
 	for _, run := range slices.Sorted(maps.Keys(e.entries.byRun)) {
 		name, err := refs.Tip(run)
 		if err != nil {
-			continue // no run has such an id
+			continue // the id is invalid, so no run has it
 		}
 		component := path.Base(string(name))
 		known := named[component]
@@ -52,11 +54,12 @@ func (e *examination) lostTips(ctx context.Context) error {
 	return errors.Join(e.lostWhole(ctx, named), e.lostHeld(ctx))
 }
 
-// lostTip reports a run without a tip. named is false if only the run's entries are known.
+// lostTip notes that the ref name, a tip or the ref of a held run, is missing. The repair recreates the ref
+// at id. named is false if only the run's entries prove that the repository had the run.
 func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
-	what := "entries of the run are here, and no ref of its own"
+	what := "this repository has entries of the run, but the ref is missing"
 	if !named {
-		what += "; they may be of a command that was killed before it had made the run"
+		what += "; a command that was killed before it created the run may have left the entries"
 	}
 	e.note(Finding{
 		Kind: LostTip, Where: string(name), What: what,
@@ -64,16 +67,18 @@ func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 	}, func(ctx context.Context) error {
 		err := e.store.Refs().Apply(ctx, refs.Update{Name: name, New: id})
 		if errors.Is(err, refs.ErrConflict) {
-			return nil // it has one now
+			return nil // another process has created the ref
 		}
 		return err
 	})
 }
 
-// lostEntry returns the entry at which a run's tip should be; zero if the run was never here.
+// lostEntry returns the entry at which the missing tip of a run should be, or the zero id if this repository
+// never had the run. component is the run's ref component. known is true if a frame ref or a line of
+// packed-refs names the run. reached are the entries that refs reach.
 func (e *examination) lostEntry(ctx context.Context, run, component string, known bool, reached map[objstore.ID]bool) (objstore.ID, error) {
 	if id, err := refAt(ctx, e.store, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
-		return id, err // its tombstone was lost
+		return id, err // the run was pruned, and its tombstone is lost
 	}
 	named := known
 	for id := range e.entries.byRun[run] {
@@ -92,13 +97,13 @@ func (e *examination) lostEntry(ctx context.Context, run, component string, know
 		return objstore.ID{}, err
 	}
 	if own, err := e.store.Objects().Holds(newest.ID); err != nil || !own {
-		return objstore.ID{}, err // the run of another repository
+		return objstore.ID{}, err // an alternate has the entry: the run belongs to another repository
 	}
 	return newest.ID, nil
 }
 
-// tracked returns the tip that a remote had at the last contact. It is zero if there is none, or if the run is
-// unsound, which the fetch has reported.
+// tracked returns the value of the run's tracking ref: its tip at a remote at the last contact. It returns
+// the zero id if the run has no tracking ref with valid entries; the fetch has reported invalid entries.
 func (e *examination) tracked(ctx context.Context, run, component string) (objstore.ID, error) {
 	for _, item := range e.refs.Items {
 		if of, ok := trackedRun(item.Name); !ok || of != component || item.Broken != nil {
@@ -115,7 +120,8 @@ func (e *examination) tracked(ctx context.Context, run, component string) (objst
 	return objstore.ID{}, nil
 }
 
-// lostWhole reports runs that have lost everything but their names.
+// lostWhole notes each run of which only the name is known and that has neither a tip nor a tombstone. The
+// keys of named are ref components.
 func (e *examination) lostWhole(ctx context.Context, named map[string]bool) error {
 	for _, component := range slices.Sorted(maps.Keys(named)) {
 		if none, err := e.hasNone(ctx, component); err != nil {
@@ -123,15 +129,16 @@ func (e *examination) lostWhole(ctx context.Context, named map[string]bool) erro
 		} else if none {
 			e.note(Finding{
 				Kind: LostTip, Where: refs.TipsFolder + component,
-				What: "its line in packed-refs was invalid, and no entry of the run is here; `git smithers fetch` brings it from a remote that has it, " +
-					"and without smithers/damaged/packed-refs the run is forgotten",
+				What: "the line of the ref in packed-refs was invalid, and this repository has no entry of the run; " +
+					"`git smithers fetch` gets the run from a remote that has it; to forget the run, remove smithers/damaged/packed-refs",
 			}, nil)
 		}
 	}
 	return nil
 }
 
-// lostHeld finds the tips of pruned runs whose lines in packed-refs are lost.
+// lostHeld notes the pruned runs whose refs in the _held folder were lost with invalid lines of packed-refs,
+// and that have entries but no tip.
 func (e *examination) lostHeld(ctx context.Context) error {
 	for _, line := range e.dropped {
 		component, found := strings.CutPrefix(string(line.Name), refs.HeldFolder)
@@ -151,13 +158,14 @@ func (e *examination) lostHeld(ctx context.Context) error {
 	return nil
 }
 
-// hasNone reports whether a run has neither a tip nor a tombstone. It reads the refs again, because the run
-// may be new.
+// hasNone reports whether the run with the given ref component has neither a tip nor a tombstone. A broken
+// ref counts as a ref. hasNone reads the refs again, because another process may have created the run since
+// readRefs.
 func (e *examination) hasNone(ctx context.Context, component string) (bool, error) {
 	for _, folder := range []string{refs.TipsFolder, refs.GoneFolder} {
 		_, err := e.store.Refs().Resolve(ctx, refs.Name(folder+component))
 		if err == nil || errors.Is(err, refs.ErrBroken) {
-			return false, nil // another finding reports it
+			return false, nil // another finding reports a broken ref
 		}
 		if !errors.Is(err, refs.ErrNotFound) {
 			return false, err
@@ -166,8 +174,8 @@ func (e *examination) hasNone(ctx context.Context, component string) (bool, erro
 	return true, nil
 }
 
-// named returns the ref components of runs with frame refs, or with a tip or frame in a line that
-// was removed from packed-refs.
+// named returns the ref components of the runs that a frame ref with a readable entry names, or a tip or
+// frame ref in a line that a repair removed from packed-refs.
 func (e *examination) named() map[string]bool {
 	named := make(map[string]bool)
 	for _, line := range e.dropped {

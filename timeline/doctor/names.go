@@ -15,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// names finds refs with invalid names, and names that a case-insensitive file system confuses.
+// names notes each ref with an invalid name, and each pair of refs whose names differ only by case.
 func (e *examination) names(ctx context.Context) error {
 	folded := make(map[string]refs.Name)
 	for _, item := range e.refs.Items {
@@ -28,17 +28,18 @@ func (e *examination) names(ctx context.Context) error {
 		if twice {
 			e.note(Finding{
 				Kind: CaseCollision, Where: string(item.Name),
-				What: fmt.Sprintf("differs from %s only by case: some file systems keep only one of them", other),
+				What: fmt.Sprintf("the name differs from %s only by case, and some file systems keep only one of the two refs", other),
 			}, nil)
 		}
 	}
 	return ctx.Err()
 }
 
-// malformed reports a ref with an invalid name. If the ref is a tip, its entry names the run and
-// the repair renames the ref.
+// malformed notes that item has an invalid name. If item is a tip, its entry names the run, and the repair
+// renames the ref. If the file of the ref is also broken, the repair moves the file away. Other refs have no
+// repair.
 func (e *examination) malformed(item refs.Item) {
-	f := Finding{Kind: MalformedName, Where: string(item.Name), What: "the name is invalid, and git-smithers does not read it"}
+	f := Finding{Kind: MalformedName, Where: string(item.Name), What: "the name is invalid, so git-smithers ignores the ref"}
 	if item.Broken != nil {
 		f.What += "; " + item.Broken.Error()
 		f.Repair = "moves the file away"
@@ -55,11 +56,11 @@ func (e *examination) malformed(item refs.Item) {
 		e.note(f, nil)
 		return
 	}
-	f.Repair = fmt.Sprintf("the run is %q: renames the ref to %s, unless that one is newer", entry.Run, right)
+	f.Repair = fmt.Sprintf("replaces the ref by %s, the tip of run %q, unless the tip has newer entries", right, entry.Run)
 	e.note(f, func(ctx context.Context) error { return e.repairs.rename(ctx, item, right) })
 }
 
-// misplaced finds refs of ours in the private folders of linked worktrees, where git ignores them.
+// misplaced notes the refs of runs in the private folders of linked worktrees, where git ignores them.
 func (e *examination) misplaced(ctx context.Context) error {
 	folders, err := filepath.Glob(filepath.Join(fsx.GlobQuote(e.git.repo.CommonDir), "worktrees", "*", "refs", "smithers"))
 	if err != nil {
@@ -79,8 +80,9 @@ func (e *examination) misplaced(ctx context.Context) error {
 	return nil
 }
 
-// misplacedFile reports a file in a linked worktree's private folder of refs. If it is a valid ref of ours, the
-// repair creates the ref in the right place.
+// misplacedFile notes the file at path in folder, the private folder of a linked worktree for refs of runs.
+// If the file is a valid ref, misplacedFile adds its value to e.elsewhere, and the repair creates the ref in
+// the right place. Otherwise the repair moves the file away.
 func (e *examination) misplacedFile(ctx context.Context, folder, path string) error {
 	where, err := filepath.Rel(e.git.repo.CommonDir, path)
 	if err != nil {
@@ -91,7 +93,7 @@ func (e *examination) misplacedFile(ctx context.Context, folder, path string) er
 		return err
 	}
 	name := refs.Name(refs.Folder + filepath.ToSlash(inside))
-	f := Finding{Kind: MisplacedRef, Where: filepath.ToSlash(where), What: "git ignores such a ref in the folder of a worktree"}
+	f := Finding{Kind: MisplacedRef, Where: filepath.ToSlash(where), What: "git ignores refs of runs in the private folder of a worktree"}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -103,7 +105,7 @@ func (e *examination) misplacedFile(ctx context.Context, folder, path string) er
 		return ctx.Err()
 	}
 	e.elsewhere = append(e.elsewhere, id)
-	f.Repair = fmt.Sprintf("creates %s in the right place if it is missing, and moves the file away", name)
+	f.Repair = fmt.Sprintf("creates the ref %s if it is missing or older, and moves the file away", name)
 	private := filepath.Dir(filepath.Dir(folder))
 	e.note(f, func(ctx context.Context) error { return e.repairs.replace(ctx, f.Where, name, id, private) })
 	return nil

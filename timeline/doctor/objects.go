@@ -8,7 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// objectFiles finds damaged packs and loose objects.
+// objectFiles notes damaged packs and loose objects. The repair saves the readable objects of a pack, and
+// moves the damaged files away. A pack and its index are one finding.
 func (e *examination) objectFiles(ctx context.Context) error {
 	damage, err := e.store.Objects().CheckFiles(ctx, func(done, total int) { e.progress("objects", done, total) })
 	if err != nil {
@@ -19,21 +20,21 @@ func (e *examination) objectFiles(ctx context.Context) error {
 		where := path.Join("objects", d.File)
 		if d.Pack == "" {
 			e.note(Finding{
-				Kind: DamagedObject, Where: where, What: d.Reason, Repair: "moves it away, so that a good copy can take its place",
+				Kind: DamagedObject, Where: where, What: d.Reason, Repair: "moves the file away, so that a good copy can replace it",
 			}, func(context.Context) error { return e.store.Objects().SetAside(d.Objects[0], e.aside.path("objects")) })
 			continue
 		}
 		if met[d.Pack] {
-			continue // index and pack are repaired together
+			continue // the repair of a pack includes its index
 		}
 		met[d.Pack] = true
 		what := d.Reason
 		if len(d.Objects) > 0 {
-			what += fmt.Sprintf("; %s cannot be read from it", plain.Count(len(d.Objects), "object"))
+			what += fmt.Sprintf("; %s cannot be read from the pack", plain.Count(len(d.Objects), "object"))
 		}
 		e.note(Finding{
 			Kind: DamagedPack, Where: where, What: what,
-			Repair: "saves every object that is sound, and moves what is damaged away",
+			Repair: "saves every readable object, and moves the damaged files away",
 		}, func(ctx context.Context) error { return e.repairs.salvage(ctx, d) })
 	}
 	return nil

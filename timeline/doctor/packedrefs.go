@@ -14,11 +14,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
+// packedRefs is the name of the file with packed refs, in the common directory.
 const packedRefs = "packed-refs"
 
-// describeLines lists invalid lines of packed-refs.
+// describeLines returns the description of a packed-refs file with the given invalid lines. It quotes at most
+// 100 lines, and at most 200 characters of each.
 func describeLines(lines []refs.PackedLine) string {
-	const named = 100 // a binary file has any number of lines
+	const named = 100 // a binary file may have very many lines
 	var parts []string
 	for _, line := range lines[:min(len(lines), named)] {
 		parts = append(parts, fmt.Sprintf("line %d is invalid: %.200q", line.Number, line.Text))
@@ -29,7 +31,8 @@ func describeLines(lines []refs.PackedLine) string {
 	return "git reads no packed ref at all: " + strings.Join(parts, "; ")
 }
 
-// lostRefs finds the user's own refs that were lost with invalid lines of packed-refs.
+// lostRefs notes the user's refs that were in invalid lines of packed-refs and are missing. It sets e.dropped
+// to the lines that earlier repairs removed.
 func (e *examination) lostRefs(ctx context.Context) (err error) {
 	if e.dropped, err = e.aside.droppedLines(); err != nil {
 		return err
@@ -52,16 +55,17 @@ func (e *examination) lostRefs(ctx context.Context) (err error) {
 		if !slices.Contains(strings.Fields(there), name) {
 			e.note(Finding{
 				Kind: LostRef, Where: name,
-				What: "its line in packed-refs was invalid, and the ref is lost" + wasAt(e.git.repo.CommonDir, refs.Name(name), "") +
-					"; if it is not wanted, remove smithers/damaged/packed-refs",
+				What: "the line of the ref in packed-refs was invalid, and the ref is lost" + wasAt(e.git.repo.CommonDir, refs.Name(name), "") +
+					"; if the ref is not needed, remove smithers/damaged/packed-refs",
 			}, nil)
 		}
 	}
 	return nil
 }
 
-// wasAt returns the ref's value by its reflog, and the command that restores the ref; "" if there is no
-// reflog.
+// wasAt returns a clause with the last value in the reflog of the ref name, and with the command that
+// restores the value. first is inserted before the command. wasAt returns "" if the ref has no reflog, or if
+// the last value is no valid id.
 func wasAt(commonDir string, name refs.Name, first string) string {
 	data, err := os.ReadFile(filepath.Join(commonDir, "logs", filepath.FromSlash(string(name))))
 	if err != nil {
@@ -76,5 +80,5 @@ func wasAt(commonDir string, name refs.Name, first string) string {
 	if err != nil || id.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("; its reflog has it at %v: %s`git update-ref %s %v`", id, first, fault.Word(string(name)), fault.Word(id.String()))
+	return fmt.Sprintf("; the reflog has the value %v: %srun `git update-ref %s %v`", id, first, fault.Word(string(name)), fault.Word(id.String()))
 }

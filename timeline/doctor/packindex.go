@@ -13,8 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// packIndex finds a multi-pack-index that names missing packs, as earlier versions left it beside
-// git maintenance, and whatever stops git from writing a new one.
+// packIndex notes locks that stop git from writing a multi-pack-index, and a multi-pack-index that names
+// missing packs. Earlier versions of git-smithers left such an index if git maintenance ran at the same time.
 func (e *examination) packIndex(ctx context.Context) error {
 	if err := e.packIndexLocks(); err != nil {
 		return err
@@ -23,18 +23,19 @@ func (e *examination) packIndex(ctx context.Context) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	what := "names " + missing[0] + ", which is not there"
+	what := "names the missing pack " + missing[0]
 	if more := len(missing) - 1; more > 0 {
-		what = fmt.Sprintf("names %s and %s that are not there", missing[0], plain.Count(more, "more pack"))
+		what = fmt.Sprintf("names the missing pack %s and %s", missing[0], plain.Count(more, "more missing pack"))
 	}
 	e.note(Finding{
-		Kind: MissingPack, Where: "objects/pack/multi-pack-index", What: what + "; git may not find objects that are in other packs",
-		Repair: "moves the index away, so that git looks into the packs themselves",
+		Kind: MissingPack, Where: "objects/pack/multi-pack-index", What: what + "; git may not find objects of other packs",
+		Repair: "moves the index away, so that git reads the index of each pack",
 	}, func(ctx context.Context) error { return e.store.Objects().MendPacks(ctx, e.aside.path("objects")) })
 	return nil
 }
 
-// packIndexLocks finds locks of the multi-pack-index that a dead process left.
+// packIndexLocks notes locks of the multi-pack-index: locks that a killed merge of packs left, or, if no
+// merge left a lock, locks that are at least staleLock old.
 func (e *examination) packIndexLocks() error {
 	own, err := e.store.Objects().LeftLocks()
 	if err != nil {
@@ -42,7 +43,7 @@ func (e *examination) packIndexLocks() error {
 	}
 	for _, file := range own {
 		e.note(Finding{
-			Kind: StaleLock, Where: path.Join("objects", file), What: "a merge of packs that died has left this lock", Repair: "removes the lock",
+			Kind: StaleLock, Where: path.Join("objects", file), What: "a process that died while it merged packs left this lock", Repair: "removes the lock",
 		}, func(ctx context.Context) error { return e.store.Objects().MendPacks(ctx, e.aside.path("objects")) })
 	}
 	if len(own) > 0 {
@@ -61,7 +62,7 @@ func (e *examination) packIndexLocks() error {
 		if age := e.store.Now().Sub(lock.Made); age >= staleLock {
 			e.note(Finding{
 				Kind: StaleLock, Where: file, Repair: "moves the lock away",
-				What: fmt.Sprintf("a lock that is %s old stops git from writing a multi-pack-index, and packs from being merged", age.Round(time.Minute)),
+				What: fmt.Sprintf("a lock that is %s old stops git from writing a multi-pack-index, and git-smithers from merging packs", age.Round(time.Minute)),
 			}, func(ctx context.Context) error { return e.repairs.removeLock(ctx, lock) })
 		}
 	}

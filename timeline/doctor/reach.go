@@ -9,14 +9,15 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// step is an object to visit.
+// step is an object that lostIn must visit.
 type step struct {
 	id   objstore.ID
-	kind objstore.Kind
+	kind objstore.Kind // the kind that the object must have
 }
 
-// lostIn returns the unreadable objects that tips reach, sorted by id. It cannot see beyond an
-// unreadable object. Of the user's history it checks only the commits that our entries name.
+// lostIn returns the objects that tips reach and that are missing or corrupt, sorted by id. It cannot see the
+// objects that only a lost object refers to. lostIn follows commits of git-smithers only: it checks a commit
+// of the user's that an entry names, but not the objects that the commit refers to.
 func lostIn(ctx context.Context, objects objstore.Reader, tips ...objstore.ID) ([]objstore.ID, error) {
 	seen := make(map[objstore.ID]bool)
 	var lost []objstore.ID
@@ -48,7 +49,7 @@ func lostIn(ctx context.Context, objects objstore.Reader, tips ...objstore.ID) (
 	return lost, nil
 }
 
-// below returns the objects that an object names.
+// below returns the objects that the object of, with the content data, refers to.
 func below(of step, data []byte) []step {
 	if of.kind == objstore.Tree {
 		return belowTree(of.id, data)
@@ -59,7 +60,8 @@ func below(of step, data []byte) []step {
 	return nil
 }
 
-// belowTree returns the objects that a tree names. Submodules' commits are not objects of this repository.
+// belowTree returns the objects that the tree id refers to, without the commits of submodules: this
+// repository does not have them. It returns nil for an invalid tree.
 func belowTree(id objstore.ID, data []byte) []step {
 	entries, err := objstore.DecodeForeignTree(id, data)
 	if err != nil {
@@ -78,7 +80,8 @@ func belowTree(id objstore.ID, data []byte) []step {
 	return out
 }
 
-// belowCommit returns the tree and parents of a commit of ours.
+// belowCommit returns the tree and the parents of a commit by git-smithers. It returns nil for a commit of
+// the user's.
 func belowCommit(data []byte) []step {
 	headers, _, _ := bytes.Cut(data, []byte("\n\n"))
 	if !bytes.Contains(headers, []byte("\nauthor "+objstore.Author+" ")) {

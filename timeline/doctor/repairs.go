@@ -17,7 +17,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// repairs changes the repository as findings say. Whatever a repair removes is in the folder for damaged files.
+// repairs has the repairs of findings. A repair saves each file that it removes, and each value of a ref that
+// it changes, in the folder for damaged files.
 type repairs struct {
 	store  *timeline.Store
 	git    *gitRunner
@@ -25,20 +26,23 @@ type repairs struct {
 	absent *absentObjects
 }
 
-// spare adds refspecs that exclude run history.
+// spare adds refspecs that exclude run history to the value of key in the local configuration. It also adds
+// them to the configuration in memory.
 func (r *repairs) spare(ctx context.Context, key string) error {
 	for _, spec := range []string{"^" + refs.Folder + "*", "^" + refs.RemotesFolder + "*"} {
 		if _, err := r.git.run(ctx, "config", "--local", "--add", key, spec); err != nil {
 			return err
 		}
-		// The store shares the configuration that was read.
+		// The store shares this map, so it must not change.
 		r.git.repo.Config = maps.Clone(r.git.repo.Config)
 		r.git.repo.Config[key] = append(slices.Clone(r.git.repo.Config[key]), spec)
 	}
 	return nil
 }
 
-// removeLock removes a lock unless it has changed in the meantime.
+// removeLock moves the lock file to the folder for damaged files. The error is ErrLocked if another lock has
+// replaced it. If the lock belongs to a dead process of git-smithers, removeLock removes all locks of dead
+// processes.
 func (r *repairs) removeLock(ctx context.Context, lock refs.LockFile) error {
 	if lock.Dead {
 		return r.store.Refs().RecoverLocks(ctx)
@@ -57,8 +61,9 @@ func (r *repairs) removeLock(ctx context.Context, lock refs.LockFile) error {
 	return r.aside.move(lock.File)
 }
 
-// rename creates the ref with the right name and deletes the malformed one. If the right ref
-// has another history, both stay.
+// rename creates or advances the ref right to the value of item, and deletes item, a ref with an invalid
+// name. If right is newer, rename only deletes item. If right has another history, both refs stay and the
+// error is ErrConflict.
 func (r *repairs) rename(ctx context.Context, item refs.Item, right refs.Name) error {
 	current, err := r.store.Refs().Resolve(ctx, right)
 	if err := ignoreNotFound(err); err != nil {
@@ -76,8 +81,9 @@ func (r *repairs) rename(ctx context.Context, item refs.Item, right refs.Name) e
 	return err
 }
 
-// replace creates a ref from a file in a wrong place, with the objects of that place. An existing
-// ref that is newer, or has another history, stays.
+// replace creates the ref name with the value id of the misplaced file, and moves the file away. It first
+// copies missing objects from the objects folder in private. If the ref exists, replace changes it only if it
+// is a tip and older than id. If the object id is missing, replace only moves the file away.
 func (r *repairs) replace(ctx context.Context, file string, name refs.Name, id objstore.ID, private string) error {
 	if err := r.absent.takeObjects(ctx, filepath.Join(private, "objects"), id); err != nil {
 		return err
@@ -87,7 +93,7 @@ func (r *repairs) replace(ctx context.Context, file string, name refs.Name, id o
 		return err
 	}
 	if slices.Contains(lost, id) {
-		return r.aside.move(file) // it points at nothing
+		return r.aside.move(file) // the object of the misplaced ref does not exist
 	}
 	current, err := r.store.Refs().Resolve(ctx, name)
 	if err := ignoreNotFound(err); err != nil {
@@ -101,13 +107,14 @@ func (r *repairs) replace(ctx context.Context, file string, name refs.Name, id o
 	return r.aside.move(file)
 }
 
-// salvage saves the readable objects of a damaged pack.
+// salvage copies the readable objects of a damaged pack to a new pack, and moves the damaged files away.
 func (r *repairs) salvage(ctx context.Context, d objstore.Damage) error {
 	_, err := r.store.Objects().Salvage(ctx, d.Pack, r.aside.path("objects"))
 	return err
 }
 
-// mendPacked rewrites packed-refs without its invalid lines, under git's own lock.
+// mendPacked rewrites packed-refs without its invalid lines, and saves a copy of the file first. It holds
+// git's lock of packed-refs. The error is ErrLocked if another process holds the lock.
 func (r *repairs) mendPacked(context.Context) (err error) {
 	path := r.aside.inCommonDir(packedRefs)
 	lock, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -141,8 +148,8 @@ func (r *repairs) mendPacked(context.Context) (err error) {
 	return os.Rename(lock.Name(), path)
 }
 
-// mendRef moves a broken ref's file aside, and creates the ref if its value is known. A packed
-// value becomes visible again, and stays.
+// mendRef moves the file of a broken ref away and, if id is not zero, sets the ref to id. The packed value of
+// the ref may become visible; it stays if id is zero or does not descend from it.
 func (r *repairs) mendRef(ctx context.Context, name refs.Name, id objstore.ID) error {
 	if err := r.aside.copy(string(name)); err != nil {
 		return err
@@ -158,12 +165,13 @@ func (r *repairs) mendRef(ctx context.Context, name refs.Name, id objstore.ID) e
 		return nil
 	}
 	if !current.IsZero() && !timeline.Descends(r.store.Objects(), id, current) {
-		return nil // of another history: the packed value was the ref's value once
+		return nil // the packed value is of another history, but it was the ref's value at some time
 	}
 	return r.store.Refs().Apply(ctx, refs.Update{Name: name, Old: current, New: id})
 }
 
-// moveBack moves a tip from a missing entry to an existing one, and records the old value.
+// moveBack moves the tip item from a missing entry to the entry to, and records the old value in the folder
+// for damaged files.
 func (r *repairs) moveBack(ctx context.Context, item refs.Item, to objstore.ID) error {
 	if err := r.aside.writeDown(item.Name, item.ID); err != nil {
 		return err
@@ -171,15 +179,16 @@ func (r *repairs) moveBack(ctx context.Context, item refs.Item, to objstore.ID) 
 	return r.store.Refs().Apply(ctx, refs.Update{Name: item.Name, Old: item.ID, New: to})
 }
 
-// keepReached packs the objects that commit id reaches and commit but does not, into the folder
-// for damaged files, so that git gc does not delete them. An incomplete commit is left to git.
+// keepReached packs the objects that the commit id reaches and the commit but does not, into the folder for
+// damaged files. Otherwise git gc might delete them. If git cannot list the objects, keepReached saves
+// nothing and returns nil.
 func (r *repairs) keepReached(ctx context.Context, id, but objstore.ID) error {
 	list, err := r.git.run(ctx, "rev-list", "--objects", id.String(), "^"+but.String())
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil || list == "" {
-		return nil //nolint:nilerr // nothing can be saved
+		return nil //nolint:nilerr // the objects of an incomplete commit cannot be packed
 	}
 	folder := r.aside.path("objects")
 	if err := os.MkdirAll(folder, 0o777); err != nil {

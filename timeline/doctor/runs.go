@@ -19,13 +19,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
-// runs checks each run: all of its objects exist, and its tip and its frame refs agree. It
-// waits until damaged object files are repaired, because their objects may come back.
+// runs notes the problems of each run: missing objects, frame refs that disagree with the tip, and an invalid
+// history. It notes nothing while damaged object files are unrepaired, because their repair may restore
+// objects.
 func (e *examination) runs(ctx context.Context) error {
 	if e.lacksObjects() {
 		return nil
 	}
-	// Read the entries before the refs, so that a run created in the meantime has a tip.
+	// The entries are read before the tips are resolved, so that a run created in the meantime has a tip.
 	if err := e.entries.read(ctx); err != nil {
 		return err
 	}
@@ -66,12 +67,13 @@ func (e *examination) runs(ctx context.Context) error {
 	return e.histories(ctx, hit)
 }
 
-// lacksObjects reports whether files with objects are damaged.
+// lacksObjects reports whether the examination has found damaged packs or loose objects.
 func (e *examination) lacksObjects() bool {
 	return slices.ContainsFunc(e.found, func(f Finding) bool { return f.Kind == DamagedPack || f.Kind == DamagedObject })
 }
 
-// histories verifies every run. A flaw in a run whose objects all exist cannot be repaired.
+// histories verifies every run and notes each flaw, without a repair. It skips broken refs and the runs in
+// hit, because other findings report them. The keys of hit are run ids.
 func (e *examination) histories(ctx context.Context, hit map[string]bool) error {
 	report, err := verify.Runs(ctx, e.store)
 	if err != nil {
@@ -79,7 +81,7 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 	}
 	for _, p := range report.Problems {
 		if p.Code == fault.BrokenRef || hit[p.Run] {
-			continue // other findings report these
+			continue // another finding reports the problem
 		}
 		where := p.Run
 		if p.Frame != nil {
@@ -90,7 +92,10 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 	return nil
 }
 
-// missing reports that a run lacks objects, and which remotes have the run.
+// missing notes that the run of item lacks the objects lost. The repair fetches the objects from the remotes
+// that were last seen to have the run. If no remote was seen to have the run, the repair tries all configured
+// remotes, provided that the tip is readable. If the tip is lost, too, the repair moves the tip back to the
+// newest readable entry.
 func (e *examination) missing(ctx context.Context, item refs.Item, lost []objstore.ID) error {
 	run := runOf(item.Name)
 	f := Finding{
@@ -100,20 +105,20 @@ func (e *examination) missing(ctx context.Context, item refs.Item, lost []objsto
 	tipLost := slices.Contains(lost, item.ID)
 	having := e.remotesOf(item.Name)
 	if len(having) > 0 {
-		f.Repair = "fetches what is missing again from " + strings.Join(having, " or ")
+		f.Repair = "fetches the missing objects again from " + strings.Join(having, " or ")
 	} else if having = place.Remotes(e.store); len(having) > 0 && !tipLost {
-		f.Repair = "looks whether it is at " + strings.Join(having, " or ") + ", and fetches it again"
+		f.Repair = "looks for the run at " + strings.Join(having, " or ") + ", and fetches the missing objects"
 	}
 	if f.Repair != "" {
 		e.note(f, func(ctx context.Context) error { return e.absent.fetchAgain(ctx, item, having) })
 		return nil
 	}
 	if !tipLost {
-		f.What += "; a clone that has the run can give it back, as a remote"
+		f.What += "; to repair the run, add a clone that has the run as a remote, and run doctor again"
 		e.note(f, nil)
 		return nil
 	}
-	f.Kind, f.Where, f.What = LostTip, string(item.Name), fmt.Sprintf("%v, to which the ref points, cannot be read", item.ID)
+	f.Kind, f.Where, f.What = LostTip, string(item.Name), fmt.Sprintf("the ref points to the entry %v, which cannot be read", item.ID)
 	newest, err := e.entries.newest(ctx, run)
 	if err != nil || newest == nil {
 		e.note(f, nil)
@@ -124,14 +129,15 @@ func (e *examination) missing(ctx context.Context, item refs.Item, lost []objsto
 	return nil
 }
 
-// frames compares the frame refs of a run with its chain. It reads the refs first, so that the tip
-// knows the frames that are added in the meantime.
+// frames notes the frame refs that disagree with the chain of the run's tip, a tip that is older than a frame
+// ref, and missing frame refs. It reads the frame refs before the tip, so that the tip's chain has every
+// frame that another process adds in the meantime. A tip that is not a readable entry is left to verify.
 func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	entry, err := snapshot.ReadEntry(e.store.Objects(), tip.ID)
 	if err != nil {
-		return nil //nolint:nilerr // not an entry: verify reports it
+		return nil //nolint:nilerr // verify reports a tip that is not an entry
 	}
-	run := entry.Run // the ref's name may be a hash of it
+	run := entry.Run // the ref's name may be a hash of the id
 	list, err := e.store.Refs().Frames(ctx, run)
 	if err != nil && !errors.Is(err, refs.ErrBroken) {
 		return err
@@ -140,15 +146,15 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 		return ignoreNotFound(err)
 	}
 	if entry, err = snapshot.ReadEntry(e.store.Objects(), tip.ID); err != nil {
-		return nil //nolint:nilerr // as above
+		return nil //nolint:nilerr // verify reports an unreadable chain
 	}
 	row, err := entry.RunRow()
 	if err != nil || row.ID != entry.Run {
-		return nil //nolint:nilerr // as above
+		return nil //nolint:nilerr // verify reports an unreadable chain
 	}
 	chain, err := framesFrom(ctx, e.store, entry)
 	if err != nil {
-		return nil //nolint:nilerr // as above
+		return nil //nolint:nilerr // verify reports an unreadable chain
 	}
 	var ahead *refs.FrameRef
 	for _, ref := range list {
@@ -166,8 +172,8 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	return e.gaps(row.ID, list, chain)
 }
 
-// framesFrom returns the frames of a chain from an entry back; with an error, as far as
-// the chain is readable.
+// framesFrom returns the frames of the chain that ends at tip, by number. With an error, it also returns the
+// frames that it has read.
 func framesFrom(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
 	chain := make(map[int64]objstore.ID)
 	run, err := store.Frames(ctx, tip, objstore.ID{})
@@ -179,7 +185,8 @@ func framesFrom(ctx context.Context, store *timeline.Store, tip *snapshot.Entry)
 	return chain, err
 }
 
-// behind reports a tip that is older than one of its frame refs.
+// behind notes that tip is older than ahead, a frame ref of the same run. The repair moves the tip forward to
+// that frame.
 func (e *examination) behind(tip refs.Item, ahead refs.FrameRef) {
 	e.note(Finding{
 		Kind: TipBehind, Where: string(tip.Name), What: fmt.Sprintf("the tip is older than frame %d", ahead.Frame),
@@ -189,15 +196,16 @@ func (e *examination) behind(tip refs.Item, ahead refs.FrameRef) {
 	})
 }
 
-// wrongFrame reports a frame ref that disagrees with the chain; right is zero if the chain has no
-// such frame.
+// wrongFrame notes that ref, a frame ref of run, disagrees with the chain. right is the frame's entry in the
+// chain, or zero if the chain has no such frame. The repair saves the objects that only ref reaches, and
+// moves or removes the ref.
 func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef, right objstore.ID) {
 	name, err := refs.Frame(run, ref.Frame)
 	if err != nil {
 		return
 	}
 	f := Finding{
-		Kind: WrongFrameRef, Where: string(name), What: fmt.Sprintf("it points to %v, which is not that frame in the run's chain", ref.ID),
+		Kind: WrongFrameRef, Where: string(name), What: fmt.Sprintf("the ref points to %v, which is not frame %d of the run", ref.ID, ref.Frame),
 		Repair: fmt.Sprintf("moves the ref to %v", right),
 	}
 	if right.IsZero() {
@@ -214,7 +222,8 @@ func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef,
 	})
 }
 
-// gaps reports frames that should have a ref and have none. Another finding reports broken refs.
+// gaps notes the frames of chain that should have a ref and are not in list, the refs of run. It leaves out
+// broken refs, because another finding reports them.
 func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]objstore.ID) error {
 	lacking, err := e.store.FrameRefs().Lacking(run, list, chain)
 	if err != nil {
@@ -230,10 +239,10 @@ func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]obj
 		return nil
 	}
 	e.note(Finding{
-		Kind: MissingFrames, Where: run, What: plain.Count(len(updates), "frame") + " that should have a ref have none",
+		Kind: MissingFrames, Where: run, What: "the run lacks " + plain.Count(len(updates), "frame ref"),
 		Repair: "recreates the refs",
 	}, func(ctx context.Context) error {
-		const atOnce = 200
+		const atOnce = 200 // refs in one transaction
 		for chunk := range slices.Chunk(updates, atOnce) {
 			if err := e.store.Refs().Apply(ctx, chunk...); err != nil {
 				return err
@@ -244,13 +253,14 @@ func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]obj
 	return nil
 }
 
-// isBroken reports whether the file of a ref is empty or holds garbage.
+// isBroken reports whether the file of the ref name is empty or holds no valid id.
 func (e *examination) isBroken(name refs.Name) bool {
 	at, found := slices.BinarySearchFunc(e.refs.Items, name, func(item refs.Item, name refs.Name) int { return cmp.Compare(item.Name, name) })
 	return found && e.refs.Items[at].Broken != nil
 }
 
-// remotesOf returns the configured remotes that were last seen to have a ref's run, sorted by name.
+// remotesOf returns the configured remotes that have a tracking ref of the run that name belongs to, sorted
+// by name.
 func (e *examination) remotesOf(name refs.Name) []string {
 	component := path.Base(string(name))
 	var having []string

@@ -77,7 +77,7 @@ func TestWhereNothingTellsARunMayBeLost(t *testing.T) {
 	lost := c.lost()
 	require.Len(t, lost, 1)
 	assert.Contains(t, lost[0], "refs/smithers/_tip/three: ")
-	assert.Contains(t, lost[0], "they may be of a command that was killed before it had made the run")
+	assert.Contains(t, lost[0], "a command that was killed before it created the run may have left the entries")
 }
 
 // A .keep file may stay of a run whose tip has moved.

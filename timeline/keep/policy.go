@@ -113,7 +113,7 @@ func (c chooser) hasEnded(ctx context.Context, run list.RunInfo, now time.Time) 
 	row := head.Row()
 	executed := row.Epoch > 0 // the execution of a run raises its epoch, and so does a travel, reset or undo
 	if row.Parent != nil {
-		executed = row.StartedAtMs != nil // a fork may have its epoch from its parent
+		executed = row.StartedAtMs != nil // a fork has no start time before its first resume
 	}
 	return !executed && !c.store.Owner(row).Live, nil
 }

@@ -158,7 +158,7 @@ func TestATravelIsRefusedWhereFilesAreInTheWay(t *testing.T) {
 		var f *fault.Error
 		require.ErrorAs(t, err, &f)
 		assert.Equal(t, fault.RestoreRefused, f.Code)
-		assert.Contains(t, f.Hints, "--no-vcs leaves the files as they are")
+		assert.Contains(t, f.Hints, "add --no-vcs to leave the files unchanged")
 		assert.Equal(t, files, filesIn(t, repo.Dir))
 		assert.Equal(t, refs, repo.Git("for-each-ref", "refs/smithers"))
 		requireUnclaimed(t, repo)

@@ -10,24 +10,25 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
-// steppedOver is the code of attempts that a travel, reset or undo has marked cancelled.
+// steppedOver is the error code at the start of the error of an attempt that a travel, reset or undo has cancelled.
 const steppedOver = "stepped_over"
 
-// attemptChanges gathers the changes to a journal's attempts when the run continues from another place. No attempt is
-// removed from the journal.
+// attemptChanges collects the changes that a plan makes to the attempts in the journal. It removes no
+// attempt.
 type attemptChanges struct {
 	store *timeline.Store
 	tip   *snapshot.Entry
-	why   string // the error of cancelled attempts that have none of their own
-	at    int64
+	why   string // the error of cancelled attempts that have no error of their own
+	at    int64  // the time of the change, in milliseconds since 1970
 
-	changes   []snapshot.Change // of the journal
-	cancelled []string          // keys of attempts, sorted
-	nodes     map[string]bool   // keys of nodes with newer attempts that were not cancelled yet
-	logs      []string          // keys of attempts whose live logs the changes copy to the journal
+	changes   []snapshot.Change // changes of the journal
+	cancelled []string          // the keys of the attempts that changes cancels, sorted
+	nodes     map[string]bool   // the keys of nodes with attempts that then did not have and that were not cancelled
+	logs      []string          // the keys of attempts whose live logs changes copies to the journal
 }
 
-// stepOver returns an empty set of changes to the attempts of the run. why says why attempts are cancelled.
+// stepOver returns attemptChanges without a change, for the attempts at the tip. why is the reason in the
+// errors of cancelled attempts.
 func (t *plan) stepOver(why string, at int64) *attemptChanges {
 	return &attemptChanges{
 		store: t.store, tip: t.head.Entry(), why: steppedOver + ": " + why, at: at,
@@ -35,7 +36,7 @@ func (t *plan) stepOver(why string, at int64) *attemptChanges {
 	}
 }
 
-// all cancels every attempt for which the function which returns true.
+// all cancels every attempt that the function which accepts.
 func (p *attemptChanges) all(which func(snapshot.Attempt) bool) error {
 	return p.each(func(row page.Row, a snapshot.Attempt) error {
 		if which(a) {
@@ -45,9 +46,9 @@ func (p *attemptChanges) all(which func(snapshot.Attempt) bool) error {
 	})
 }
 
-// since sets every attempt back to its row in an earlier entry, and cancels the attempts that the entry does not
-// have. If ended is true, it also cancels the attempts that were in progress in the entry, since no process continues
-// them.
+// since gives every attempt its row in the earlier entry then, and cancels the attempts that then does not
+// have. If ended is true, it also cancels the attempts that were in progress in then, because no process
+// continues them.
 func (p *attemptChanges) since(then *snapshot.Entry, ended bool) error {
 	known, err := then.Attempts()
 	if err != nil {
@@ -83,7 +84,7 @@ func (p *attemptChanges) since(then *snapshot.Entry, ended bool) error {
 	})
 }
 
-// each calls use for every attempt at the tip, and sorts the keys of the cancelled ones.
+// each calls use for every attempt at the tip, and then sorts p.cancelled.
 func (p *attemptChanges) each(use func(page.Row, snapshot.Attempt) error) error {
 	attempts, err := p.tip.Attempts()
 	if err != nil {
@@ -105,8 +106,9 @@ func (p *attemptChanges) each(use func(page.Row, snapshot.Attempt) error) error 
 	return nil
 }
 
-// cancel marks an attempt cancelled. An attempt that failed keeps its error. If the attempt never ended, its live log
-// is copied to the journal.
+// cancel marks the attempt a, with the given row, cancelled. A failed attempt keeps its error. If the attempt
+// is in progress, cancel copies its live log to the journal. An attempt that is cancelled already stays
+// unchanged.
 func (p *attemptChanges) cancel(row page.Row, a snapshot.Attempt) {
 	if a.State == snapshot.AttemptCancelled {
 		return
@@ -131,14 +133,15 @@ func (p *attemptChanges) cancel(row page.Row, a snapshot.Attempt) {
 	p.cancelled = append(p.cancelled, row.Key)
 }
 
-// set changes the row of an attempt.
+// set adds a change that replaces the row of an attempt.
 func (p *attemptChanges) set(row page.Row) {
 	p.changes = append(p.changes, snapshot.Change{
 		Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: row.Key, Value: row.Value,
 	})
 }
 
-// forgetLogs removes the live log files that the journal has now.
+// forgetLogs removes the files of the live logs that changes copies to the journal. Call it after the changes
+// are recorded.
 func (p *attemptChanges) forgetLogs() {
 	for _, key := range p.logs {
 		claim.LiveLogsOf(p.store, p.tip.Run).Remove(key)

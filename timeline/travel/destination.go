@@ -9,14 +9,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// destination is the place to which a run goes back.
+// destination is the point in its history to which a run goes back.
 type destination struct {
-	then    *snapshot.Entry  // has the state; no frame lies between it and the frame of address
-	address timeline.Address // the newest frame at that time; an ancestor's if it is older than the fork
-	based   int64            // the number of that frame; snapshot.NoFrame if it is an ancestor's
+	then    *snapshot.Entry  // the entry with the state; address is its newest frame
+	address timeline.Address // the newest frame at then; a frame of an ancestor if the run had no frame
+	based   int64            // the number of the frame; snapshot.NoFrame if the frame belongs to an ancestor
 }
 
-// own returns the number of the frame, or nil if the frame is an ancestor's.
+// own returns the number of the frame, or nil if the frame belongs to an ancestor.
 func (p *destination) own() *int64 {
 	if p.based == snapshot.NoFrame {
 		return nil
@@ -24,7 +24,8 @@ func (p *destination) own() *int64 {
 	return &p.based
 }
 
-// name names the frame in words for readers of the given run.
+// name returns the name of the frame for readers of run: "frame N", or the address if the frame belongs to an
+// ancestor.
 func (p *destination) name(run string) string {
 	if p.address.Run == run {
 		return "frame " + strconv.FormatInt(p.address.Frame, 10)
@@ -32,8 +33,9 @@ func (p *destination) name(run string) string {
 	return p.address.String()
 }
 
-// beforeAttempt returns the newest entry without the attempt, which is the state just before the attempt began: every
-// entry after an attempt's first keeps the attempt in its journal.
+// beforeAttempt returns the destination just before the attempt with the key: the newest entry without the
+// attempt, since every later entry has the attempt in its journal. The error is frame_not_found if no frame
+// precedes the attempt.
 func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*destination, error) {
 	var read objstore.ID
 	var then *snapshot.Entry
@@ -63,23 +65,23 @@ func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*destina
 			return destinationAt(head.Row().ID, then, entry), nil
 		}
 	}
-	return nil, fault.New(fault.FrameNotFound, "attempt %s of run %q began in its first frame: no frame is older", key, head.Row().ID).
-		Hint("`git smithers reset %s` begins anew", fault.Word(head.Row().ID))
+	return nil, fault.New(fault.FrameNotFound, "attempt %s began in the first frame of run %q: no older frame exists", key, head.Row().ID).
+		Hint("`git smithers reset %s` takes the run back to its beginning", fault.Word(head.Row().ID))
 }
 
-// destinationAt returns the destination for the entry then. frame is the newest frame at that time.
+// destinationAt returns the destination of run at the entry then. frame is the newest frame at then.
 func destinationAt(run string, then, frame *snapshot.Entry) *destination {
 	switch {
 	case frame.Run == run:
 		return &destination{then, timeline.Address{Run: run, Frame: frame.Frame}, frame.Frame}
-	case then.Run == run: // a fork's first own entry is not a frame; its frame 0 is the parent's
+	case then.Run == run: // the first entry of a fork may be no frame: its frame 0 is then a frame of its parent
 		return &destination{then, timeline.Address{Run: run, Frame: 0}, 0}
 	}
 	return &destination{then, timeline.Address{Run: frame.Run, Frame: frame.Frame}, snapshot.NoFrame}
 }
 
-// dropped returns the numbers of the frames, oldest first, that the timeline of the tip has and that the timeline of
-// a new frame, based on the frame based, does not have. newest is the tip's newest frame.
+// dropped returns the numbers of the frames that leave the timeline if a new frame based on the frame based
+// follows tip, oldest first. newest is the newest frame at tip. The result is never nil.
 func dropped(s *timeline.Store, tip *snapshot.Entry, newest, based int64) ([]int64, error) {
 	out := []int64{}
 	live, kept := newest, based
@@ -109,7 +111,7 @@ func dropped(s *timeline.Store, tip *snapshot.Entry, newest, based int64) ([]int
 			}
 		}
 	}
-	if live == 0 && kept != 0 { // a fork's frame 0 may be its parent's, and so not in its chain
+	if live == 0 && kept != 0 { // a fork's frame 0 may be a frame of its parent, and then the fork's chain does not have it
 		out = append([]int64{0}, out...)
 	}
 	return out, nil

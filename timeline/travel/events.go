@@ -6,22 +6,23 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// outcome is how an operation ended.
+// outcome is the end of a travel, reset or undo. err is nil if the operation succeeded.
 type outcome struct{ err error }
 
-// started returns the event with which a travel, reset or undo begins. newest is the run's newest frame before it.
+// started returns the start event of a travel, reset or undo. newest is the run's newest frame before the
+// operation.
 func (t *plan) started(newest int64) []snapshot.Event {
 	return []snapshot.Event{t.event("TimeTravelStarted", newest, nil, t.store.Now().UnixMilli())}
 }
 
-// finished returns the events of the new frame: NodePending for every node that became pending, the end of the
-// operation, and the new status.
+// finished returns the events of the new frame: NodePending for every node that became pending, the end of
+// the operation, and the new status if the turn changes the status.
 func (t *plan) finished(turn *turn, at int64) []snapshot.Event {
 	var events []snapshot.Event
 	for _, key := range t.out.Reset {
 		id, iteration, err := snapshot.SplitKey(key)
 		if err != nil {
-			continue // cannot happen: every node key can be split
+			continue // unreachable, because every node key is valid
 		}
 		events = append(events, timeline.NewEvent("NodePending", at, struct {
 			Run       string `json:"runId"`
@@ -36,7 +37,8 @@ func (t *plan) finished(turn *turn, at int64) []snapshot.Event {
 	return events
 }
 
-// statusEvent returns the event of a changed run status.
+// statusEvent returns the event that the status of run has changed to status. at is the time in milliseconds
+// since 1970.
 func statusEvent(run string, status snapshot.RunStatus, at int64) snapshot.Event {
 	return timeline.NewEvent("RunStatusChanged", at, struct {
 		Run    string             `json:"runId"`
@@ -44,7 +46,8 @@ func statusEvent(run string, status snapshot.RunStatus, at int64) snapshot.Event
 	}{run, status})
 }
 
-// event returns an event of the travel, reset or undo. how is its outcome, or nil if it has not ended.
+// event returns an event of the given kind for the travel, reset or undo. from is the newest frame before the
+// operation. how is the outcome, or nil if the operation has not ended.
 func (t *plan) event(kind string, from int64, how *outcome, at int64) snapshot.Event {
 	payload := struct {
 		Run       string `json:"runId"`
@@ -70,7 +73,7 @@ func (t *plan) event(kind string, from int64, how *outcome, at int64) snapshot.E
 	if how != nil {
 		payload.Success = new(how.err == nil)
 		if how.err != nil {
-			payload.Error = string(fault.CodeOf(how.err)) // the message may name this machine
+			payload.Error = string(fault.CodeOf(how.err)) // not the message, which may contain private paths
 		}
 	}
 	return timeline.NewEvent(kind, at, payload)

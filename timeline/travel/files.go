@@ -10,8 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// restores plans to restore the files that the run had at an entry. It restores every working copy of the run or, if
-// only is not nil, the one with that name ("" is the copy that the tasks share).
+// restores adds to the plan the restore of the files at the entry then. If only is nil, restores covers every
+// working copy of the run; otherwise only the working copy with this name. The name "" means the working copy
+// that the tasks share. restores records worktrees that no longer exist in t.missing and t.out.Missing.
 func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string) error {
 	vcs, err := then.VCSRevision()
 	if err != nil {
@@ -36,8 +37,8 @@ func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string)
 			continue
 		}
 		if err == nil && t.restoresShare(files) {
-			err = fault.New(fault.NoWorkingCopy, "this is the worktree of task %q, not the working copy that the tasks of run %q share", w.Name, t.out.Run).
-				Hint("run the command in the working copy in which the run was started")
+			err = fault.New(fault.NoWorkingCopy, "the current worktree belongs to task %q: it is not the working copy that the tasks of run %q share", w.Name, t.out.Run).
+				Hint("run the command in the working copy in which run %q was started", t.out.Run)
 		}
 		if err != nil {
 			return err
@@ -47,8 +48,8 @@ func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string)
 	return nil
 }
 
-// keepMissing adds to a draft the captured files of tasks' own worktrees that no longer exist here. resume recreates
-// these worktrees from the draft.
+// keepMissing adds to draft the recorded files of the tasks' own worktrees in t.missing, so that resume
+// recreates these worktrees.
 func (t *plan) keepMissing(draft *snapshot.Draft) error {
 	if len(t.missing) == 0 {
 		return nil
@@ -64,12 +65,14 @@ func (t *plan) keepMissing(draft *snapshot.Draft) error {
 	return err
 }
 
-// restoresShare reports whether the files that the tasks share would be restored into this task's own worktree.
+// restoresShare reports whether the plan would restore the shared working copy into own, the worktree of one
+// task.
 func (t *plan) restoresShare(own *code.WorkingCopy) bool {
 	return len(t.files.All) > 0 && t.files.All[0].Name == "" && t.files.All[0].Copy.Root() == own.Root()
 }
 
-// restoresShared plans to restore the files that the run's tasks share.
+// restoresShared adds to the plan the restore of vcs into the working copy that the tasks share. If vcs has
+// no files, restoresShared sets t.out.NoFiles instead.
 func (t *plan) restoresShared(ctx context.Context, vcs *snapshot.VCS) error {
 	if vcs == nil || vcs.Tree.IsZero() {
 		t.out.NoFiles = "no files were captured for " + t.out.To.String()
@@ -83,18 +86,19 @@ func (t *plan) restoresShared(ctx context.Context, vcs *snapshot.VCS) error {
 	return nil
 }
 
-// restoresIn plans to restore the files of one working copy.
+// restoresIn adds to the plan the restore of vcs into the working copy files, and returns the result that the
+// restore fills in. name is the task that owns the working copy, or "" for the shared working copy.
 func (t *plan) restoresIn(files *code.WorkingCopy, name string, vcs *snapshot.VCS) *code.Restored {
 	out := &code.Restored{From: t.out.To, VCS: vcs, Beside: vcs.Attempts}
 	t.files.All = append(t.files.All, &code.RestoreJob{Store: t.store, Copy: files, Name: name, Want: vcs, Stays: t.stays, Out: out})
 	return out
 }
 
-// hintNoFiles adds the hint --no-vcs to an error that says that the files cannot be restored.
+// hintNoFiles returns err, with a hint that names --no-vcs if err means that the files cannot be restored.
 func (t *plan) hintNoFiles(err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if ok && (known.Code == fault.NoWorkingCopy || known.Code == fault.RestoreRefused || known.Code == fault.Unconfirmed) {
-		return known.Hint("--no-vcs leaves the files as they are")
+		return known.Hint("add --no-vcs to leave the files unchanged")
 	}
 	return err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// unownedAt opens the run or frame of an address to change the run. If a live process owns the run, the error is
-// run_owned.
+// unownedAt opens the run of an address and, if the address names a frame, loads the frame; otherwise the
+// frame is nil. If a live process owns the run, the error is run_owned.
 func unownedAt(ctx context.Context, s *timeline.Store, address string) (*timeline.Head, *timeline.Loaded, error) {
 	head, frame, err := s.OpenToChange(ctx, address)
 	if err != nil {
@@ -20,12 +20,14 @@ func unownedAt(ctx context.Context, s *timeline.Store, address string) (*timelin
 	return head, frame, s.RefuseOwned(head.Row())
 }
 
-// travelToFrame takes a run back to a frame. The op is recorded as a reset to the frame, because every version of
-// git-smithers can undo that. An op of the kind travel without a node belongs to another engine.
+// travelToFrame takes a run back to frame. If frame is nil, the error is invalid_address. The op is recorded
+// as a reset to the frame, because every version of git-smithers can undo such a reset. An op of the kind
+// travel without a node belongs to another engine.
 func travelToFrame(ctx context.Context, s *timeline.Store, head *timeline.Head, frame *timeline.Loaded, req Request) (*Result, error) {
 	if frame == nil {
 		return nil, fault.New(fault.InvalidAddress, "travel needs a frame or a node, but %q is a run", req.Run).
-			Hint("name a frame, as in %s:6, or the task that is to run again: --node ID", fault.Word(req.Run))
+			Hint("name a frame, such as %s:6", fault.Word(req.Run)).
+			Hint("add --node ID to go back to the state before a task")
 	}
 	t := newPlan(s, head, snapshot.Op{Kind: snapshot.OpReset, To: &frame.Address.Frame})
 	t.agree, t.out.To = req.Agree, frame.Address

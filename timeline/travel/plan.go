@@ -13,36 +13,38 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// plan is one travel, reset or undo. In one frame it gives a run another state and, if it restores files, another
-// working copy.
+// plan is one travel, reset or undo. It appends one frame with another state and, if it restores files, other
+// files of the working copies.
 type plan struct {
 	store   *timeline.Store
 	head    *timeline.Head
 	op      snapshot.Op
-	undoes  *snapshot.Op                   // the op that an undo takes back; else nil
-	subject string                         // of the frame
-	missing []snapshot.Worktree            // tasks' own worktrees that existed then and do not exist here
-	files   *code.RestoreJobs              // empty if the working copy is left alone
-	confirm code.ConfirmRemoval            // asks about untracked files; nil to ask nothing
-	stays   []string                       // absolute paths in the working copies that are left alone
-	agree   func(*snapshot.Workflow) error // see Redefinition; nil to ask nothing
-	// turn returns how the run changes, computed on the current tip. It writes nothing.
+	undoes  *snapshot.Op                   // the op that an undo takes back; nil for a travel or reset
+	subject string                         // the subject of the frame's commit
+	missing []snapshot.Worktree            // recorded worktrees of tasks that no longer exist
+	files   *code.RestoreJobs              // without jobs if all working copies stay unchanged
+	confirm code.ConfirmRemoval            // asks about untracked files; nil removes them without a question
+	stays   []string                       // absolute paths that no restore changes
+	agree   func(*snapshot.Workflow) error // see Redefinition.Agree; nil agrees
+	// turn returns how the run changes, computed on the current tip. at is the time in milliseconds since 1970. turn
+	// writes nothing.
 	turn func(at int64) (*turn, error)
 	out  *Result
 }
 
-// turn is how a run changes.
+// turn is the change that a plan makes to a run.
 type turn struct {
-	then     *snapshot.Entry    // the entry whose state and rendered tree the run gets; nil for the tip's
-	state    []snapshot.Change  // applied to that state
-	based    *int64             // the frame that the new frame is based on; nil for the tip's
-	steps    *attemptChanges    // changes to attempts; nil for none
-	status   snapshot.RunStatus // "" to keep the status
-	rendered json.RawMessage    // the rendered tree; nil for that of then
-	workflow *snapshot.Workflow // nil to keep the workflow
-	row      func(*snapshot.Run)
+	then     *snapshot.Entry     // the entry whose state and rendered tree the run gets; nil keeps those of the tip
+	state    []snapshot.Change   // changes to the state of then or, if then is nil, of the tip
+	based    *int64              // the frame that the new frame is based on; nil means the tip's newest frame
+	steps    *attemptChanges     // changes to attempts; nil if no attempt changes
+	status   snapshot.RunStatus  // the run's new status; "" keeps the status
+	rendered json.RawMessage     // the rendered tree; nil means the tree of then
+	workflow *snapshot.Workflow  // the run's new workflow; nil keeps the workflow
+	row      func(*snapshot.Run) // makes further changes to the run's row; nil makes no change
 }
 
+// newPlan returns a plan for op on the run of head, without a turn and without files to restore.
 func newPlan(s *timeline.Store, head *timeline.Head, op snapshot.Op) *plan {
 	return &plan{
 		store: s, head: head, op: op, files: &code.RestoreJobs{Store: s, Head: head},
@@ -53,8 +55,8 @@ func newPlan(s *timeline.Store, head *timeline.Head, op snapshot.Op) *plan {
 	}
 }
 
-// do carries the plan out. It first makes every check that can refuse the operation. Then it claims the run, saves
-// and restores the files, and appends the frame, which also ends the claim.
+// do executes the plan and returns its result. It first makes every check that can refuse the operation. Then
+// it claims the run, saves and restores the files, and appends the frame. The frame also ends the claim.
 func (t *plan) do(ctx context.Context) (*Result, error) {
 	defer t.files.Close()
 	if err := t.files.Confirmed(ctx, t.confirm, func() error { return t.prepare(ctx) }); err != nil {
@@ -73,7 +75,7 @@ func (t *plan) do(ctx context.Context) (*Result, error) {
 	}
 	defer func() {
 		if err := held.Release(ctx); err != nil {
-			t.store.Warn(fmt.Errorf("give run %q back: %w", t.head.Row().ID, err))
+			t.store.Warn(fmt.Errorf("release the claim of run %q: %w", t.head.Row().ID, err))
 		}
 	}()
 	t.endCommands(ctx)
@@ -97,7 +99,8 @@ func (t *plan) do(ctx context.Context) (*Result, error) {
 	return t.out, nil
 }
 
-// prepare makes every check that can refuse the operation. It writes nothing.
+// prepare makes every check that can refuse the operation. It writes nothing. It also sets the fields of
+// t.out that follow from the draft.
 func (t *plan) prepare(ctx context.Context) error {
 	if err := t.files.Prepare(ctx); err != nil {
 		return err
@@ -106,7 +109,9 @@ func (t *plan) prepare(ctx context.Context) error {
 	return timeline.Explain(err)
 }
 
-// askFor asks for consent to the definition with which the run continues. A nil workflow means the tip's.
+// askFor asks t.agree for consent to workflow, the definition with which the run continues. A nil workflow
+// means the tip's workflow. askFor returns nil without a question if t.agree is nil, or if the run has no
+// workflow.
 func (t *plan) askFor(workflow *snapshot.Workflow) error {
 	if t.agree == nil {
 		return nil
@@ -120,8 +125,8 @@ func (t *plan) askFor(workflow *snapshot.Workflow) error {
 	return t.agree(workflow)
 }
 
-// claim claims the run for this process. If the tip has moved, claim tries again, unless the frame, the epoch or the
-// ops have changed: then the error is conflict.
+// claim claims the run for this process. If another process has moved the tip, claim tries again. If the
+// frame, the epoch or the ops of the run have changed, the error is conflict.
 func (t *plan) claim(ctx context.Context) (*claim.Claim, error) {
 	before, done := t.head.Row(), t.head.Entry()
 	for try := 1; ; try++ {
@@ -142,8 +147,8 @@ func (t *plan) claim(ctx context.Context) (*claim.Claim, error) {
 	}
 }
 
-// endCommands ends the remaining commands of a killed process, because they could still write into the files that are
-// about to be restored.
+// endCommands ends the remaining commands of a killed process, because these commands could still write to
+// the files that the plan restores. It reports problems as warnings.
 func (t *plan) endCommands(ctx context.Context) {
 	n, err := claim.CommandsOf(t.store, t.head.Row().ID).EndLeft(ctx, claim.CommandGrace)
 	if n > 0 {
@@ -154,7 +159,7 @@ func (t *plan) endCommands(ctx context.Context) {
 	}
 }
 
-// sameOps reports whether two entries of a run have the same ops.
+// sameOps reports whether the entries a and b of a run have the same ops.
 func sameOps(a, b *snapshot.Entry) (bool, error) {
 	before, err := a.Ops()
 	if err != nil {
@@ -167,16 +172,18 @@ func sameOps(a, b *snapshot.Entry) (bool, error) {
 	return before.ID() == now.ID(), nil
 }
 
-// fence returns the error conflict if another process has taken the run over.
+// fence returns the error conflict if held is no longer the run's claim, because another process has taken
+// the run over.
 func (t *plan) fence(held *claim.Claim) error {
 	if t.head.Row().Owner == held.Token {
 		return nil
 	}
 	return fault.New(fault.Conflict, "run %q was taken over by another process", t.head.Row().ID).
-		Hint("this process has stopped writing to the run")
+		Hint("run the command again when that process has ended")
 }
 
-// record appends the frame. announced means that an entry with the start event exists already.
+// record appends the frame, with the restored files and the op, and completes t.out. announced is true if
+// Save has already appended the start event.
 func (t *plan) record(ctx context.Context, announced bool) error {
 	var steps *attemptChanges
 	err := t.files.Update(ctx, func() (*snapshot.Draft, error) {
@@ -216,13 +223,15 @@ func (t *plan) record(ctx context.Context, announced bool) error {
 	return nil
 }
 
-// travelDraft is the draft of the new frame without its files and its op.
+// travelDraft is the draft of the new frame without its files and its op. steps are the changes to attempts,
+// or nil.
 type travelDraft struct {
 	*snapshot.Draft
 	steps *attemptChanges
 }
 
-// draft returns the draft of the new frame on the current tip, and sets the fields of out that follow from it.
+// draft returns the draft of the new frame on the current tip. It sets Reset, From, Dropped and Cancelled of
+// t.out.
 func (t *plan) draft() (*travelDraft, error) {
 	at := t.store.Now().UnixMilli()
 	turn, err := t.turn(at)
@@ -275,8 +284,8 @@ func (t *plan) draft() (*travelDraft, error) {
 	return &travelDraft{draft, turn.steps}, nil
 }
 
-// redefine sets the workflow with which the run continues: the one of the request or, without it, the workflow of
-// then if it differs from the tip's.
+// redefine sets the workflow of turn: the workflow of re or, if re has no workflow, the workflow of
+// turn.then, if it differs from the tip's. It also sets turn.row to a function that updates the run's row.
 func (t *plan) redefine(turn *turn, re Redefinition) error {
 	if re.Workflow != nil {
 		turn.workflow = re.Workflow
@@ -301,7 +310,8 @@ func (t *plan) redefine(turn *turn, re Redefinition) error {
 	return nil
 }
 
-// failed records that the files could not be restored and that the run is unchanged. It returns cause.
+// failed returns cause, the error of a restore. If announced is true, the run has a start event; failed then
+// appends the end event with the error, and releases the run. A failure to append is a warning.
 func (t *plan) failed(ctx context.Context, cause error, announced bool) error {
 	if !announced {
 		return cause

@@ -8,19 +8,20 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ResetRequest asks to begin anew or, if Run names a frame, to go back to the state of that frame.
+// ResetRequest asks to take a run back to its beginning or, if Run names a frame, to the state of that frame.
 type ResetRequest struct {
-	Run string // its id, or the address of one of its frames
+	Run string // the run's id, or the address of one of its frames
 	Redefinition
 }
 
-// Reset appends a frame in which every node is pending in its first iteration, every loop is at its first iteration,
-// the run has no output, and the mailbox is empty. The input stays. Attempts stay in the journal, marked cancelled,
-// and the frames after the run's first are dropped. Files are left alone. The run is pending.
+// Reset appends a frame in which every node is pending in its first iteration, every loop is at its first
+// iteration, the run has no output, and the mailbox is empty. The input stays. All attempts stay in the
+// journal, marked cancelled, and all frames after the first are dropped. Reset restores no files. The run is
+// pending.
 //
-// If Run names a frame, the state is that of the frame, as after a travel to it.
+// If Run names a frame, the state is the state of that frame, as after a travel to the frame.
 //
-// If a live process owns the run, the error is run_owned and nothing is changed.
+// If a live process owns the run, the error is run_owned, and nothing changes.
 func Reset(ctx context.Context, s *timeline.Store, req ResetRequest) (*Result, error) {
 	head, frame, err := unownedAt(ctx, s, req.Run)
 	if err != nil {
@@ -36,7 +37,7 @@ func Reset(ctx context.Context, s *timeline.Store, req ResetRequest) (*Result, e
 	return t.do(ctx)
 }
 
-// anew returns the turn of a reset.
+// anew returns the turn of a reset to the beginning of the run. at is the time in milliseconds since 1970.
 func (t *plan) anew(ctx context.Context, re Redefinition, at int64) (*turn, error) {
 	steps := t.stepOver("the run began anew", at)
 	if err := steps.all(func(snapshot.Attempt) bool { return true }); err != nil {

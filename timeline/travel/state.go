@@ -10,26 +10,26 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// backReset gathers the changes that a travel makes to the state to which it goes back.
+// backReset collects the changes that a travel or reset makes to state, the state to which the run goes back.
 type backReset struct {
 	store   *timeline.Store
-	state   *snapshot.State   // without the changes
-	changes []snapshot.Change // so far
+	state   *snapshot.State   // the state before the changes
+	changes []snapshot.Change // the collected changes
 }
 
-// add appends changes and returns err.
+// add appends changes and returns err, so that a call can pass both results of a function.
 func (b *backReset) add(changes []snapshot.Change, err error) error {
 	b.changes = append(b.changes, changes...)
 	return err
 }
 
-// now returns the state with the changes so far. It stores nothing.
+// now returns the state with the collected changes. It stores nothing.
 func (b *backReset) now() (*snapshot.State, error) {
 	return b.state.EditWithin(b.store.Settings().Limits, b.store.Objects().Begin(), b.changes)
 }
 
-// unfinished makes every node pending that is in progress. Of the given nodes, it makes those pending that are
-// neither pending nor waiting.
+// unfinished returns the changes that make two kinds of nodes pending: every node in progress, and those of
+// the given nodes that are neither pending nor waiting. The keys of nodes are node keys.
 func (b *backReset) unfinished(nodes map[string]bool) ([]snapshot.Change, error) {
 	state, err := b.now()
 	if err != nil {
@@ -52,8 +52,9 @@ func (b *backReset) unfinished(nodes map[string]bool) ([]snapshot.Change, error)
 	return reset.Nodes(state, keys, true)
 }
 
-// downstream makes a node pending, and every node that needs it, directly or not. Nodes that are pending already stay
-// unchanged, because they may have had tries. The node itself also stays unchanged while it waits.
+// downstream returns the changes that make the node with the key pending, and every node that needs it,
+// directly or not. A node that is already pending stays unchanged, because it may have a count of tries. The
+// node itself also stays unchanged if it waits. downstream returns nil if the state does not have the node.
 func (b *backReset) downstream(key string) ([]snapshot.Change, error) {
 	state, err := b.now()
 	if err != nil {
@@ -89,7 +90,7 @@ func (b *backReset) downstream(key string) ([]snapshot.Change, error) {
 	return changes, stays
 }
 
-// alone returns the changes that reset one node, without the nodes that need it.
+// alone returns the changes that make the node with the key pending, without the nodes that need it.
 func (b *backReset) alone(key string) ([]snapshot.Change, error) {
 	state, err := b.now()
 	if err != nil {
@@ -98,7 +99,8 @@ func (b *backReset) alone(key string) ([]snapshot.Change, error) {
 	return reset.Nodes(state, []string{key}, true)
 }
 
-// becamePending returns the sorted keys of the nodes that are pending in after and were not in before.
+// becamePending returns the keys of the nodes that are pending in after and not in before, sorted. The result
+// is never nil.
 func becamePending(before, after *snapshot.State) ([]string, error) {
 	keys := []string{}
 	for delta, err := range page.Diff(before.Nodes(), after.Nodes()) {

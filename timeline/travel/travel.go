@@ -1,4 +1,4 @@
-// Package travel takes runs back: to a frame, to the state before a node, and back from there.
+// Package travel takes a run back to a frame, to the state before an attempt, or to its beginning, and undoes such ops.
 package travel
 
 import (
@@ -10,70 +10,73 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// Redefinition is the workflow that a run continues with after a travel or reset. The zero
-// value keeps the workflow of the frame.
+// Redefinition is the workflow with which a run continues after a travel or reset. The zero value keeps the
+// workflow of the frame.
 type Redefinition struct {
-	Workflow     *snapshot.Workflow
-	WorkflowPath string
-	// File is the absolute path of the workflow file, or "". In every working copy, the file
-	// and the symbolic links that lead to it stay as they are.
+	Workflow     *snapshot.Workflow // nil keeps the workflow
+	WorkflowPath string             // the path for the run's row; "" keeps the path
+	// File is the absolute path of the workflow file, or "". A restore changes neither this file nor the
+	// symbolic links that lead to it.
 	File string
-	// Agree is called before anything is written and returns an error if the run must not continue with its definition;
-	// nil to ask nothing.
+	// Agree, if not nil, is called before anything is written. It returns an error if the run must not
+	// continue with the given definition.
 	Agree func(*snapshot.Workflow) error
-	// Prepare returns the changes that fit a state to the workflow; nil for no changes.
+	// Prepare, if not nil, returns the changes that adapt a state to the workflow.
 	Prepare func(*snapshot.State) ([]snapshot.Change, error)
 }
 
 // Request asks to go back to the state before an attempt or, without a node, to a frame.
 type Request struct {
-	Run       string // its id, or the address of one of its frames
-	Node      string // "" to go back to the frame that Run names
+	Run       string // the run's id, or the address of one of its frames
+	Node      string // a node id; "" means the frame that Run names
 	Iteration int
-	Attempt   int  // 0 for the newest of the iteration, as of the frame if Run names one
-	NoDeps    bool // reset the node alone, in the state as it is, and leave files alone
-	NoFiles   bool // leave the working copy as it is
-	Confirm   code.ConfirmRemoval
+	Attempt   int                 // 0 means the newest attempt of the iteration, as of the frame that Run names or of the tip
+	NoDeps    bool                // reset only the node, keep the rest of the tip's state, and restore no files
+	NoFiles   bool                // restore no files
+	Confirm   code.ConfirmRemoval // asks about untracked files; nil removes them without a question
 	Redefinition
 }
 
 // Result is the outcome of a travel, reset or undo. No slice but PassedOver is nil.
 type Result struct {
-	Run       string
-	Op        snapshot.Op
-	Undone    *snapshot.Op     // the op that an undo took back; else nil
-	Frame     int64            // the new frame; the undo of a fork makes none, so it is the newest
-	From      int64            // the newest frame before, including a frame of saved files
-	To        timeline.Address // the frame to whose state the run went back, maybe an ancestor's
+	Run       string           // the run's id
+	Op        snapshot.Op      // the recorded op
+	Undone    *snapshot.Op     // the op that an undo took back; nil for a travel or reset
+	Frame     int64            // the new frame; after the undo of a fork, the newest frame
+	From      int64            // the newest frame before the op, including a frame of saved files
+	To        timeline.Address // the frame whose state the run has now; it may belong to an ancestor
 	Reset     []string         // keys of nodes that became pending
 	Cancelled []string         // keys of attempts that became cancelled
 	Dropped   []int64          // numbers of the frames that became dropped
-	Files     *code.Restored   // the restored working copy; nil if it was left alone
-	Worktrees []*code.Restored // of tasks' own worktrees
-	Missing   []string         // tasks whose own worktree no longer exists here
-	NoFiles   string           // why no files were restored, if the frame has none
-	// PassedOver are the newer ops, newest first, that an undo without a run left alone because they were not done here.
+	Files     *code.Restored   // the restored working copy that the tasks share; nil if it was not restored
+	Worktrees []*code.Restored // the restored worktrees of single tasks
+	Missing   []string         // tasks whose own worktree no longer exists
+	NoFiles   string           // the reason if the frame has no files to restore; otherwise ""
+	// PassedOver are the newer ops, newest first, that an undo without a run left alone, because they were not made in
+	// this clone.
 	PassedOver []PassedOver
 	Status     snapshot.RunStatus
 }
 
-// Travel appends a frame whose state, mailbox included, is the state just before an attempt started: the last frame
-// before the attempt, and all that arrived between the two. The working copy goes back likewise. Nodes with an
-// attempt at or after that moment become pending, and so do all nodes that need the node, directly or not. Attempts
-// from the named one on are marked cancelled and stay in the journal. The frames between are dropped. The run is
-// pending.
+// Travel appends a frame whose state, mailbox included, is the state just before an attempt started: the last
+// frame before the attempt, and all entries between the frame and the attempt. Travel restores the working
+// copies to the same moment. Nodes with an attempt at or after that moment become pending, and so do all
+// nodes that need the node, directly or not. Later attempts are marked cancelled and stay in the journal. The
+// frames between are dropped. The run is pending.
 //
-// A node that was in progress then becomes pending. A node that waited then waits again for the same thing. The
-// rendered tree and, unless the request names another, the workflow are those of the frame. Files in the working copy
-// that no frame of the run has are saved in a frame first. With NoFiles, the frame keeps the tip's record of the
-// working copy.
+// A node that was in progress at that moment becomes pending. A node that waited waits again for the same
+// thing. The rendered tree and, unless the request names another workflow, the workflow are those of the
+// frame. If the working copy has files that no frame of the run has, Travel saves them in a frame first. With
+// NoFiles, the new frame keeps the tip's record of the working copy.
 //
-// With NoDeps the state is the tip's with that node pending, and no frame is dropped.
+// With NoDeps, the new state is the tip's state with the node pending, and no frame is dropped.
 //
-// Without a node, the state and the files are those of the frame that Run names, and the op is a reset to that frame.
+// Without a node, the state and the files are those of the frame that Run names, and the op is a reset to
+// that frame.
 //
-// The errors are attempt_not_found, frame_not_found if no frame precedes the attempt, run_owned, conflict if another
-// process has changed the run, and every error of Restore. With these errors nothing is changed.
+// Error codes: invalid_address if the request names neither a frame nor a node; attempt_not_found; frame_not_found
+// if no frame precedes the attempt; run_owned; conflict if another process has changed the run; and every code of
+// code.Restore. With these errors, the state of the run and all files are unchanged.
 func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
 	head, frame, err := unownedAt(ctx, s, req.Run)
 	if err != nil {
@@ -119,7 +122,8 @@ func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	return t.do(ctx)
 }
 
-// unowned opens the tip of a run. If a live process owns the run, the error is run_owned.
+// unowned opens the tip of run, the whole id of a run. If a live process owns the run, the error is
+// run_owned, and unowned also returns the head.
 func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head, error) {
 	id, err := s.ResolveRunToChange(ctx, run)
 	if err != nil {
@@ -132,8 +136,9 @@ func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head
 	return head, s.RefuseOwned(head.Row())
 }
 
-// back returns the turn of a travel to a destination, which where names for readers. The node with the key, and the
-// nodes that need it, become pending; "" means no node.
+// back returns the turn of a travel to the destination to. where names the destination for readers. back
+// makes the node with the key pending, and the nodes that need this node; the key "" means no node. at is the
+// time in milliseconds since 1970.
 func (t *plan) back(to *destination, where, key string, re Redefinition, at int64) (*turn, error) {
 	state, err := to.then.State()
 	if err != nil {
@@ -160,7 +165,8 @@ func (t *plan) back(to *destination, where, key string, re Redefinition, at int6
 	return turn, t.redefine(turn, re)
 }
 
-// again returns the turn of a travel that makes a node pending and keeps the rest of the state.
+// again returns the turn of a travel that makes the node of attempt pending and keeps the rest of the state.
+// It cancels the attempt and the later attempts of the same iteration.
 func (t *plan) again(attempt snapshot.Attempt, re Redefinition, at int64) (*turn, error) {
 	key := snapshot.Key(attempt.NodeID, attempt.Iteration)
 	steps := t.stepOver(key+" was made pending again", at)
@@ -182,7 +188,8 @@ func (t *plan) again(attempt snapshot.Attempt, re Redefinition, at int64) (*turn
 	return turn, t.redefine(turn, re)
 }
 
-// prepare returns the changes that fit a state to the workflow.
+// prepare returns the changes that adapt state to the workflow, or nil if the caller gave no Prepare
+// function.
 func (re Redefinition) prepare(state *snapshot.State) ([]snapshot.Change, error) {
 	if re.Prepare == nil {
 		return nil, nil

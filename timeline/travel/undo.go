@@ -11,31 +11,33 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// UndoRequest asks to take an op back.
+// UndoRequest asks for the undo of an op.
 type UndoRequest struct {
-	Run     string // the run's id; "" for the run with the newest op that was done in this clone and is not undone
-	NoFiles bool   // leave the working copy as it is
-	Confirm code.ConfirmRemoval
+	Run     string              // the run's id; "" means the run with the newest op of this clone that is not undone
+	NoFiles bool                // restore no files
+	Confirm code.ConfirmRemoval // asks about untracked files; nil removes them without a question
 }
 
-// Undo takes back the run's newest travel, reset, revert, restore or fork that has not been taken back. It appends
-// and removes nothing.
+// Undo takes back the newest travel, reset, revert, restore or fork of a run that is not undone. It only
+// appends.
 //
-// Undo takes a travel or reset back with a frame that has the state and files of the tip before it. The attempts that
-// it cancelled get their earlier state back. The frames since then are dropped. The run gets its earlier status back,
-// but a run that was running becomes pending: no process runs it, and resume continues it.
+// Undo takes a travel or reset back with a frame that has the state and files of the tip before the op. The
+// attempts that the op cancelled get their earlier rows back. The frames since then are dropped. The run gets
+// its earlier status back, but a run that was running becomes pending: no process executes the run, and
+// resume continues it.
 //
-// Undo takes a revert or restore back with a frame that has the files of before it. The state stays. A fork is taken
-// back only if it has not run: its run is then cancelled and no longer listed among its parent's forks.
+// Undo takes a revert or restore back with a frame that has the files from before the op. The state stays.
+// Undo takes a fork back only if the fork has not run: the fork is then cancelled and no longer listed among
+// its parent's forks.
 //
-// Undo leaves the ops of another engine alone, because that engine would not know of the change. Without a run, Undo
-// takes back the newest op that was done in this clone. It passes over ops that were done elsewhere: fetched runs
-// carry these ops. If the last thing done here is a prune, a fork that has run or a fork that a fetch made, nothing
-// is taken back.
+// Undo leaves the ops of another engine alone, because that engine would not know of the change. Without a
+// run, Undo takes back the newest op that was made in this clone, and skips ops that were made elsewhere,
+// since fetched runs have such ops. If the newest operation of this clone is a prune, a fork that has run, or
+// a fork that a fetch made, Undo takes nothing back.
 //
-// The errors are nothing_to_undo if no op can be taken back; undo_refused for a fork that has run or that a fetch
-// made, for another engine's op and, without a run, for a prune; run_owned; and every error of Restore. With these
-// errors nothing is changed.
+// Error codes: nothing_to_undo if no op can be taken back; undo_refused for a fork that has run or that a
+// fetch made, for another engine's op and, without a run, for a prune; run_owned; and every code of
+// code.Restore. With these errors, the state of the run and all files are unchanged.
 func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, error) {
 	if req.Run != "" {
 		return undoNewest(ctx, s, req)
@@ -52,7 +54,7 @@ func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, err
 	return done, err
 }
 
-// undoNewest takes back the newest op of the run that the request names.
+// undoNewest takes back the newest op of the run req.Run that is not undone. req.Run must be a whole id.
 func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, error) {
 	head, err := unowned(ctx, s, req.Run)
 	if err != nil {
@@ -93,16 +95,17 @@ func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Resul
 	return t.do(ctx)
 }
 
-// filesAlone reports whether an op changed only files, not the state.
+// filesAlone reports whether op changed only files and not the state: whether op is a revert or restore.
 func filesAlone(op snapshot.Op) bool {
 	return op.Kind == snapshot.OpRevert || op.Kind == snapshot.OpRestore
 }
 
-// describeOp describes an op in a few words.
+// describeOp describes op in a few words, for commit subjects and messages. Changed words would change the
+// ids of new commits, and golden files.
 func describeOp(op snapshot.Op) string {
 	out := op.Kind
 	if op.ByEngine() {
-		return fmt.Sprintf("rewound to frame %d", *op.To) // an undo is never taken back
+		return fmt.Sprintf("rewound to frame %d", *op.To) // such an op has a To, because an undo is never described
 	}
 	if op.Kind == snapshot.OpReset && op.To != nil && *op.To > 0 {
 		return fmt.Sprintf("back to frame %d", *op.To)
@@ -117,8 +120,7 @@ func describeOp(op snapshot.Op) string {
 	return out
 }
 
-// before returns the turn of an undo that goes back to the entry then, which is the entry before the op. row is the
-// row of that entry.
+// before returns the turn of an undo that goes back to then, the entry before the op. row is the row of then.
 func (t *plan) before(then *snapshot.Entry, row snapshot.Run, at int64) (*turn, error) {
 	steps := t.stepOver("the run went back to before "+describeOp(*t.undoes), at)
 	if err := steps.since(then, false); err != nil {
@@ -142,7 +144,8 @@ func (t *plan) before(then *snapshot.Entry, row snapshot.Run, at int64) (*turn, 
 	return turn, nil
 }
 
-// opToUndo returns the newest op of a run that undo can take back.
+// opToUndo returns the newest op of the run of head that is not undone. The error is nothing_to_undo if the
+// run has no such op, or undo_refused if another engine made the op.
 func opToUndo(head *timeline.Head) (snapshot.Op, error) {
 	ops, err := timeline.OpsAt(head.Entry())
 	if err != nil {
@@ -154,7 +157,7 @@ func opToUndo(head *timeline.Head) (snapshot.Op, error) {
 	nothing := fault.New(fault.NothingToUndo, "run %q has no operation to undo", head.Row().ID)
 	for _, op := range slices.Backward(ops) {
 		if op.Kind == snapshot.OpUndo && op.ByEngine() {
-			nothing = nothing.Hint("its engine undid op %[2]d itself by continuing from frame %[1]d; this cannot be undone here", *op.To, op.Undoes)
+			nothing = nothing.Hint("the engine of the run undid op %[2]d by continuing from frame %[1]d, and `undo` cannot take this back", *op.To, op.Undoes)
 			break
 		}
 	}
@@ -162,20 +165,22 @@ func opToUndo(head *timeline.Head) (snapshot.Op, error) {
 		Hint("`git smithers ops %s` lists the run's operations", fault.Word(head.Row().ID)).Detail("runId", head.Row().ID)
 }
 
-// refuseEngines returns undo_refused if the op was done by the run's own engine.
+// refuseEngines returns undo_refused if another engine, which executes the run, made op. Otherwise it returns
+// nil.
 func refuseEngines(row snapshot.Run, op snapshot.Op) error {
 	if !op.ByEngine() {
 		return nil
 	}
-	refused := fault.New(fault.UndoRefused, "op %d of run %q was done by its engine, which went back to frame %d", op.Number, row.ID, *op.To).
+	refused := fault.New(fault.UndoRefused, "op %d of run %q was made by the engine that executes the run, which went back to frame %d", op.Number, row.ID, *op.To).
 		Detail("runId", row.ID)
 	if op.Frame != nil && *op.Frame > 0 {
-		refused = refused.Hint("`git smithers fork %s` continues in a fork from the frame before it", fault.Word(timeline.Address{Run: row.ID, Frame: *op.Frame - 1}.String()))
+		refused = refused.Hint("`git smithers fork %s` creates a fork from the frame before op %d", fault.Word(timeline.Address{Run: row.ID, Frame: *op.Frame - 1}.String()), op.Number)
 	}
 	return refused
 }
 
-// newestOp returns the newest op that can be taken back. The boolean is false if the run has none.
+// newestOp returns the newest op that is neither undone nor an undo. The boolean is false if ops has no such
+// op.
 func newestOp(ops []snapshot.Op) (snapshot.Op, bool) {
 	for _, op := range slices.Backward(ops) {
 		if op.Kind != snapshot.OpUndo && op.UndoneBy == 0 {

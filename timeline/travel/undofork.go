@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// undoFork takes back a fork that has not run. It needs no claim, because it appends its one entry on exactly the tip
-// that it checked.
+// undoFork takes op, the fork that created the run of head, back. The run must not have run. undoFork needs
+// no claim, because it appends one entry to exactly the tip that it has checked.
 func undoFork(ctx context.Context, s *timeline.Store, head *timeline.Head, op snapshot.Op) (*Result, error) {
 	t := newPlan(s, head, snapshot.Op{Kind: snapshot.OpUndo, Undoes: op.Number})
 	err := head.Update(ctx, func() (*snapshot.Draft, error) {
@@ -51,8 +51,8 @@ func undoFork(ctx context.Context, s *timeline.Store, head *timeline.Head, op sn
 	return t.out, nil
 }
 
-// refuseStarted returns undo_refused if the fork has run, if a fetch made it from existing entries, or if it has a
-// newer op.
+// refuseStarted returns undo_refused if the fork has run, if a fetch made the fork from existing entries, or
+// if the run has a newer op than op. It returns run_owned if a live process owns the run, and otherwise nil.
 func refuseStarted(s *timeline.Store, head *timeline.Head, op snapshot.Op) error {
 	if err := s.RefuseOwned(head.Row()); err != nil {
 		return err
@@ -60,9 +60,10 @@ func refuseStarted(s *timeline.Store, head *timeline.Head, op snapshot.Op) error
 	if why, err := whyPassed(head.Entry(), op); err != nil {
 		return err
 	} else if why == PassedFetched {
-		return fault.New(fault.UndoRefused, "run %q is a fork that a fetch made with entries of run %q: undo does not take it back",
+		return fault.New(fault.UndoRefused, "undo cannot take back run %q, a fork that a fetch made with entries of run %q",
 			head.Row().ID, head.Row().Parent.RunID).
-			Hint("`git smithers prune %s` removes it; `prune --undo` brings it back", fault.Word(head.Row().ID)).Detail("runId", head.Row().ID)
+			Hint("`git smithers prune %s` removes the fork", fault.Word(head.Row().ID)).
+			Hint("`git smithers prune --undo %s` restores the removed fork", fault.Word(head.Row().ID)).Detail("runId", head.Row().ID)
 	}
 	ops, err := timeline.OpsAt(head.Entry())
 	if err != nil {
@@ -71,6 +72,6 @@ func refuseStarted(s *timeline.Store, head *timeline.Head, op snapshot.Op) error
 	if newest, ok := newestOp(ops); head.Row().StartedAtMs == nil && ok && newest.Number == op.Number {
 		return nil
 	}
-	return fault.New(fault.UndoRefused, "run %q is a fork that has run: undo cannot take it back", head.Row().ID).
-		Hint("its work stays in its history; `git smithers runs` lists it").Detail("runId", head.Row().ID)
+	return fault.New(fault.UndoRefused, "undo cannot take back run %q, a fork that has run", head.Row().ID).
+		Hint("`git smithers reset %s` takes the fork back to its beginning", fault.Word(head.Row().ID)).Detail("runId", head.Row().ID)
 }

@@ -4,20 +4,21 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 const (
-	passedNamed = 3  // how many groups of passed-over operations an error names
-	runsInLine  = 20 // how many runs a hint's command line names
+	passedNamed = 3  // the maximal number of groups of operations that an error describes
+	runsInLine  = 20 // the maximal number of runs in a command of a hint
 )
 
-// refuseOlder returns undo_refused for an undo without a run. here has the operations, newest first, that were done
-// in this clone since older, which is the op that undo could take back, or nil. The hints say how to take the newer
-// ones back.
+// refuseOlder returns undo_refused for an undo without a run. here are the operations of this clone that the
+// undo cannot take back, newest first. older is the next op before them that undo can take back, or nil. The
+// hints name the commands that take these operations back.
 func refuseOlder(here []PassedOver, older *undoable) error {
 	groups := groupPrunes(here)
-	err := fault.New(fault.UndoRefused, "undo cannot take back the last operation here: %s", describePassed(groups[0]))
+	err := fault.New(fault.UndoRefused, "undo cannot take back the last operation of this clone: %s", describePassed(groups[0]))
 	for i, group := range groups[:min(len(groups), passedNamed)] {
 		hint := takesBack(group)
 		if i > 0 {
@@ -28,21 +29,23 @@ func refuseOlder(here []PassedOver, older *undoable) error {
 		}
 	}
 	if more := len(groups) - passedNamed; more > 0 {
-		err = err.Hint("before that, %d more operations that undo leaves alone", more)
+		err = err.Hint("undo also leaves alone %s", plain.Count(more, "older operation"))
 	}
 	if older != nil {
-		err = err.Hint("`git smithers undo %s` takes back the operation before that: op %d of run %q, %s",
+		err = err.Hint("`git smithers undo %s` takes back an older operation: op %d of run %q, %s",
 			fault.Word(older.Run), older.Op.Number, older.Run, describeOp(older.Op)).
 			Detail("runId", older.Run).Detail("op", older.Op.Number)
 	}
 	return err.Detail("passedOver", passedDetails(here))
 }
 
-// nothingToUndo returns nothing_to_undo for a repository that has no op to take back.
+// nothingToUndo returns nothing_to_undo for an undo without a run in a repository without an op to undo.
+// passed are the operations that the undo leaves alone, newest first of this clone; the hints describe the
+// first.
 func nothingToUndo(passed []PassedOver) error {
-	err := fault.New(fault.NothingToUndo, "no run has an operation of this clone to undo")
+	err := fault.New(fault.NothingToUndo, "this clone has no operation to undo")
 	if len(passed) == 0 {
-		return err.Hint("travel, reset, revert, restore and fork can be undone")
+		return err.Hint("undo takes back a travel, reset, revert, restore or fork")
 	}
 	groups := groupPrunes(passed)
 	hint := describePassed(groups[0])
@@ -51,15 +54,16 @@ func nothingToUndo(passed []PassedOver) error {
 	}
 	err = err.Hint("%s", hint)
 	if more := len(groups) - 1; more > 0 {
-		err = err.Hint("passed over: %d more", more)
+		err = err.Hint("undo also leaves alone %s", plain.Count(more, "more operation"))
 	}
 	return err.Detail("passedOver", passedDetails(passed))
 }
 
-// isPruned reports whether prune --undo brings the run back.
+// isPruned reports whether p is a prune that prune --undo can take back.
 func (p PassedOver) isPruned() bool { return p.Why == PassedPruned }
 
-// groupPrunes puts consecutive prunes into one group, and every other operation into a group of its own.
+// groupPrunes splits passed into groups: consecutive prunes with the same reason are one group, and every op
+// is its own group.
 func groupPrunes(passed []PassedOver) [][]PassedOver {
 	var groups [][]PassedOver
 	for i, one := range passed {
@@ -73,7 +77,8 @@ func groupPrunes(passed []PassedOver) [][]PassedOver {
 	return groups
 }
 
-// describePassed describes a group of operations and why an undo without a run leaves them alone.
+// describePassed returns a clause that describes a group of operations and the reason why an undo without a
+// run leaves them alone.
 func describePassed(group []PassedOver) string {
 	one := group[0]
 	switch one.Why {
@@ -82,9 +87,9 @@ func describePassed(group []PassedOver) string {
 	case PassedFetched:
 		return fmt.Sprintf("run %q is a fork that a fetch made", one.Run)
 	case PassedByEngine:
-		return fmt.Sprintf("op %d of run %q was done by its engine", one.Op.Number, one.Run)
+		return fmt.Sprintf("op %d of run %q was made by the engine that executes the run", one.Op.Number, one.Run)
 	case PassedElsewhere:
-		return fmt.Sprintf("op %d of run %q was not done here", one.Op.Number, one.Run)
+		return fmt.Sprintf("op %d of run %q was not made in this clone", one.Op.Number, one.Run)
 	}
 	what := "pruned"
 	if !one.isPruned() {
@@ -96,11 +101,12 @@ func describePassed(group []PassedOver) string {
 	return fmt.Sprintf("%d runs were %s", len(group), what)
 }
 
-// takesBack returns a hint with the command that takes a group of operations back, or "" if no command does.
+// takesBack returns a hint with the command that takes a group of operations back, or "" if no command takes
+// the group back.
 func takesBack(group []PassedOver) string {
 	switch one := group[0]; {
 	case one.Why == PassedElsewhere:
-		return fmt.Sprintf("`git smithers undo %s` takes it back", fault.Word(one.Run))
+		return fmt.Sprintf("`git smithers undo %s` takes back op %d of run %q", fault.Word(one.Run), one.Op.Number, one.Run)
 	case !one.isPruned():
 		return ""
 	}
@@ -111,14 +117,14 @@ func takesBack(group []PassedOver) string {
 	command := strings.Join(words, " ")
 	switch {
 	case len(group) > runsInLine:
-		return fmt.Sprintf("`%s` brings the last %d back", command, runsInLine)
+		return fmt.Sprintf("`%s` restores the last %d runs", command, runsInLine)
 	case len(group) > 1:
-		return "`" + command + "` brings them back"
+		return "`" + command + "` restores the runs"
 	}
-	return "`" + command + "` brings it back"
+	return "`" + command + "` restores the run"
 }
 
-// passedDetails returns the operations that an undo passed over, for the error's JSON.
+// passedDetails returns the operations that an undo leaves alone, for the JSON of an error.
 func passedDetails(passed []PassedOver) []map[string]any {
 	out := make([]map[string]any, len(passed))
 	for i, one := range passed {

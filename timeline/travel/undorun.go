@@ -11,10 +11,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// PassedOver is an op or a prune that an undo without a run does not take back.
+// PassedOver is an op or a prune that an undo without a run leaves alone.
 type PassedOver struct {
-	Run string
-	Op  snapshot.Op // the run's newest op that is not undone; for a prune only its AtMs is set
+	Run string      // the run's id
+	Op  snapshot.Op // the run's newest op that is not undone; for a prune, only AtMs is set
 	Why string      // one of the constants below
 }
 
@@ -22,25 +22,24 @@ type PassedOver struct {
 const (
 	PassedHasRun    = "has_run"   // a fork that has run
 	PassedFetched   = "fetched"   // a fork that a fetch made from existing entries
-	PassedByEngine  = "engine"    // done by the run's own engine
-	PassedElsewhere = "elsewhere" // not done in this clone; an undo that names the run takes it back
-	PassedPruned    = "pruned"    // a prune; prune --undo takes it back
-	PassedCollected = "collected" // a prune whose objects were collected; no command takes it back
+	PassedByEngine  = "engine"    // an op of the engine that executes the run
+	PassedElsewhere = "elsewhere" // an op of another clone; an undo that names the run takes the op back
+	PassedPruned    = "pruned"    // a prune; prune --undo takes the prune back
+	PassedCollected = "collected" // a prune whose objects are collected; no command takes the prune back
 )
 
-// undoable is an op that an undo without a run may take back, or an operation that it leaves alone for the reason in
-// Why.
+// undoable is the newest op of a run, or a prune, with its place in the list of this clone.
 type undoable struct {
-	PassedOver     // Why is "" for an op that can be taken back
-	line       int // the run's newest line in timeline.DoneHere; 0 if it has none
+	PassedOver     // Why is "" if an undo without a run may take the op back
+	line       int // the run's last line in timeline.DoneHere; 0 if the list has no line of the run
 }
 
-// runToUndo returns the run whose newest op was done last in this clone, if undo can take that op back. passed has
-// the newer ops, newest first, that were done elsewhere. Runs that cannot be read are left out, with a warning.
+// runToUndo returns the run with the op that an undo without a run takes back: the newest op of this clone.
+// passed are newer ops of other clones, newest first. runToUndo skips unreadable runs with a warning.
 //
-// If another operation was done here since that op, the error is undo_refused, because the user would expect that
-// operation to be taken back. If no op can be taken back, the error is nothing_to_undo, or undo_refused if a pruned
-// run can be brought back.
+// If this clone has a newer operation that undo cannot take back, the error is undo_refused, because the user
+// would expect the undo of that operation. If no op can be taken back, the error is nothing_to_undo, or
+// undo_refused if prune --undo can restore a pruned run.
 func runToUndo(ctx context.Context, s *timeline.Store) (run string, passed []PassedOver, err error) {
 	lines, err := s.Here().Lines()
 	if err != nil {
@@ -80,7 +79,8 @@ func runToUndo(ctx context.Context, s *timeline.Store) (run string, passed []Pas
 	return found.Run, slices.DeleteFunc(elsewhere, func(one PassedOver) bool { return !newer(one) }), nil
 }
 
-// undoableOps returns the newest op that is not undone of every run with such an op.
+// undoableOps returns, for every run with an op that is not undone, the newest such op. lines is the list of
+// this clone, see timeline.DoneHere. undoableOps skips unreadable runs with a warning.
 func undoableOps(ctx context.Context, s *timeline.Store, lines map[string]int) ([]undoable, error) {
 	tips, err := s.Refs().Tips(ctx)
 	if _, err = timeline.BrokenRefs(err); err != nil {
@@ -103,7 +103,8 @@ func undoableOps(ctx context.Context, s *timeline.Store, lines map[string]int) (
 	return out, nil
 }
 
-// undoableAt returns the newest op at a tip. Its number is 0 if there is none.
+// undoableAt returns the newest op at tip that is not undone. Its number is 0 if the run has no such op.
+// lines is the list of this clone. Why is PassedElsewhere if the list does not have the op.
 func undoableAt(s *timeline.Store, tip refs.TipRef, lines map[string]int) (undoable, error) {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip.ID)
 	if err != nil {
@@ -130,7 +131,8 @@ func undoableAt(s *timeline.Store, tip refs.TipRef, lines map[string]int) (undoa
 	return out, err
 }
 
-// whyPassed returns the reason why the newest op of a run cannot be taken back in any clone, or "" if it can.
+// whyPassed returns the reason why no clone can undo op, the newest op of the run of entry, or "" if undo can
+// take the op back.
 func whyPassed(entry *snapshot.Entry, op snapshot.Op) (string, error) {
 	if op.ByEngine() {
 		return PassedByEngine, nil
@@ -150,7 +152,8 @@ func whyPassed(entry *snapshot.Entry, op snapshot.Op) (string, error) {
 	return "", nil
 }
 
-// prunedHere returns the runs that were pruned in this clone and have not been brought back.
+// prunedHere returns the prunes of this clone that are not taken back. lines is the list of this clone.
+// prunedHere skips unreadable tombstones with a warning.
 func prunedHere(ctx context.Context, s *timeline.Store, lines map[string]int) ([]undoable, error) {
 	stones, err := s.Refs().Gone(ctx)
 	if _, err = timeline.BrokenRefs(err); err != nil {

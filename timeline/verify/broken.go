@@ -10,19 +10,20 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// brokenChain is the place beyond which a chain cannot be read.
+// brokenChain is the place at which a chain becomes unreadable.
 type brokenChain struct {
-	at  objstore.ID // the entry that cannot be read
-	err error
+	at  objstore.ID // the unreadable entry; zero if the tip ref is broken
+	err error       // the reason
 }
 
-// brokenTip checks a run whose tip ref is broken, as far as its frame refs reach.
+// brokenTip checks the run id, whose tip ref is broken by err, as far as its frame refs reach. It notes err.
 func (v *verifier) brokenTip(ctx context.Context, id string, err error) error {
 	v.report.Runs++
 	return v.withoutTip(ctx, id, objstore.ID{}, err)
 }
 
-// withoutTip checks a run whose tip cannot be read, as far as its frame refs reach.
+// withoutTip checks the run id, whose entry tip is unreadable by err, as far as its frame refs reach. tip is
+// zero if the tip ref is broken. withoutTip notes err.
 func (v *verifier) withoutTip(ctx context.Context, id string, tip objstore.ID, err error) error {
 	frames := make(map[int64]objstore.ID)
 	if err := v.remains(ctx, id, nil, frames, &brokenChain{tip, err}); err != nil {
@@ -32,8 +33,9 @@ func (v *verifier) withoutTip(ctx context.Context, id string, tip objstore.ID, e
 	return timeline.Explain(ctx.Err())
 }
 
-// remains checks the part of a broken chain that only frame refs reach, and adds the commits of these frames to
-// frames. It reports each unreadable entry once, with its frame number if a ref names the entry.
+// remains checks the part of a broken chain that only frame refs reach, and adds the commits of these frames
+// to frames. It notes each unreadable entry once, with its frame number if a ref names the entry. tip is nil
+// if the tip is unreadable; broken is the place at which the chain from the tip becomes unreadable.
 func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, frames map[int64]objstore.ID, broken *brokenChain) error {
 	list, _ := v.store.Refs().Frames(ctx, id) // frameRefs reports errors of refs
 	noted := make(map[objstore.ID]bool)
@@ -62,7 +64,7 @@ func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, 
 			entry = seen
 		}
 		if entry.Run != id || entry.Frame != ref.Frame {
-			continue // frameRefs reports it
+			continue // frameRefs reports the wrong ref
 		}
 		if broken := v.stretch(ctx, id, entry, frames, newOpsVerifier()); broken != nil {
 			note(broken)
@@ -71,8 +73,8 @@ func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, 
 	return timeline.Explain(ctx.Err())
 }
 
-// asFrameOf returns the entry of a frame ref as seen by the run of tip. A nil tip, one that cannot be read, leaves
-// the entry as it is.
+// asFrameOf returns entry, the entry of a ref of the given frame, as the run of tip sees the entry. If tip is
+// nil, because the tip is unreadable, asFrameOf returns entry unchanged.
 func asFrameOf(r objstore.Reader, tip, entry *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if tip == nil {
 		return entry, nil
@@ -80,7 +82,8 @@ func asFrameOf(r objstore.Reader, tip, entry *snapshot.Entry, frame int64) (*sna
 	return snapshot.AsFrame(r, tip, entry, frame)
 }
 
-// frameOf returns the number of the frame ref that names a commit, or snapshot.NoFrame.
+// frameOf returns the frame number of the ref in list with the value id, or snapshot.NoFrame if list has no
+// such ref.
 func frameOf(list []refs.FrameRef, id objstore.ID) int64 {
 	i := slices.IndexFunc(list, func(ref refs.FrameRef) bool { return ref.ID == id })
 	if i < 0 {

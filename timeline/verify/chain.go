@@ -9,16 +9,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// link is a valid entry of a chain, with its row as stored. A view is checked as the entry behind it.
+// link is a valid entry of a chain, with its row as stored. The entry may be a view; the checks use the
+// stored entry behind the view.
 type link struct {
 	entry *snapshot.Entry
 	row   snapshot.Run
 }
 
+// stored returns the entry as it is stored, not as the run of the chain sees it.
 func (l *link) stored() *snapshot.Entry { return l.entry.Stored() }
 
-// follows checks the changes between an entry and the one before it. The older entry may belong to a run that the
-// newer one's run extends.
+// follows checks the changes between the consecutive entries older and newer. older may belong to a run that
+// the run of newer extends.
 func (v *verifier) follows(older, newer *link, ops *opsVerifier) error {
 	newer = &link{newer.stored(), newer.row}
 	if older.stored().Run != newer.entry.Run {
@@ -36,7 +38,8 @@ func (v *verifier) follows(older, newer *link, ops *opsVerifier) error {
 	return ops.step(older.stored(), newer)
 }
 
-// begins checks the first entry of a run's chain.
+// begins checks the first entry of the chain of a run. If the run is a fork and the entry is not a frame, the
+// state must be the state of the frame that the run was forked from.
 func (v *verifier) begins(first *link, ops *opsVerifier) error {
 	if first.entry.IsView() {
 		return v.beginsExtension(first, ops)
@@ -59,7 +62,7 @@ func (v *verifier) begins(first *link, ops *opsVerifier) error {
 	return ops.first(first)
 }
 
-// firstEvents checks that the events of a run's first own entry count from 0.
+// firstEvents checks that the numbers of the events of first, the first own entry of a run, begin at 0.
 func firstEvents(first *link) error {
 	events, err := first.entry.Events()
 	if err == nil && first.row.NextSeq != int64(len(events)) {
@@ -68,7 +71,8 @@ func firstEvents(first *link) error {
 	return err
 }
 
-// countsOn checks an entry's frame number, epoch, parent and event numbers against the row before it.
+// countsOn checks the frame number, epoch, parent and event numbers of newer against older, the row of the
+// entry before.
 func countsOn(older snapshot.Run, newer *link) error {
 	row := newer.row
 	if row.Frame != older.Frame && row.Frame != older.Frame+1 {
@@ -90,7 +94,7 @@ func countsOn(older snapshot.Run, newer *link) error {
 	return nil
 }
 
-// keepsState checks that an entry without a frame changes nothing in the state except the mailbox.
+// keepsState returns an error if newer is not a frame but changes the state of older. The mailbox may change.
 func keepsState(older, newer *snapshot.Entry) error {
 	if newer.Frame != snapshot.NoFrame {
 		return nil
@@ -109,8 +113,8 @@ func keepsState(older, newer *snapshot.Entry) error {
 	return nil
 }
 
-// keepsJournal checks every row that an entry adds to the journal or changes in it, and that no row is lost. It reads
-// only changed collections.
+// keepsJournal checks every row that newer adds to the journal of older, or changes. It returns an error if
+// newer removes a row. It reads only changed collections.
 func keepsJournal(older, newer *snapshot.Entry) error {
 	before, beforeErr := older.Journal()
 	after, afterErr := newer.Journal()
@@ -134,7 +138,7 @@ func keepsJournal(older, newer *snapshot.Entry) error {
 	return nil
 }
 
-// beginsJournal checks every journal row of a run's first own entry.
+// beginsJournal checks every row in the journal of first, the first own entry of a run.
 func beginsJournal(first *snapshot.Entry) error {
 	journal, err := first.Journal()
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Deep does the same as [Runs]. It also reads every file with objects, including duplicates, and compares each row of
-// the index with the refs. If progress is not nil, Deep calls it with the number of files read so far.
+// Deep makes the checks of [Runs]. It also reads every file with objects, including duplicates, checks that
+// tombstones and held tips are readable, and compares each index row of the runs with the refs. If progress
+// is not nil, Deep calls it with the number of checked files.
 func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int), runs ...string) (*Report, error) {
 	var ids []string
 	for _, run := range runs {
@@ -57,7 +58,7 @@ func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int)
 	return report, nil
 }
 
-// describeDamage describes the damage of a file and names the objects that cannot be read from it.
+// describeDamage returns the reason of d and the ids of at most 3 unreadable objects.
 func describeDamage(d objstore.Damage) string {
 	const named = 3
 	text := d.Reason
@@ -73,12 +74,13 @@ func describeDamage(d objstore.Damage) string {
 	return text
 }
 
-// verifyShared checks that the objects behind tombstones and behind the held tips of pruned runs exist.
+// verifyShared adds a problem to report for each tombstone and each held tip of a pruned run that is broken
+// or whose commit is unreadable.
 func verifyShared(ctx context.Context, s *timeline.Store, report *Report) error {
 	for _, list := range []struct {
 		what string
 		of   func(context.Context) ([]refs.TipRef, error)
-	}{{"tombstone", s.Refs().Gone}, {"tip before it was pruned", s.Refs().Held}} {
+	}{{"tombstone", s.Refs().Gone}, {"tip before the prune", s.Refs().Held}} {
 		tips, err := list.of(ctx)
 		broken, err := timeline.BrokenRefs(err)
 		if err != nil {
@@ -91,7 +93,7 @@ func verifyShared(ctx context.Context, s *timeline.Store, report *Report) error 
 			if _, err := objstore.GetKind(s.Objects(), tip.ID, objstore.Commit); err != nil {
 				report.Problems = append(report.Problems, Problem{
 					Run: componentRun(tip.Component), Commit: tip.ID.String(), Code: fault.CodeOf(timeline.Explain(err)),
-					What: fmt.Sprintf("its %s: %v", list.what, err),
+					What: fmt.Sprintf("the %s of the run: %v", list.what, err),
 				})
 			}
 		}
@@ -99,7 +101,8 @@ func verifyShared(ctx context.Context, s *timeline.Store, report *Report) error 
 	return nil
 }
 
-// componentRun returns the run id that a ref component encodes, or the component itself if it encodes none.
+// componentRun returns the run id that a ref component encodes, or the component itself if it is a hash or
+// invalid.
 func componentRun(component string) string {
 	if id, ok, err := refs.UnescapeRun(component); err == nil && ok {
 		return id
@@ -107,8 +110,8 @@ func componentRun(component string) string {
 	return component
 }
 
-// Index compares rows of the index with the refs: the rows of the given runs, or all rows if no run is given. It
-// neither updates nor rebuilds the index.
+// Index compares the index rows of the given runs, or all index rows if no run is given, with the refs. It
+// returns one flaw for each difference or damage. It neither updates nor rebuilds the index.
 func Index(ctx context.Context, s *timeline.Store, runIDs ...string) ([]sqliteindex.Flaw, error) {
 	flaws, err := sqliteindex.Check(ctx, s.IndexOptions(), slices.Clip(runIDs)...)
 	return flaws, timeline.Explain(err)

@@ -9,15 +9,16 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// extends checks the first own entry of a fork that was made by an extension. older is the newest entry of the
-// extension. The entries before are checked as entries of the other run.
+// extends checks newer, the first own entry of a fork with an extension, against older, the newest entry of
+// the extension. The caller checks the entries before as entries of the extended run, so extends makes ops
+// continue with that run.
 func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
 	p := newer.row.Parent
 	switch {
 	case p == nil || p.Extension != older.entry.ID || newer.entry.Frame != snapshot.NoFrame:
-		return fmt.Errorf("%w: it continues %v, but run.json does not name this entry", objstore.ErrCorrupt, older.entry.ID)
+		return fmt.Errorf("%w: the fork continues %v, but its run.json does not name this entry", objstore.ErrCorrupt, older.entry.ID)
 	case newer.row.Frame != older.row.Frame-p.Frame:
-		return fmt.Errorf("%w: frame %d less %d is followed by frame %d", objstore.ErrCorrupt, older.row.Frame, p.Frame, newer.row.Frame)
+		return fmt.Errorf("%w: frame %d, minus the parent's frame %d, is followed by frame %d", objstore.ErrCorrupt, older.row.Frame, p.Frame, newer.row.Frame)
 	}
 	if err := firstEvents(newer); err != nil {
 		return err
@@ -34,7 +35,8 @@ func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
 	return ops.turn(older.stored())
 }
 
-// renumbers checks that a fork took over the journal and changed only frame numbers in it.
+// renumbers checks that newer, the first own entry of a fork, has the journal of older, in which only the
+// frame numbers of attempts may differ. It skips the collections that belong to one run, such as ops.
 func (v *verifier) renumbers(older *snapshot.Entry, newer *link) error {
 	before, err := older.Journal()
 	if err != nil {
@@ -60,7 +62,8 @@ func (v *verifier) renumbers(older *snapshot.Entry, newer *link) error {
 	return nil
 }
 
-// renumbered checks one row that differs from the row before the fork.
+// renumbered returns an error unless delta only changes the frame numbers of an attempt, as a fork from
+// parent must change them.
 func (v *verifier) renumbered(collection string, delta page.Delta, parent *snapshot.Parent) error {
 	if collection == snapshot.CollectionAttempts && delta.From != nil && delta.To != nil {
 		attempt, err := snapshot.DecodeAttempt(page.Row{Key: delta.Key, Value: delta.From})
@@ -74,8 +77,8 @@ func (v *verifier) renumbered(collection string, delta page.Delta, parent *snaps
 	return fmt.Errorf("%w: %q differs from the row before the fork", objstore.ErrCorrupt, delta.Key)
 }
 
-// beginsExtension checks the first entry of a fork's extension against the frame that the fork continues. That frame
-// is not part of the extension.
+// beginsExtension checks first, the first entry of a fork's extension, against the frame that the fork
+// continues. That frame does not belong to the extension.
 func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
 	entry, err := snapshot.ReadEntry(v.store.Objects(), first.entry.Parent)
 	if err != nil {
@@ -97,7 +100,7 @@ func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
 	case parent != nil && parent.Extension == entry.ID:
 		number -= parent.Frame
 	default:
-		number, from = 0, nil // frame 0 of the extended run is its own parent's
+		number, from = 0, nil // frame 0 of the extended run is a frame of that run's parent
 	}
 	if begins := first.row.Frame - seen.Frame; entry.Frame == snapshot.NoFrame || number != begins {
 		return fmt.Errorf("%w: the run was forked from frame %d, which is not %v", objstore.ErrCorrupt, begins, entry.ID)
@@ -109,7 +112,7 @@ func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
 	return v.follows(from, first, ops)
 }
 
-// sameOrigin checks that the parent of a run does not change.
+// sameOrigin returns an error if older and newer, the parents in consecutive entries of a run, differ.
 func sameOrigin(older, newer *snapshot.Parent) error {
 	if older == nil && newer == nil {
 		return nil

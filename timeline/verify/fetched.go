@@ -11,28 +11,31 @@ import (
 )
 
 // Entries checks the entries of a run from tip back to until. The entry until is known to be valid and is not
-// checked; the zero id means all entries. Entries makes the checks of [Runs], except those of refs and of the bytes
-// of captured files, because git checks these when it fetches them. It also checks the frame from which the run was
-// forked. If met is not nil, it is called for each entry. If there is an error, there are no problems.
+// checked; if until is the zero id, all entries are checked. Entries makes the checks of [Runs], without the
+// checks of refs and of the bytes of captured files, because git checks these bytes during a fetch. It also
+// checks the frame from which the run was forked. If met is not nil, Entries calls it for each entry.
+//
+// Entries stops at the first invalid entry, so it returns at most one problem. The error is not nil only if
+// ctx has ended; the check is then incomplete.
 func Entries(ctx context.Context, s *timeline.Store, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
 	return NewEntryVerifier(s).Verify(ctx, run, tip, until, met)
 }
 
-// EntryVerifier checks entries of several runs as [Entries] does, and reads shared captured trees once. It must be
-// used by one goroutine at a time.
+// EntryVerifier checks entries of several runs as [Entries] does. It reads captured trees that runs share
+// only once. Only one goroutine at a time may use an EntryVerifier.
 type EntryVerifier struct {
 	store *timeline.Store
 	files *fileVerifier
 }
 
-// NewEntryVerifier returns a verifier that has read nothing yet.
+// NewEntryVerifier returns an EntryVerifier for s that has read nothing yet.
 func NewEntryVerifier(s *timeline.Store) *EntryVerifier {
 	files := newFileVerifier(s.Objects())
 	files.onlyTrees = true
 	return &EntryVerifier{s, files}
 }
 
-// Verify checks the entries of one run; see [Entries].
+// Verify checks the entries of one run from tip back to until; see [Entries].
 func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
 	if met == nil {
 		met = func() {}
@@ -52,7 +55,8 @@ func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, until objst
 	return v.report.Problems, timeline.Explain(ctx.Err())
 }
 
-// fetched checks the entries from a tip back to until. It stops at the first entry with a problem.
+// fetched checks the entries from tip back to until, and calls met for each. It notes the first problem and
+// stops there.
 func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objstore.ID, met func()) {
 	run, ops := tip.Run, newOpsVerifier()
 	var newer *link
@@ -82,7 +86,7 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objst
 		}
 	}
 	if !until.IsZero() {
-		v.note(run, tip, fmt.Errorf("%w: it does not continue %v", objstore.ErrCorrupt, until))
+		v.note(run, tip, fmt.Errorf("%w: the run does not continue the known entry %v", objstore.ErrCorrupt, until))
 		return
 	}
 	err := v.begins(newer, ops)
@@ -92,7 +96,8 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objst
 	v.fetchedTip(ctx, tip, ops, err)
 }
 
-// link checks an entry by itself. It only reads the known one, which is valid.
+// link checks entry without the entries before it, and returns it with its row. If entry has the id known,
+// link only reads the row, because the entry is known to be valid.
 func (v *verifier) link(ctx context.Context, entry *snapshot.Entry, known objstore.ID) (*link, error) {
 	if entry.ID == known {
 		row, err := entry.Stored().RunRow()
@@ -102,8 +107,8 @@ func (v *verifier) link(ctx context.Context, entry *snapshot.Entry, known objsto
 	return &link{entry, row}, err
 }
 
-// fetchedTip makes the checks that apply only to the tip, and notes their problem. If err is not nil, it notes err
-// instead.
+// fetchedTip makes the checks that apply only to the tip, and notes their problems as one problem. If err is
+// not nil, fetchedTip notes err and makes no check.
 func (v *verifier) fetchedTip(ctx context.Context, tip *snapshot.Entry, ops *opsVerifier, err error) {
 	if err == nil {
 		err = errors.Join(v.files.attempts(ctx, tip), ops.check(tip))
@@ -113,7 +118,8 @@ func (v *verifier) fetchedTip(ctx context.Context, tip *snapshot.Entry, ops *ops
 	}
 }
 
-// goOnKnown walks on from an entry that is known to be valid, as far as the oldest entry on which a new op was made.
+// goOnKnown records in ops the entries before known, an entry that is known to be valid. It stops when ops
+// has the entry before each new op.
 func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, ops *opsVerifier) error {
 	list, err := timeline.OpsAt(tip)
 	if err != nil {
@@ -141,7 +147,8 @@ func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, op
 	return nil
 }
 
-// forkedFrom checks the frame from which a run was forked, and that the run's first own entry continues this frame.
+// forkedFrom checks the frame from which a run was forked, and that first, the run's first own entry, follows
+// this frame. It returns nil if the run is not a fork.
 func (v *verifier) forkedFrom(ctx context.Context, first *link) error {
 	seen, err := first.entry.RunRow()
 	if err != nil || seen.Parent == nil {

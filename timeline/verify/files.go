@@ -10,20 +10,21 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// fileVerifier checks captured files. It reads each object once, because frames and runs share most of them, and
-// computes the size of a tree from the sizes of its subtrees.
+// fileVerifier checks captured files. It reads each object once, because frames and runs share most objects,
+// and computes the size of a tree from the sizes of its subtrees.
 type fileVerifier struct {
 	objects objstore.Reader
-	checked map[objstore.ID]*fileDamage       // nil if the object is sound
-	sizes   map[objstore.ID]objstore.TreeSize // sizes of the sound trees
-	// onlyTrees leaves blobs unread.
+	checked map[objstore.ID]*fileDamage       // the checked objects; nil for a sound object
+	sizes   map[objstore.ID]objstore.TreeSize // the sizes of the sound trees
+	// onlyTrees makes the verifier leave blobs unread.
 	onlyTrees bool
-	// absent is nil unless the repository is a partial clone. It collects the missing objects that a remote may
-	// promise. lost has the missing objects that no remote promises.
+	// absent collects the missing objects that a remote may promise. It is nil if the repository is not a
+	// partial clone. lost has the missing objects that no remote promises.
 	absent, lost map[objstore.ID]bool
 }
 
-// mayLack reports whether an object may be missing, as far as is known, and records it as absent.
+// mayLack reports whether the repository may lack the object id: the repository is a partial clone, and id is
+// not in lost. If so, mayLack adds id to absent.
 func (v *fileVerifier) mayLack(id objstore.ID) bool {
 	if v.absent == nil || v.lost[id] {
 		return false
@@ -35,18 +36,19 @@ func (v *fileVerifier) mayLack(id objstore.ID) bool {
 // fileDamage is one damaged place in a captured tree.
 type fileDamage struct {
 	name  string      // the damaged entry of the tree; "" if the tree itself is damaged
-	below *fileDamage // the damage inside that entry; nil if the entry itself is damaged
-	err   error
+	below *fileDamage // the damage inside that entry; nil if name is ""
+	err   error       // the reason
 }
 
-// shownNames limits the names of a path in an error, and shownBytes the length of each: a path may have thousands of
-// names.
+// shownNames is the maximal number of names of a path in an error, and shownBytes the maximal length of a name in bytes.
+// A hostile path may have thousands of names.
 const (
 	shownNames = 64
 	shownBytes = 256
 )
 
-// path returns the path to the damage, shortened if the path or a name is long.
+// path returns the path to the damage. An ellipsis replaces names after the first shownNames names, and the
+// end of a name longer than shownBytes.
 func (d *fileDamage) path() string {
 	var names []string
 	for ; d != nil && d.name != ""; d = d.below {
@@ -63,13 +65,16 @@ func (d *fileDamage) path() string {
 	return strings.Join(names, "/")
 }
 
+// newFileVerifier returns a fileVerifier for a repository that is not a partial clone. It has read nothing
+// yet.
 func newFileVerifier(objects objstore.Reader) *fileVerifier {
 	return &fileVerifier{
 		objects: objects, checked: make(map[objstore.ID]*fileDamage), sizes: make(map[objstore.ID]objstore.TreeSize),
 	}
 }
 
-// captured checks all objects that the trees of a working copy reach. vcs may be nil.
+// captured checks all objects that the trees of vcs, the shared working copy and the worktrees of tasks,
+// reach. vcs may be nil.
 func (v *fileVerifier) captured(ctx context.Context, vcs *snapshot.VCS) error {
 	if vcs == nil {
 		return nil
@@ -85,7 +90,8 @@ func (v *fileVerifier) captured(ctx context.Context, vcs *snapshot.VCS) error {
 	return nil
 }
 
-// carried checks that an entry has all objects of other engines' data. It does not check their content.
+// carried checks that the repository has all objects of other engines' data in entry. It does not check their
+// content.
 func (v *fileVerifier) carried(ctx context.Context, entry *snapshot.Entry) error {
 	parts, err := entry.Carried()
 	if err != nil {
@@ -103,19 +109,20 @@ func (v *fileVerifier) carried(ctx context.Context, entry *snapshot.Entry) error
 	return nil
 }
 
-// attempts checks the trees that the attempts of an entry's journal name.
+// attempts checks the trees that the attempts in the journal of entry name. It ignores an unreadable journal,
+// because the check of the entry reports such a problem.
 func (v *fileVerifier) attempts(ctx context.Context, entry *snapshot.Entry) error {
 	attempts, err := entry.Attempts()
 	if err != nil {
-		return nil // already reported as a problem of the entry
+		return nil // the check of the entry reports the problem
 	}
 	for row, err := range attempts.Rows() {
 		if err != nil {
-			return nil // the same
+			return nil // the check of the entry reports the problem
 		}
 		a, err := snapshot.DecodeAttempt(row)
 		if err != nil {
-			return nil // the same
+			return nil // the check of the entry reports the problem
 		}
 		if err := v.root(ctx, fmt.Sprintf("attempt %q", row.Key), a.Tree); err != nil {
 			return err
@@ -124,7 +131,8 @@ func (v *fileVerifier) attempts(ctx context.Context, entry *snapshot.Entry) erro
 	return nil
 }
 
-// root checks a whole tree. what names the tree in the error. The zero id has no tree.
+// root checks the tree id and all objects that it reaches. The error begins with what, the name of the tree.
+// root accepts the zero id, which means that no files were captured.
 func (v *fileVerifier) root(ctx context.Context, what string, id objstore.ID) error {
 	if id.IsZero() {
 		return nil
@@ -136,7 +144,7 @@ func (v *fileVerifier) root(ctx context.Context, what string, id objstore.ID) er
 	return v.check(what, damage)
 }
 
-// tooLarge returns an error if a tree exceeds the limits, or nil.
+// tooLarge returns damage if size, the size of the tree id, exceeds the limits, and otherwise nil.
 func tooLarge(size objstore.TreeSize, id objstore.ID) *fileDamage {
 	if err := size.Check(id); err != nil {
 		return &fileDamage{err: err}
@@ -144,7 +152,7 @@ func tooLarge(size objstore.TreeSize, id objstore.ID) *fileDamage {
 	return nil
 }
 
-// check returns damage as an error about what, or nil.
+// check returns damage as an error that begins with what, the name of the tree, or nil if damage is nil.
 func (v *fileVerifier) check(what string, damage *fileDamage) error {
 	switch {
 	case damage == nil:
@@ -155,7 +163,8 @@ func (v *fileVerifier) check(what string, damage *fileDamage) error {
 	return fmt.Errorf("%s: %q: %w", what, damage.path(), damage.err)
 }
 
-// entry checks the object of a tree's entry. It skips submodules, which belong to other repositories.
+// entry checks the object of e, an entry of a tree, and all objects that it reaches. above is the size of the
+// trees above. entry skips submodules, because other repositories have their commits.
 func (v *fileVerifier) entry(ctx context.Context, e objstore.TreeEntry, above objstore.TreeSize) *fileDamage {
 	switch e.Mode {
 	case objstore.ModeCommit:
@@ -167,7 +176,8 @@ func (v *fileVerifier) entry(ctx context.Context, e objstore.TreeEntry, above ob
 	return v.object(ctx, e.ID, objstore.Blob, above)
 }
 
-// object checks a blob, or a tree and all that it reaches. above is the size of the trees on the path to the object.
+// object checks a blob, or a tree and all objects that it reaches. It returns nil if they are sound, or if
+// they may be missing. above is the size of the trees on the path to the object.
 func (v *fileVerifier) object(ctx context.Context, id objstore.ID, kind objstore.Kind, above objstore.TreeSize) *fileDamage {
 	if damage, ok := v.checked[id]; ok {
 		return damage
@@ -191,8 +201,8 @@ func (v *fileVerifier) object(ctx context.Context, id objstore.ID, kind objstore
 	return damage
 }
 
-// tree checks all that a tree reaches. It first checks the size of this tree and those above, because they stay in
-// memory meanwhile.
+// tree checks the tree id, with the content data, and all objects that it reaches. It first checks the sizes
+// of this tree and of the trees above, because these trees stay in memory meanwhile.
 func (v *fileVerifier) tree(ctx context.Context, id objstore.ID, data []byte, above objstore.TreeSize) *fileDamage {
 	entries, err := objstore.DecodeForeignTree(id, data)
 	if err == nil {

@@ -9,24 +9,25 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// opsVerifier checks a run's ops while its chain is read, newest entry first.
+// opsVerifier checks the ops of a run. The caller reads the chain from the newest entry back.
 type opsVerifier struct {
-	place map[objstore.ID]int // the distance of each entry from the tip
-	made  map[int]int         // the place of the entry that made each op, by op number
-	tip   *snapshot.Entry     // the newest checked entry of the run that has the ops; nil at first
+	place map[objstore.ID]int // the distance of each entry from the tip, in entries
+	made  map[int]int         // for each op number, the place of the entry that added the op
+	tip   *snapshot.Entry     // the newest checked entry of the run whose ops are checked; nil at first
 
-	extension bool // that run is one that the chain's run extends
+	extension bool // the ops belong to the run that the chain's run extends
 }
 
+// newOpsVerifier returns an opsVerifier that has read no entry.
 func newOpsVerifier() *opsVerifier {
 	return &opsVerifier{place: make(map[objstore.ID]int), made: make(map[int]int)}
 }
 
-// met records an entry of the chain.
+// met records the entry id as the next older entry of the chain.
 func (o *opsVerifier) met(id objstore.ID) { o.place[id] = len(o.place) }
 
-// step checks the changes to the ops between two entries. An entry may add ops and mark older ops as undone by the
-// new ones. It must not lose any.
+// step checks the changes to the ops between the entries older and newer. An entry may add ops, and mark
+// older ops as undone by the new ops. It must not remove an op.
 func (o *opsVerifier) step(older *snapshot.Entry, newer *link) error {
 	if o.tip == nil {
 		o.tip = newer.entry
@@ -59,7 +60,7 @@ func (o *opsVerifier) step(older *snapshot.Entry, newer *link) error {
 	return nil
 }
 
-// add records an op that an entry makes.
+// add records that the entry by adds op. It returns an error if op names a frame that does not exist yet.
 func (o *opsVerifier) add(op snapshot.Op, by *link) error {
 	o.made[op.Number] = o.place[by.entry.ID]
 	for _, frame := range []*int64{op.Frame, op.To} {
@@ -70,7 +71,8 @@ func (o *opsVerifier) add(op snapshot.Op, by *link) error {
 	return nil
 }
 
-// undone checks that a changed op was only marked as undone, for the first time, by a new op.
+// undone returns an error unless the change from row to after only marks an op as undone, for the first time,
+// by a new op. known is the number of ops before the change.
 func undone(row page.Row, after snapshot.Op, known int) error {
 	before, err := snapshot.DecodeOp(row)
 	if err != nil {
@@ -84,7 +86,7 @@ func undone(row page.Row, after snapshot.Op, known int) error {
 	return nil
 }
 
-// first checks the ops of a run's first own entry: it has none, or the fork op alone.
+// first checks the ops of the first own entry of a run: the entry has no op, or only the fork op of a fork.
 func (o *opsVerifier) first(first *link) error {
 	if o.tip == nil {
 		o.tip = first.entry
@@ -111,21 +113,23 @@ func (o *opsVerifier) first(first *link) error {
 	return nil
 }
 
-// turn checks the ops of a run after its first own entry, and continues with the ops of the run that it extends.
+// turn checks the ops of a fork after its first own entry was read. It then makes o check the ops of the
+// extended run, whose newest entry is tip.
 func (o *opsVerifier) turn(tip *snapshot.Entry) error {
 	err := o.check(o.tip)
 	o.tip, o.made, o.extension = tip, make(map[int]int), true
 	return err
 }
 
-// check checks all ops at the tip. If the walk has entered an extension, it checks the ops of the extended run.
+// check checks all ops at tip, the newest entry of the chain, against each other and against the recorded
+// entries. In an extension, check ignores tip and checks the ops of the extended run.
 func (o *opsVerifier) check(tip *snapshot.Entry) error {
 	if o.extension {
 		tip = o.tip
 	}
 	ops, err := timeline.OpsAt(tip)
 	if err != nil {
-		return nil //nolint:nilerr // already reported for the entry that has the invalid row first
+		return nil //nolint:nilerr // the check of the entry that added the invalid row reports it
 	}
 	for i, op := range ops {
 		if op.Number != i+1 {
@@ -143,7 +147,8 @@ func (o *opsVerifier) check(tip *snapshot.Entry) error {
 	return nil
 }
 
-// agrees reports whether an op matches the ops that it undoes or is undone by. ops[n-1] is op n.
+// agrees reports whether op agrees with the ops that it undoes or is undone by. ops[n-1] is op n, so
+// op.Undoes must be a valid number.
 func agrees(op snapshot.Op, ops []snapshot.Op) bool {
 	if op.Undoes != 0 && (ops[op.Undoes-1].UndoneBy != op.Number || ops[op.Undoes-1].Kind == snapshot.OpUndo) {
 		return false
@@ -151,8 +156,8 @@ func agrees(op snapshot.Op, ops []snapshot.Op) bool {
 	return op.UndoneBy == 0 || op.UndoneBy <= len(ops) && ops[op.UndoneBy-1].Undoes == op.Number
 }
 
-// madeAfter checks that an op was made on an entry before the first entry that has it. A fork's own op was made on no
-// entry of the run.
+// madeAfter returns an error unless op.Before, the tip before op, is older than the entry that added op. It
+// accepts an op without Before, such as the op of a fork, and an op whose entry was not read.
 func (o *opsVerifier) madeAfter(op snapshot.Op) error {
 	made, known := o.made[op.Number]
 	if op.Before.IsZero() || !known {

@@ -14,14 +14,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// unpromisedRounds limits how often git is run. Each run finds one object, and reads again the list of objects that
-// the promisor packs name.
+// unpromisedRounds is the maximal number of git processes of Unpromised. Each process finds one object, and
+// reads again the list of objects that the promisor packs name.
 const unpromisedRounds = 100
 
+// unexpectedlyMissing matches the message of git rev-list about a missing object that no remote promises.
 var unexpectedlyMissing = regexp.MustCompile(`unexpected missing \w+ object '([0-9a-f]+)'`)
 
-// Unpromised returns the missing objects that no remote promises to a partial clone, in the order of missing. If the
-// repository is not a partial clone, it returns all. It fetches nothing. An object that exists counts as promised.
+// Unpromised returns the objects of missing that no remote promises to a partial clone, in the order of
+// missing. If the repository is not a partial clone, or if Unpromised finds unpromisedRounds such objects, it
+// returns all of missing. It fetches nothing. An object that exists counts as promised.
 func Unpromised(ctx context.Context, store *timeline.Store, missing []objstore.ID) (_ []objstore.ID, err error) {
 	if len(missing) == 0 || !store.Repo().Config.IsPartial() {
 		return missing, nil
@@ -43,11 +45,12 @@ func Unpromised(ctx context.Context, store *timeline.Store, missing []objstore.I
 		}
 		lost = append(lost, one)
 	}
-	return missing, nil // too many to find one by one: all count as lost
+	return missing, nil // with so many lost objects, a search for each of the others would take too long
 }
 
-// firstUnpromised returns a missing object that no remote promises and that is not in lost, or the zero id. It writes
-// a tree that names the objects to the folder scratch, and git checks the objects as it walks the tree.
+// firstUnpromised returns an object of missing that no remote promises and that is not in lost, or the zero
+// id if missing has no such object. It writes a tree that names the objects to the folder scratch, and git
+// checks the objects during a walk of the tree.
 func firstUnpromised(ctx context.Context, store *timeline.Store, scratch string, missing, lost []objstore.ID) (objstore.ID, error) {
 	var entries []objstore.TreeEntry
 	known := asSet(lost)
@@ -77,6 +80,7 @@ func firstUnpromised(ctx context.Context, store *timeline.Store, scratch string,
 	return objstore.ID{}, err
 }
 
+// asSet returns a set of ids.
 func asSet(ids []objstore.ID) map[objstore.ID]bool {
 	set := make(map[objstore.ID]bool, len(ids))
 	for _, id := range ids {

@@ -1,4 +1,5 @@
-// Package verify checks everything that stored runs reach. It changes nothing but a newest frame's missing ref.
+// Package verify checks the stored history of runs. It changes nothing, except that it may create the missing ref of a
+// run's newest frame.
 package verify
 
 import (
@@ -17,34 +18,39 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Problem is one error in the stored history.
+// Problem is one error in the stored history, in the files with objects, or in the index.
 type Problem struct {
-	Run    string     `json:"runId"`
-	Frame  *int64     `json:"frame"` // nil if the problem belongs to no frame
-	Commit string     `json:"commit,omitempty"`
-	File   string     `json:"file,omitempty"` // relative to the common directory; "" if the problem is in a run
+	Run    string     `json:"runId"`            // "" if the problem belongs to no run
+	Frame  *int64     `json:"frame"`            // nil if the problem belongs to no frame
+	Commit string     `json:"commit,omitempty"` // the entry's id; "" if the problem belongs to no entry
+	File   string     `json:"file,omitempty"`   // relative to the common directory; "" if the problem is in a run
 	Code   fault.Code `json:"code"`
 	What   string     `json:"message"`
 }
 
-// Report is what a verification read and found. Problems is never nil.
+// Report is the result of a verification: the numbers of checked runs, entries and frames, and the problems. Problems is
+// never nil.
 type Report struct {
 	Runs    int `json:"runs"`
 	Entries int `json:"entries"`
 	Frames  int `json:"frames"`
-	// Unnamed counts frames without a ref, for example after a crash. They are found through the chain.
+	// Unnamed counts the frames that should have a ref and have no ref, for example after a crash. The chain
+	// has these frames.
 	Unnamed int `json:"framesWithoutRef,omitempty"`
-	// Promised counts captured objects that a partial clone lacks and a remote promises. git fetches them when needed.
+	// Promised counts the captured objects that are missing in a partial clone and that a remote promises.
+	// git fetches such objects when a command needs them.
 	Promised int       `json:"promisedObjects,omitempty"`
 	Problems []Problem `json:"problems"`
 }
 
-// Runs checks every entry that the tips of the named runs (ids or unique prefixes), or of all runs, reach. It checks
-// each object against its id, each encoding against the only valid one, content hashes, the sums of pages, frame
-// deltas, the numbers of frames, events, signals and ops, the changes that each entry makes, the captured files, and
-// the frame refs. Objects that a remote promises to a partial clone are not problems, and are not fetched. Runs
-// writes nothing, except the ref of a newest frame that a crash left out. The report has the problems; if there is an
-// error, there is no report.
+// Runs checks every entry in the chains of the named runs (ids or unique prefixes), or of all runs if none is
+// named. It checks each object against its id, each encoding against the only valid one, content hashes, the
+// sums of pages, frame deltas, the numbers of frames, events, signals and ops, the changes that each entry
+// makes, the captured files, and the frame refs.
+//
+// Objects that a remote promises to a partial clone are not problems, and are not fetched. Runs writes
+// nothing, except the ref of a newest frame that a crash left out. Damage is reported as a problem, not as an
+// error. With an error, such as run_not_found, the report is nil.
 func Runs(ctx context.Context, s *timeline.Store, runs ...string) (*Report, error) {
 	v := newVerifier(s)
 	report, err := v.runs(ctx, runs)
@@ -67,7 +73,8 @@ func Runs(ctx context.Context, s *timeline.Store, runs ...string) (*Report, erro
 	return report, nil
 }
 
-// runs checks the named runs, or all.
+// runs checks the named runs, or all runs if none is named, and returns the report. A run with a broken tip
+// is checked as far as its frame refs reach.
 func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
 	s := v.store
 	if len(runs) > 0 {
@@ -108,8 +115,8 @@ func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
 	return v.report, nil
 }
 
-// hashedRun returns the id of a run whose ref component is a hash of the id. If the run cannot be read, it returns
-// the component.
+// hashedRun returns the id of the run of tip, whose ref component is a hash of the id. If the run is
+// unreadable, hashedRun returns the component.
 func hashedRun(s *timeline.Store, tip refs.TipRef) string {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip.ID)
 	if err != nil {
@@ -122,15 +129,17 @@ func hashedRun(s *timeline.Store, tip refs.TipRef) string {
 	return row.ID
 }
 
-// verifier fills a report. It checks once the state that entries share.
+// verifier fills a report. It checks an object that several entries share only once.
 type verifier struct {
 	store  *timeline.Store
 	report *Report
-	states map[objstore.ID]bool // the sound ones
-	sound  snapshot.Sound
+	states map[objstore.ID]bool // the states without a problem
+	sound  snapshot.Sound       // the collections without a problem
 	files  *fileVerifier
 }
 
+// newVerifier returns a verifier with an empty report. In a partial clone, it also collects missing captured
+// objects.
 func newVerifier(s *timeline.Store) *verifier {
 	files := newFileVerifier(s.Objects())
 	if s.Repo().Config.IsPartial() {
@@ -142,7 +151,7 @@ func newVerifier(s *timeline.Store) *verifier {
 	}
 }
 
-// note adds a problem. entry is nil if the problem belongs to no entry.
+// note adds err to the report as a problem of run and entry. entry is nil if the problem belongs to no entry.
 func (v *verifier) note(run string, entry *snapshot.Entry, err error) {
 	if entry == nil {
 		v.noteAt(run, objstore.ID{}, snapshot.NoFrame, err)
@@ -151,7 +160,8 @@ func (v *verifier) note(run string, entry *snapshot.Entry, err error) {
 	v.noteAt(run, entry.ID, entry.Frame, err)
 }
 
-// noteAt adds a problem of an entry.
+// noteAt adds err to the report as a problem of run. commit is the id of the entry, or zero; frame is its
+// number, or snapshot.NoFrame.
 func (v *verifier) noteAt(run string, commit objstore.ID, frame int64, err error) {
 	p := Problem{Run: run, Code: fault.CodeOf(timeline.Explain(err)), What: err.Error()}
 	if !commit.IsZero() {
@@ -163,7 +173,8 @@ func (v *verifier) noteAt(run string, commit objstore.ID, frame int64, err error
 	v.report.Problems = append(v.report.Problems, p)
 }
 
-// brokenTips checks the runs whose tips are broken according to a listing's error. It returns any other error.
+// brokenTips checks the runs with broken tip refs. err is the error of the function that listed the tips.
+// brokenTips returns the part of err that is not about broken refs.
 func (v *verifier) brokenTips(ctx context.Context, err error) error {
 	broken, err := timeline.BrokenRefs(err)
 	for _, b := range broken {
@@ -179,7 +190,8 @@ func (v *verifier) brokenTips(ctx context.Context, err error) error {
 	return err
 }
 
-// run checks one run. Only a cancelled context is an error.
+// run checks the run id with the given tip, and adds its problems to the report. It returns an error only if
+// ctx has ended.
 func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	v.report.Runs++
 	entry, err := snapshot.ReadEntry(v.store.Objects(), tip)
@@ -214,7 +226,8 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	return ctx.Err()
 }
 
-// chain checks every entry of a run against the entry before it, and returns the commits of the frames.
+// chain checks every entry in the chain of the run id against the entry before it, and notes the problems. It
+// returns the commits of the frames by number. The error is not nil only if ctx has ended.
 func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
 	frames := make(map[int64]objstore.ID)
 	ops := newOpsVerifier()
@@ -227,8 +240,9 @@ func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (m
 	return frames, nil
 }
 
-// stretch checks the entries of a chain from one entry back, and adds the commits of the frames to frames. It returns
-// the place where the chain is broken, or nil.
+// stretch checks the entries of a chain from the entry from back to its start, and notes their problems. It
+// adds the commits of the frames to frames, and records the entries in ops. It returns the place where the
+// chain becomes unreadable, or nil if the whole chain is readable.
 func (v *verifier) stretch(ctx context.Context, id string, from *snapshot.Entry, frames map[int64]objstore.ID, ops *opsVerifier) *brokenChain {
 	var newer *link
 	at := from
@@ -268,7 +282,8 @@ func (v *verifier) stretch(ctx context.Context, id string, from *snapshot.Entry,
 	return nil
 }
 
-// entry checks one entry by itself, as it is stored, and returns its row.
+// entry checks one entry as it is stored, without the entries before it, and returns its row. The error
+// describes the first problem.
 func (v *verifier) entry(ctx context.Context, entry *snapshot.Entry) (snapshot.Run, error) {
 	entry = entry.Stored()
 	row, err := entry.RunRow()
@@ -276,7 +291,7 @@ func (v *verifier) entry(ctx context.Context, entry *snapshot.Entry) (snapshot.R
 		return row, err
 	}
 	if entry.Frame != snapshot.NoFrame && entry.Frame != row.Frame {
-		return row, fmt.Errorf("%w: the commit says frame %d, run.json %d", objstore.ErrCorrupt, entry.Frame, row.Frame)
+		return row, fmt.Errorf("%w: the commit has frame %d, but run.json has frame %d", objstore.ErrCorrupt, entry.Frame, row.Frame)
 	}
 	if err := v.events(entry, row); err != nil {
 		return row, err
@@ -303,7 +318,8 @@ func (v *verifier) entry(ctx context.Context, entry *snapshot.Entry) (snapshot.R
 	return row, v.files.captured(ctx, vcs)
 }
 
-// events checks that an entry's events are numbered up to the row's next number.
+// events checks the numbers of the events of entry: they are consecutive, and row.NextSeq follows the last of
+// them.
 func (v *verifier) events(entry *snapshot.Entry, row snapshot.Run) error {
 	events, err := entry.Events()
 	if err != nil {
@@ -311,13 +327,14 @@ func (v *verifier) events(entry *snapshot.Entry, row snapshot.Run) error {
 	}
 	for i, e := range events {
 		if want := row.NextSeq - int64(len(events)) + int64(i); e.Seq != want {
-			return fmt.Errorf("%w: event %d has the number %d", objstore.ErrCorrupt, want, e.Seq)
+			return fmt.Errorf("%w: an event has the number %[3]d, expected %[2]d", objstore.ErrCorrupt, want, e.Seq)
 		}
 	}
 	return nil
 }
 
-// state checks the collections of a state and its content hash.
+// state checks the content hash of the state of entry, and the collections of the state. It checks the
+// collections of a shared state once.
 func (v *verifier) state(entry *snapshot.Entry) error {
 	state, err := entry.State()
 	if err != nil {
@@ -328,7 +345,7 @@ func (v *verifier) state(entry *snapshot.Entry) error {
 		return err
 	}
 	if sum != entry.ContentHash {
-		return fmt.Errorf("%w: content hash is %v, the commit says %v", objstore.ErrCorrupt, sum, entry.ContentHash)
+		return fmt.Errorf("%w: content hash is %v, but the commit has %v", objstore.ErrCorrupt, sum, entry.ContentHash)
 	}
 	if v.states[state.ID()] || state.ID().IsZero() {
 		return nil
@@ -340,7 +357,8 @@ func (v *verifier) state(entry *snapshot.Entry) error {
 	return nil
 }
 
-// journal checks the pages of an entry's journal, but not the content of their rows.
+// journal checks the pages of the journal of entry, but not the content of the rows: follows and begins check
+// the rows.
 func (v *verifier) journal(entry *snapshot.Entry) error {
 	journal, err := entry.Journal()
 	if err != nil {
@@ -354,11 +372,12 @@ func (v *verifier) journal(entry *snapshot.Entry) error {
 	return nil
 }
 
-// anyRow accepts every row.
+// anyRow accepts every row: it returns nil.
 func anyRow(page.Row) error { return nil }
 
-// frameRefs compares a run's frame refs with the frames of its chain. Missing refs are only counted, because the
-// chain has their frames. A ref to another commit is a problem.
+// frameRefs compares the frame refs of a run with frames, the commits of the frames in its chain. It notes
+// each ref with another commit, and each broken ref. It only counts missing refs in Unnamed, because the
+// chain has their frames.
 func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[int64]objstore.ID) {
 	list, err := v.store.Refs().Frames(ctx, row.ID)
 	broken, err := timeline.BrokenRefs(err)

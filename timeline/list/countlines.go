@@ -15,9 +15,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// CountLines counts the changed lines of those effects that have no count yet, newest first, and stores the counts in
-// the index. It reads file contents, so it may take long. If ctx ends early, CountLines returns nil and the remaining
-// counts stay nil: the next call continues.
+// CountLines counts the changed lines of those effects that have no count yet, newest first. It sets Lines
+// and stores the counts in the index. It reads file contents, so it may take long. If ctx ends early,
+// CountLines returns nil and the remaining counts stay nil: the next call continues. CountLines also leaves
+// out pairs of trees that are too large.
 func CountLines(ctx context.Context, s *timeline.Store, run *RunTimeline, effects []Effect) error {
 	var pairs []sqliteindex.TreePair
 	asked := make(map[sqliteindex.TreePair]bool)
@@ -33,17 +34,17 @@ func CountLines(ctx context.Context, s *timeline.Store, run *RunTimeline, effect
 	counted, err := countLines(ctx, s, pairs)
 	setLines(effects, counted)
 	if len(counted) > 0 {
-		// If the index cannot be written, the lines are counted again next time.
+		// If the index cannot be written, the next call counts the lines again.
 		_ = run.index.RememberLines(context.WithoutCancel(ctx), counted)
 	}
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the next call counts the rest
+		return nil //nolint:nilerr // the next call counts the remaining pairs
 	}
 	return err
 }
 
-// countLines compares pairs of trees with one git process. It returns the pairs that git has compared, even if it
-// also returns an error.
+// countLines counts the changed lines of each pair of trees, with one git process. It skips pairs that are
+// too large. With an error, it also returns the pairs that git has compared completely.
 func countLines(ctx context.Context, s *timeline.Store, pairs []sqliteindex.TreePair) (map[sqliteindex.TreePair]sqliteindex.Lines, error) {
 	git, args := code.Numstat(s)
 	cmd, err := git.Command(ctx, append(args, "--stdin")...)
@@ -59,12 +60,12 @@ func countLines(ctx context.Context, s *timeline.Store, pairs []sqliteindex.Tree
 		return nil, timeline.Explain(err)
 	}
 	go func() {
-		defer func() { _ = in.Close() }() // git has ended, and its exit status has the error
+		defer func() { _ = in.Close() }() // if Close fails, git has ended, and its exit status is the error
 		for _, p := range pairs {
 			if ctx.Err() != nil {
 				return
 			}
-			// git keeps the whole difference in memory, so its size is checked first.
+			// git keeps the whole difference in memory, so a large pair could exhaust it.
 			if objstore.CheckChanges(ctx, s.Objects(), p.From, p.To) != nil {
 				continue
 			}
@@ -81,8 +82,8 @@ func countLines(ctx context.Context, s *timeline.Store, pairs []sqliteindex.Tree
 	return counted, nil
 }
 
-// readNumstat reads the output of git diff-tree --stdin --numstat: the two trees of each pair, then a line for each
-// file. If git failed, the counts of the last pair are incomplete.
+// readNumstat reads the output of git diff-tree --stdin --numstat: for each pair, a line with the two trees
+// and then a line for each file. last is the last pair; if git failed, its count is incomplete.
 func readNumstat(r io.Reader) (counted map[sqliteindex.TreePair]sqliteindex.Lines, last sqliteindex.TreePair, err error) {
 	counted = make(map[sqliteindex.TreePair]sqliteindex.Lines)
 	in := bufio.NewReader(r)
@@ -109,7 +110,7 @@ func readNumstat(r io.Reader) (counted map[sqliteindex.TreePair]sqliteindex.Line
 	}
 }
 
-// parsePair parses the line with the two trees of a pair.
+// parsePair parses a line of git diff-tree with the two trees of a pair.
 func parsePair(line string) (pair sqliteindex.TreePair, err error) {
 	from, to, _ := strings.Cut(strings.TrimSpace(line), " ")
 	if pair.From, err = objstore.ParseID(from); err == nil {

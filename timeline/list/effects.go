@@ -10,20 +10,21 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Effect is what happened between a frame and the one before it: attempts ended, and files changed.
+// Effect describes the changes between a frame and the frame before: attempts that ended, and files that
+// changed.
 type Effect struct {
-	Ended  bool  // an attempt ended with the frame
-	TookMs int64 // how long that attempt took; the longest of several
-	Failed bool  // an attempt failed, or the run did
-	// Changed reports whether the captured files differ from those of the frame on which this one is based. Lines
-	// counts the changed lines, or is nil if they have not been counted.
+	Ended  bool  // whether an attempt ended with the frame
+	TookMs int64 // the duration of the longest of these attempts, in milliseconds
+	Failed bool  // whether one of these attempts failed, or the run failed at the frame
+	// Changed reports whether the captured files differ from those of the frame on which this frame is based.
+	// Lines is the number of changed lines, or nil if it is unknown.
 	Changed bool
 	Lines   *sqliteindex.Lines
 
-	trees sqliteindex.TreePair
+	trees sqliteindex.TreePair // the trees that differ; zero unless Changed is set
 }
 
-// Effects returns the effects of the frames of a timeline, in the order of the frames. It reads only the index.
+// Effects returns the effects of the frames of run, in the order of the frames. It reads only the index.
 // [CountLines] counts lines that the index does not have yet.
 func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	out := make([]Effect, len(run.Frames))
@@ -54,8 +55,9 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	return out, nil
 }
 
-// addEnded adds an ended attempt to the effect of its frame: the frame with the attempt's files or, if the attempt
-// has none, the first frame after its end. Attempts that a fork inherited from its parent are left out.
+// addEnded adds the ended attempt e to the effect of its frame: the frame with the attempt's files or, if the
+// attempt has no files, the frame with the index since, the first frame after its end. addEnded leaves out
+// cancelled attempts, attempts that a fork inherited from its parent, and attempts whose frame is unknown.
 func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int) {
 	if run.Branch != nil && e.FinishedAtMs <= run.Branch.CreatedAtMs {
 		return
@@ -64,7 +66,7 @@ func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int)
 	if e.FrameNo != nil {
 		at, found = frameAt(run.Frames, *e.FrameNo)
 	} else if e.StartedAtMs == e.FinishedAtMs && at+1 < len(run.Frames) && run.Frames[at+1].CreatedAtMs == e.FinishedAtMs {
-		return // equal times on several frames: the attempt's frame is unknown
+		return // several frames have the time of the attempt, so its frame is unknown
 	}
 	if !found || e.State == snapshot.AttemptCancelled {
 		return
@@ -75,16 +77,17 @@ func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int)
 	effect.Failed = effect.Failed || e.State == snapshot.AttemptFailed
 }
 
-// frameAt returns the index of a frame in a list that is sorted by number.
+// frameAt returns the index of the frame number in frames, which are sorted by number. found is false if
+// frames does not have the frame.
 func frameAt(frames []FrameInfo, number int64) (at int, found bool) {
-	if last := len(frames) - 1; last >= 0 && frames[last].FrameNo == number { // usual case: the frame before
+	if last := len(frames) - 1; last >= 0 && frames[last].FrameNo == number { // fast path: most frames are based on the last of frames
 		return last, true
 	}
 	return slices.BinarySearchFunc(frames, number, func(f FrameInfo, no int64) int { return cmp.Compare(f.FrameNo, no) })
 }
 
-// addChanges marks the frames whose files differ from those of the frame on which they are based, and returns the
-// trees to compare.
+// addChanges sets Changed for each frame whose files differ from those of the frame on which it is based. It
+// returns the pairs of trees to compare, which may have duplicates.
 func addChanges(out []Effect, frames []FrameInfo) []sqliteindex.TreePair {
 	var pairs []sqliteindex.TreePair
 	for i, f := range frames {
@@ -105,7 +108,7 @@ func addChanges(out []Effect, frames []FrameInfo) []sqliteindex.TreePair {
 	return pairs
 }
 
-// setLines sets the known counts of lines.
+// setLines sets Lines of the effects whose trees are in known.
 func setLines(effects []Effect, known map[sqliteindex.TreePair]sqliteindex.Lines) {
 	for i := range effects {
 		if lines, ok := known[effects[i].trees]; ok && effects[i].Changed {

@@ -17,7 +17,7 @@ type FrameQuery struct {
 	Change string // a jj change id or a prefix of it
 	Commit string // a commit id, at least 4 characters of it, or any revision of git; in a jj workspace also a revset
 	Path   string // a file or a folder, relative to the top of the working copy, with slashes; "." is the top
-	Run    string // an id or a unique prefix; "" for all runs
+	Run    string // an id or a unique prefix; "" means all runs
 }
 
 // FrameMatch is a frame that belongs to a change or a commit, or that changed a path.
@@ -26,20 +26,22 @@ type FrameMatch struct {
 	FrameNo     int64         `json:"frameNo"`
 	CreatedAtMs int64         `json:"createdAtMs"`
 	Subject     string        `json:"subject"`
-	Commit      string        `json:"commit"` // of the frame
-	VCS         *jjbridge.Tag `json:"vcs"`
-	ChangeID    *string       `json:"changeId"`
-	// Paths are the changed paths at or below the path of the query, with the kind of change, in the run's working
-	// copy and in the tasks' own worktrees. Only queries by path set it.
+	Commit      string        `json:"commit"`   // the commit id of the frame
+	VCS         *jjbridge.Tag `json:"vcs"`      // nil if the frame has no revision
+	ChangeID    *string       `json:"changeId"` // jj's change id; nil if the revision has no change id
+	// Paths are the changed paths at or below the path of the query, with the kind of change, in the run's
+	// working copy and in the tasks' own worktrees. They are nil unless the query has a path.
 	Paths []jjbridge.PathChange `json:"paths,omitempty"`
-	// Since is the frame with which the paths were compared, if the frames after it have no captured files: any of
-	// these frames may have changed the paths.
+	// Since is the number of the frame whose files were compared, if the frames between have no captured
+	// files: any of them may have changed the paths. Otherwise Since is nil.
 	Since *int64 `json:"since,omitempty"`
 }
 
-// FramesOf returns the frames that match a query, sorted by run (newest first) and number. A frame changes a path if
-// its captured files differ there from the files captured before it. A frame that a fork shares with its parent
-// counts as the parent's. The result is never nil.
+// FramesOf returns the frames that match query, sorted by run (newest first) and number. A frame changes a
+// path if its captured files differ at the path from the files captured before the frame. A frame that a fork
+// shares with its parent counts as a frame of the parent. The result is never nil.
+//
+// Error codes: usage if the query is invalid, or Commit is not a commit; run_not_found.
 func FramesOf(ctx context.Context, s *timeline.Store, query FrameQuery) ([]FrameMatch, error) {
 	if err := query.check(); err != nil {
 		return nil, err
@@ -86,8 +88,10 @@ func FramesOf(ctx context.Context, s *timeline.Store, query FrameQuery) ([]Frame
 	return out, nil
 }
 
-// framesAt returns the index rows of the frames of a change or a commit. A text that may be the beginning of a commit
-// id is first looked up as such, and then as a revision.
+// framesAt returns the index rows of the frames of the change or the commit of query. If Commit may be the
+// beginning of a commit id, framesAt first searches the index for it, and otherwise resolves Commit as a
+// revision. It returns nil if Commit is neither a known beginning nor a revision, or a usage error if Commit
+// cannot be a commit id either.
 func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, query FrameQuery) ([]sqliteindex.FrameRow, error) {
 	if query.Change != "" {
 		return index.FramesByChange(ctx, strings.ToLower(query.Change))
@@ -105,7 +109,7 @@ func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, 
 	}
 	if commit == "" && !isID {
 		return nil, fault.New(fault.Usage, "%q is not a commit", query.Commit).
-			Hint("give a commit's id, or at least 4 digits of it, or a name such as HEAD~2, a branch or a tag")
+			Hint("name a branch, a tag, a revision such as HEAD~2, or at least 4 digits of a commit id")
 	}
 	if commit == "" {
 		return nil, nil
@@ -113,8 +117,8 @@ func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, 
 	return index.FramesByCommit(ctx, commit)
 }
 
-// asIndexed returns the entry of a frame as seen by the run for which the index lists it. In an extension, an entry
-// of another run is a frame under its own number.
+// asIndexed returns entry, the entry of the frame in row, as the run of the row sees the entry. In a fork
+// with an extension, an entry of another run is a frame of the fork, with another number.
 func asIndexed(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, row sqliteindex.FrameRow, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if entry.Run == row.RunID && entry.Frame == row.FrameNo {
 		return entry, nil
@@ -126,7 +130,7 @@ func asIndexed(ctx context.Context, s *timeline.Store, index *sqliteindex.Index,
 	return timeline.AsFrame(s, timeline.Address{Run: row.RunID, Frame: row.FrameNo}, run.Tip, entry)
 }
 
-// check returns a usage error if the query is invalid, and removes a trailing slash from its path.
+// check returns a usage error if the query is invalid. It removes a trailing slash from q.Path.
 func (q *FrameQuery) check() error {
 	given := 0
 	for _, value := range []string{q.Change, q.Commit, q.Path} {
@@ -136,10 +140,10 @@ func (q *FrameQuery) check() error {
 	}
 	switch {
 	case given != 1:
-		return fault.New(fault.Usage, "frames are found by one of --change, --commit and --path")
+		return fault.New(fault.Usage, "frames needs exactly one of --change, --commit and --path")
 	case strings.Trim(strings.ToLower(q.Change), "klmnopqrstuvwxyz") != "":
 		return fault.New(fault.Usage, "%q is not a jj change id", q.Change).
-			Hint("a change id, or the beginning of one, has letters from k to z: `jj log` shows them")
+			Hint("`jj log` shows change ids: they consist of the letters k to z")
 	case q.Path == "":
 		return nil
 	}
@@ -157,7 +161,7 @@ func (q *FrameQuery) check() error {
 	return nil
 }
 
-// matchOf returns the match for a frame, without its paths.
+// matchOf returns the match for the frame entry, without Paths and Since.
 func matchOf(entry *snapshot.Entry) (FrameMatch, error) {
 	vcs, err := entry.VCSRevision()
 	match := FrameMatch{
@@ -170,7 +174,7 @@ func matchOf(entry *snapshot.Entry) (FrameMatch, error) {
 	return match, err
 }
 
-// framesOfPath finds the frames that changed a path.
+// framesOfPath returns the frames that changed the path of query. The result is never nil.
 func framesOfPath(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, query FrameQuery) ([]FrameMatch, error) {
 	rows, err := index.Runs(ctx)
 	if err != nil {

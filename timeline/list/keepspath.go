@@ -8,7 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// KeepsPath reports whether the newest frame of any run of a query by path has files at the path.
+// KeepsPath reports whether the newest frame of any run of query, a query by path, has files at the path. It
+// returns true for the path ".". It skips tips with a damaged revision.
 func KeepsPath(ctx context.Context, s *timeline.Store, query FrameQuery) (bool, error) {
 	if err := query.check(); err != nil {
 		return false, err
@@ -40,7 +41,7 @@ func KeepsPath(ctx context.Context, s *timeline.Store, query FrameQuery) (bool, 
 		}
 		vcs, err := tip.VCSRevision()
 		if err != nil || vcs == nil {
-			continue // verify reports damage
+			continue // verify reports a damaged revision
 		}
 		for _, tree := range code.TreesOf(vcs) {
 			files, err := code.FilesAt(ctx, s.Objects(), tree, query.Path)

@@ -10,25 +10,26 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// RunInfo is a run in a list.
+// RunInfo is a run in a list. Times are in milliseconds since 1970.
 type RunInfo struct {
 	RunID         string  `json:"runId"`
 	WorkflowName  string  `json:"workflowName"`
 	Status        string  `json:"status"`
 	LatestFrame   int64   `json:"latestFrame"`
-	ParentRunID   *string `json:"parentRunId"`
+	ParentRunID   *string `json:"parentRunId"` // nil if the run is not a fork
 	ParentFrameNo *int64  `json:"parentFrameNo"`
-	BranchLabel   *string `json:"branchLabel"`
+	BranchLabel   *string `json:"branchLabel"` // nil if the fork has no label
 	CreatedAtMs   int64   `json:"createdAtMs"`
 	UpdatedAtMs   int64   `json:"updatedAtMs"`
-	FinishedAtMs  *int64  `json:"finishedAtMs"`
-	Tip           string  `json:"tip"`
+	FinishedAtMs  *int64  `json:"finishedAtMs"` // nil if the run has not ended
+	Tip           string  `json:"tip"`          // the commit id of the newest entry
 
-	epoch int64 // see snapshot.Run
-	owner string
+	epoch int64  // the number of claims, see snapshot.Run
+	owner string // the token of the claim, see snapshot.Run
 }
 
-// Branch is the record of a fork, as Smithers calls it.
+// Branch is the record of a fork; Smithers calls such a record a branch. CreatedAtMs is the time of the fork,
+// in milliseconds since 1970.
 type Branch struct {
 	RunID           string  `json:"runId"`
 	ParentRunID     string  `json:"parentRunId"`
@@ -38,7 +39,7 @@ type Branch struct {
 	CreatedAtMs     int64   `json:"createdAtMs"`
 }
 
-// Runs lists all runs, newest first. Runs that cannot be read are left out, with a warning for each.
+// Runs returns all runs, newest first. It skips unreadable runs, with a warning for each.
 func Runs(ctx context.Context, s *timeline.Store) ([]RunInfo, error) {
 	index, err := s.Index(ctx)
 	if err != nil {
@@ -52,6 +53,7 @@ func Runs(ctx context.Context, s *timeline.Store) ([]RunInfo, error) {
 	return runInfos(rows), nil
 }
 
+// runInfos returns the index rows as RunInfos, in the same order.
 func runInfos(rows []sqliteindex.RunRow) []RunInfo {
 	out := make([]RunInfo, len(rows))
 	for i, row := range rows {
@@ -65,7 +67,8 @@ func runInfos(rows []sqliteindex.RunRow) []RunInfo {
 	return out
 }
 
-// Branches lists the forks of a run (an id or a unique prefix), oldest first, without the undone ones.
+// Branches returns the forks of run (an id or a unique prefix), oldest first. It leaves out undone forks. The
+// result is never nil.
 func Branches(ctx context.Context, s *timeline.Store, run string) ([]Branch, error) {
 	index, row, err := indexedRun(ctx, s, run)
 	if err != nil {
@@ -84,7 +87,8 @@ func Branches(ctx context.Context, s *timeline.Store, run string) ([]Branch, err
 	return out, nil
 }
 
-// BranchOf returns the record of a fork, or nil if the run is not a fork.
+// BranchOf returns the record of the fork run (an id or a unique prefix), or nil if the run is not a fork or
+// the index does not know the parent frame.
 func BranchOf(ctx context.Context, s *timeline.Store, run string) (*Branch, error) {
 	_, row, err := indexedRun(ctx, s, run)
 	if err != nil {
@@ -93,8 +97,8 @@ func BranchOf(ctx context.Context, s *timeline.Store, run string) (*Branch, erro
 	return branchOf(row), nil
 }
 
-// indexedRun finds a run, by its id or a unique prefix, in the updated index. If the run's tip exists and the index
-// lacks the run, the tip cannot be read.
+// indexedRun returns the updated index and its row of run (an id or a unique prefix). If the run exists and
+// the index lacks it, the run is unreadable: indexedRun then returns the reason as the error.
 func indexedRun(ctx context.Context, s *timeline.Store, run string) (*sqliteindex.Index, sqliteindex.RunRow, error) {
 	id, err := s.ResolveRun(ctx, run)
 	if err != nil {
@@ -109,12 +113,14 @@ func indexedRun(ctx context.Context, s *timeline.Store, run string) (*sqliteinde
 		return nil, row, timeline.Explain(err)
 	}
 	if !ok {
-		// Reading the run again returns the reason.
+		// SyncRun reads the run again and returns the reason.
 		return nil, row, cmp.Or(timeline.Explain(index.SyncRun(ctx, id)), error(timeline.RunNotFound(id)))
 	}
 	return index, row, nil
 }
 
+// branchOf returns the record of the fork in row, or nil if the row has no parent frame. If the index has no
+// time of the fork, CreatedAtMs is the time at which the run was created.
 func branchOf(row sqliteindex.RunRow) *Branch {
 	if row.ParentRunID == nil || row.ParentFrameNo == nil {
 		return nil

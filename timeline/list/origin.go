@@ -10,13 +10,15 @@ import (
 
 // Origin is the frame from which a run was forked.
 type Origin struct {
-	At timeline.Address // the parent frame's address in this repository
-	// Elsewhere is true if this repository has a run with the parent's id and another history.
+	At timeline.Address // the address of the parent's frame
+	// Elsewhere is true if only another repository has the frame: the run with the parent's id in this repository has
+	// another history.
 	Elsewhere bool
 }
 
-// OriginOf returns the origin of a run, or nil if the run is not a fork. If the parent is not in this repository or
-// cannot be read, the address is the one in the run's row.
+// OriginOf returns the origin of the run of row, or nil if the run is not a fork. If the parent is missing or
+// unreadable, the address is the address in row. If a split has moved the frame to a fork of the parent, the
+// address names that fork.
 func OriginOf(ctx context.Context, s *timeline.Store, row snapshot.Run) *Origin {
 	parent := row.Parent
 	if parent == nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Overview counts the runs of a repository by status and lists the most relevant ones. See sqliteindex.Overview.
+// Overview counts the runs of a repository by status and lists the most relevant runs. See sqliteindex.Overview.
 type Overview struct {
-	Counts map[string]int
+	Counts map[string]int // the number of runs, by status
 	Runs   []RunInfo
 }
 
-// ReadOverview reads the overview, with at most limit runs in each part of the list. Its cost hardly grows with the
-// number of runs. Runs that cannot be read are left out, with a warning for each.
+// ReadOverview returns the overview, with at most limit runs in each part of the list. Its cost hardly grows
+// with the number of runs. It skips unreadable runs, with a warning for each.
 func ReadOverview(ctx context.Context, s *timeline.Store, limit int) (*Overview, error) {
 	index, err := s.Index(ctx)
 	if err != nil {

@@ -5,8 +5,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Stale reports whether a run from [Runs] has the status running but no live process that owns it. Runs of engines
-// that do not claim their runs are never stale. Stale reads only the claim's file, not the history.
+// Stale reports whether run, a result of [Runs], has the status running but no live process that owns it. The
+// runs of engines that do not claim their runs are never stale. Stale reads only the file of the claim, not
+// the history.
 func Stale(s *timeline.Store, run RunInfo) bool {
 	return run.Status == string(snapshot.RunRunning) && run.epoch > 0 &&
 		!s.Owner(snapshot.Run{ID: run.RunID, Owner: run.owner}).Live

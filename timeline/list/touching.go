@@ -14,33 +14,36 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// pathSearch finds the frames of a run that changed a path, walking from the newest frame back.
+// pathSearch finds the frames of a run that changed a path. It visits the frames from the newest to the
+// oldest.
 type pathSearch struct {
 	store   *timeline.Store
 	run     string
 	objects objstore.Reader
-	path    string
-	// newer has, for each working copy by name ("" is the run's own), the files of the frames searched so far, and
-	// the oldest of these frames with exactly these files.
+	path    string // "" is the top of the working copy
+	// newer has, for each working copy by name ("" is the shared working copy), the last visited files, and
+	// the oldest visited frame with exactly these files.
 	newer map[string]newerFiles
-	id    objstore.ID            // the vcs.json that was read last
-	vcs   *snapshot.VCS          // its content
-	trees map[string]objstore.ID // its captured trees by working copy
+	id    objstore.ID            // the id of the vcs.json that was read last
+	vcs   *snapshot.VCS          // the content of that vcs.json; nil if the frame has no vcs.json
+	trees map[string]objstore.ID // the captured trees in vcs, by working copy
 	at    *snapshot.Entry        // the current frame
-	found map[int64]FrameMatch
-	paths *int // number of paths found, including earlier runs
+	found map[int64]FrameMatch   // by frame number
+	paths *int                   // the number of paths found, including those of other runs
 }
 
-// newerFiles is a captured tree, and the oldest known frame that has it.
+// newerFiles is a captured tree, the oldest known frame that has the tree, and the revision of the working
+// copy there.
 type newerFiles struct {
 	tree  objstore.ID
 	frame *snapshot.Entry
 	vcs   *snapshot.VCS
 }
 
-// framesTouching walks a run's chain from its tip back to the frame from which the run was forked, and compares the
-// captured files of each frame with those captured before. It adds the number of changed paths to paths, and fails
-// above the limit for one tree.
+// framesTouching returns the frames of the run of tip that changed path, sorted by number. It compares the
+// captured files of each frame with the files captured before, back to the frame from which the run was
+// forked. It adds the number of changed paths to *paths. The error is objstore.ErrTreeSize if *paths exceeds
+// the limit for one tree.
 func framesTouching(ctx context.Context, s *timeline.Store, tip *snapshot.Entry, path string, paths *int) ([]FrameMatch, error) {
 	t := &pathSearch{
 		store: s, run: tip.Run, objects: s.Objects(), path: path, newer: make(map[string]newerFiles),
@@ -63,7 +66,7 @@ func framesTouching(ctx context.Context, s *timeline.Store, tip *snapshot.Entry,
 	return slices.SortedFunc(maps.Values(t.found), func(a, b FrameMatch) int { return cmp.Compare(a.FrameNo, b.FrameNo) }), nil
 }
 
-// look compares the files of the frames seen so far with those of an older frame.
+// look compares the files of frame with the files of the newer frames visited so far.
 func (t *pathSearch) look(ctx context.Context, frame *snapshot.Entry) error {
 	id, err := frame.VCSID()
 	if err != nil {
@@ -93,8 +96,8 @@ func (t *pathSearch) look(ctx context.Context, frame *snapshot.Entry) error {
 	return nil
 }
 
-// lookAtFirsts compares the first capture of each task's own worktree with the files from which the worktree started.
-// A capture is the first if the older frame has no capture of the worktree.
+// lookAtFirsts compares the first capture of each task's own worktree with the files from which the worktree
+// started. A capture is the first if the current frame, which is older, has no capture of the worktree.
 func (t *pathSearch) lookAtFirsts(ctx context.Context) error {
 	for name, first := range t.newer {
 		if _, older := t.trees[name]; older || name == "" {
@@ -112,7 +115,8 @@ func (t *pathSearch) lookAtFirsts(ctx context.Context) error {
 	return nil
 }
 
-// compare records the changes of a frame between the tree before and its own. The current frame has the tree before.
+// compare records the changes at the path between the tree before, which the current frame has, and now, the
+// files of a newer frame. name is the name of the working copy.
 func (t *pathSearch) compare(ctx context.Context, name string, before objstore.ID, now newerFiles) error {
 	changes, err := code.ChangedFiles(ctx, t.objects, before, now.tree, t.path)
 	if err != nil || len(changes) == 0 {
@@ -139,7 +143,9 @@ func (t *pathSearch) compare(ctx context.Context, name string, before objstore.I
 	return nil
 }
 
-// since sets the match's Since if the files of the frames between the current one and the match were not captured.
+// since sets match.Since if the files of the frames between the current frame and the match were not
+// captured. name is the name of the working copy. since does nothing if the current frame belongs to the
+// parent run.
 func (t *pathSearch) since(ctx context.Context, name string, match *FrameMatch) error {
 	if t.at.Run != t.run {
 		return nil

@@ -21,30 +21,31 @@ type FrameInfo struct {
 	Subject     string     `json:"subject"`
 	Commit      string     `json:"commit"`
 	VCS         *FrameVCS  `json:"vcs"`     // nil if the frame has no revision
-	BasedOn     *int64     `json:"basedOn"` // the frame of this run that it is based on; nil if there is none
-	Dropped     bool       `json:"dropped"` // a later frame stepped over it
+	BasedOn     *int64     `json:"basedOn"` // the frame of this run that the frame continues; nil if it continues no frame of this run
+	Dropped     bool       `json:"dropped"` // whether a later frame stepped over the frame
 
-	tree objstore.ID // the captured files; zero if none
+	tree objstore.ID // the captured files; zero if no files were captured
 }
 
 // FrameVCS is the revision of the working copy at a frame in a timeline.
 type FrameVCS struct {
-	VCSType    string  `json:"vcsType"`
-	VCSPointer string  `json:"vcsPointer"`
-	ChangeID   *string `json:"changeId"` // jj's
+	VCSType    string  `json:"vcsType"`    // git or jj
+	VCSPointer string  `json:"vcsPointer"` // the commit id
+	ChangeID   *string `json:"changeId"`   // jj's change id; nil for a revision of git
 }
 
-// ForkInfo is a fork in a timeline. It is listed at the frame where the fork starts or, if that frame was dropped and
-// is not shown, at the shown frame before.
+// ForkInfo is a fork in a timeline. The fork is listed at the frame where it starts or, if that frame was
+// dropped and is not shown, at the newest shown frame before.
 type ForkInfo struct {
 	RunID           string  `json:"runId"`
 	BranchLabel     *string `json:"branchLabel"`
 	ForkDescription *string `json:"forkDescription"`
-	ParentFrameNo   int64   `json:"parentFrameNo"` // where it starts
+	ParentFrameNo   int64   `json:"parentFrameNo"` // the frame where the fork starts
 	Undone          bool    `json:"undone"`
 }
 
-// RunTimeline is the frames of one run, sorted by number. Branch is nil if the run is not a fork. No slice is nil.
+// RunTimeline is the timeline of one run: its frames, sorted by number. Branch is nil if the run is not a
+// fork. Frames is not nil.
 type RunTimeline struct {
 	RunID  string      `json:"runId"`
 	Status string      `json:"status"`
@@ -54,19 +55,20 @@ type RunTimeline struct {
 	index *sqliteindex.Index // the index from which the timeline was read
 }
 
-// Tree is a run's timeline and, if requested, those of its forks, oldest first.
+// Tree is a run's timeline and, if requested, the timelines of its forks, oldest first. Children is not nil.
 type Tree struct {
 	Timeline RunTimeline `json:"timeline"`
 	Children []Tree      `json:"children"`
 }
 
-// TreeOptions select the contents of a timeline.
+// TreeOptions selects the contents of a timeline.
 type TreeOptions struct {
 	Tree bool // include the timelines of forks, and of their forks
 	All  bool // include dropped frames and undone forks
 }
 
-// Timeline returns the timeline of a run (an id or a unique prefix).
+// Timeline returns the timeline of run (an id or a unique prefix), and those of its forks if opts.Tree is
+// set. The code is run_not_found if the run does not exist.
 func Timeline(ctx context.Context, s *timeline.Store, run string, opts TreeOptions) (*Tree, error) {
 	index, row, err := indexedRun(ctx, s, run)
 	if err != nil {
@@ -84,11 +86,13 @@ func Timeline(ctx context.Context, s *timeline.Store, run string, opts TreeOptio
 type timelineReader struct {
 	index *sqliteindex.Index
 	opts  TreeOptions
-	// seen has the runs read so far. It ends the search in a forged history in which a run descends from itself.
+	// seen has the runs read so far. It ends the search if a run descends from itself, as in a forged
+	// history.
 	seen map[string]bool
 }
 
-// read reads one run's timeline.
+// read returns the timeline of the run of row and, if r.opts.Tree is set, the timelines of its forks. It adds
+// the runs to r.seen.
 func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree, error) {
 	r.seen[row.RunID] = true
 	frames, err := r.index.Frames(ctx, row.RunID)
@@ -127,7 +131,8 @@ func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree,
 	return out, nil
 }
 
-// frames returns the frames that the timeline shows.
+// frames returns the frames that the timeline shows: without r.opts.All, it leaves out dropped frames. rows
+// are all frames of the run, sorted by number.
 func (r timelineReader) frames(rows []sqliteindex.FrameRow) []FrameInfo {
 	frames := make([]FrameInfo, 0, len(rows))
 	for i, f := range rows {
@@ -150,8 +155,8 @@ func (r timelineReader) frames(rows []sqliteindex.FrameRow) []FrameInfo {
 	return frames
 }
 
-// addForks adds every fork to the last shown frame at or before its start. If there is none, it adds the fork to the
-// first frame, so that every fork is listed.
+// addForks adds every fork to the last shown frame at or before its start. If all shown frames are later, it
+// adds the fork to the first frame, so that every fork is listed.
 func addForks(frames []FrameInfo, children []sqliteindex.RunRow) {
 	if len(frames) == 0 {
 		return
@@ -167,7 +172,8 @@ func addForks(frames []FrameInfo, children []sqliteindex.RunRow) {
 	}
 }
 
-// frameVCS parses snapshot.Header.VCS.
+// frameVCS returns the revision in summary, in the format of snapshot.Header.VCS, or nil if summary has no
+// revision.
 func frameVCS(summary string) *FrameVCS {
 	kind, ids, ok := strings.Cut(summary, ":")
 	if !ok {

@@ -25,7 +25,8 @@ func (e *examination) mirrors(context.Context) error {
 			}
 			e.note(Finding{
 				Kind: MirrorRefspec, Where: where,
-				What:   fmt.Sprintf("by %q, `git fetch %s` overwrites the runs of this repository, and with --prune it deletes runs that are not pushed", spec, fault.Word(remote)),
+				What: fmt.Sprintf("by %q, `git fetch %s` overwrites the runs of this repository, and with --prune it deletes runs that are not pushed",
+					spec, fault.Word(remote)),
 				Repair: "adds ^refs/smithers/* and ^refs/smithers-remote/*, which exclude run history",
 			}, func(ctx context.Context) error { return e.repairs.spare(ctx, where) })
 			break

@@ -1,4 +1,4 @@
-// Package door stores the captures of other engines, which send states or changes of states as JSON.
+// Package door stores the captures of other engines. These engines send states or changes of states as JSON.
 package door
 
 import (
@@ -17,42 +17,43 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// captureMemory is the number of newest entries that are searched for a capture's id.
+// captureMemory is the number of a run's newest entries that a Capturer searches for the id of a capture.
 const captureMemory = 1000
 
-// Capture is one capture in the JSON of other engines, which docs/scripting.md describes. It has either the whole
-// State or the Changes of the state; both are an error. A capture without State, Changes and Frame appends an entry
-// that is not a frame.
+// Capture is one capture in the JSON format for other engines; docs/scripting.md describes the format. A
+// Capture has either the whole State or the Changes of the state, but not both. A Capture without State,
+// Changes and Frame appends an entry that is not a frame.
 type Capture struct {
-	ID      string            `json:"id"`
+	ID      string            `json:"id"`     // identifies the capture if the engine sends it again; "" means no id
 	Expect  json.RawMessage   `json:"expect"` // absent: any tip; null: the run must not exist; otherwise the tip's commit
 	State   json.RawMessage   `json:"state"`
 	Changes []snapshot.Change `json:"changes"`
 	Events  []givenEvent      `json:"events"`
 	Frame   json.RawMessage   `json:"frame"` // the rendered workflow tree
-	VCS     *snapshot.VCS     `json:"vcs"`   // the revision alone, without files
-	// Worktree decides whether the files of the working copy are captured. If it is nil, they are captured for the run's
-	// first entry and if an attempt ends.
+	VCS     *snapshot.VCS     `json:"vcs"`   // the revision without files
+	// Worktree decides whether the capture includes the files of the working copy. If it is nil, the capture
+	// includes them if it is the run's first entry or ends an attempt.
 	Worktree *bool    `json:"worktree"`
 	Run      *runEdit `json:"run"`
 	Subject  string   `json:"subject"`
 }
 
-// runEdit has the members of the run's row that a capture may change.
+// runEdit has the members of the run's row that a capture may change. A nil member stays unchanged.
 type runEdit struct {
 	Workflow *string             `json:"workflowName"`
 	Status   *snapshot.RunStatus `json:"status"`
 	Error    *string             `json:"error"`
 }
 
-// givenEvent is an event as an engine writes it.
+// givenEvent is an event in a Capture.
 type givenEvent struct {
 	Type    string          `json:"type"`
-	AtMs    int64           `json:"timestampMs"`
+	AtMs    int64           `json:"timestampMs"` // in milliseconds since 1970; 0 means the time of the capture
 	Payload json.RawMessage `json:"payload"`
 }
 
-// Answer is the entry that stores a capture. The entry is on stable storage. Frame is nil if the entry is not a frame.
+// Answer describes the entry that stores a capture. The entry is on stable storage. ID is the id of the
+// capture. Frame is nil if the entry is not a frame.
 type Answer struct {
 	ID          string `json:"id,omitempty"`
 	Frame       *int64 `json:"frame"`
@@ -60,15 +61,17 @@ type Answer struct {
 	ContentHash string `json:"contentHash"`
 }
 
-// Capturer appends captures to one run, and remembers its answers. One goroutine at a time may use it.
+// Capturer appends captures to one run, and remembers their answers. Only one goroutine at a time may use a
+// Capturer.
 type Capturer struct {
 	store    *timeline.Store
 	run      string
-	head     *timeline.Head // nil until the run exists
-	answered map[string]Answer
+	head     *timeline.Head    // nil until the run exists
+	answered map[string]Answer // by the id of the capture
 }
 
-// Open opens a run for capturing. The run need not exist: the first capture makes it.
+// Open returns a Capturer for the run with the id run. If the run does not exist, the first capture creates
+// it. Open reads the run's newest entries for the ids of captures.
 func Open(ctx context.Context, s *timeline.Store, run string) (*Capturer, error) {
 	c := &Capturer{store: s, run: run, answered: make(map[string]Answer)}
 	head, err := s.Head(ctx, run)
@@ -82,9 +85,11 @@ func Open(ctx context.Context, s *timeline.Store, run string) (*Capturer, error)
 	return c, c.recall()
 }
 
-// ParseCapture reads one capture. Unknown members are refused by name.
+// ParseCapture parses one capture. The error is invalid_input if line is not exactly one valid JSON object,
+// if a member is unknown, or if the capture has both state and changes. It is limit_exceeded if line is
+// larger or nested deeper than the format allows.
 func ParseCapture(line []byte) (*Capture, error) {
-	// The append checks the store's own limits.
+	// These limits are the largest that the format allows. The append checks the store's own limits.
 	deepest := snapshot.Limits{Depth: math.MaxInt, Value: math.MaxInt}
 	if err := deepest.CheckValue(bytes.TrimSpace(line)); errors.Is(err, snapshot.ErrLimit) {
 		return nil, timeline.Explain(err)
@@ -97,30 +102,31 @@ func ParseCapture(line []byte) (*Capture, error) {
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fault.New(fault.InvalidInput, "text follows the capture's JSON object").
-			Hint("with --batch, give one capture a line")
+			Hint("with --batch, write each capture on a line of its own")
 	}
 	if c.State != nil && c.Changes != nil {
-		return nil, fault.New(fault.InvalidInput, "a capture has either state or changes, not both")
+		return nil, fault.New(fault.InvalidInput, "the capture has both state and changes: leave one of them out")
 	}
 	return &c, nil
 }
 
-// notCapture explains why a line is not a capture.
+// notCapture returns the error invalid_input for a capture that cannot be decoded. err is the decoder's
+// error.
 func notCapture(err error) error {
-	out := fault.New(fault.InvalidInput, "a capture is one JSON object: %s", strings.TrimPrefix(err.Error(), "json: "))
+	out := fault.New(fault.InvalidInput, "the capture is not a valid JSON object: %s", strings.TrimPrefix(err.Error(), "json: "))
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		out = fault.New(fault.InvalidInput, "a JSON %s cannot be %s", wrong.Value, cmp.Or(wrong.Field, "a capture"))
+		out = fault.New(fault.InvalidInput, "%s cannot be a JSON %s", cmp.Or(wrong.Field, "a capture"), wrong.Value)
 	}
-	return out.Hint("`git smithers help scripting` describes its members")
+	return out.Hint("`git smithers help scripting` describes the members of a capture")
 }
 
-// Capture appends an entry for req and returns its answer once the entry is on stable storage. If a capture with the
-// same id was answered before, by c or in any of the run's newest 1,000 entries, Capture returns that answer again
-// and appends nothing.
+// Capture appends an entry for req and returns its answer after the entry is on stable storage. If a capture
+// with the same id was answered before, by c or in one of the run's newest 1,000 entries, Capture returns the
+// earlier answer and appends nothing.
 //
-// If req has Expect, a tip that differs from it is a conflict. Without Expect, Capture builds the entry again on the
-// new tip until it succeeds or ctx ends; it has to try again only if another process appended an entry. A tip that
-// does not descend from the tip that c knows is always a conflict; see Head.Refresh.
+// If req has Expect, and the tip differs from Expect, the error is conflict. Without Expect, Capture builds
+// the entry again on the new tip whenever another process has appended an entry, until it succeeds or ctx
+// ends. A tip that does not descend from the tip that c knows is always a conflict; see Head.Refresh.
 func (c *Capturer) Capture(ctx context.Context, req *Capture) (Answer, error) {
 	files := new(capturedFiles)
 	defer files.close()
@@ -141,7 +147,8 @@ func (c *Capturer) Capture(ctx context.Context, req *Capture) (Answer, error) {
 	}
 }
 
-// attempt tries once to append the capture on the tip that c knows. After a conflict it has read the new tip.
+// attempt tries once to append req on the tip that c knows. If the error is conflict, attempt has read the
+// new tip, and the next attempt may succeed. files keeps the captured files for the next attempt.
 func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFiles) (Answer, error) {
 	if _, ok := c.answered[req.ID]; ok && req.ID != "" {
 		return c.again(ctx, req.ID)
@@ -160,7 +167,7 @@ func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFil
 		row := snapshot.Run{ID: c.run, Status: snapshot.RunRunning, CreatedAtMs: draft.AtMs}
 		head, err := c.store.Create(ctx, row, draft)
 		if fault.CodeOf(err) == fault.RunExists {
-			return Answer{}, errors.Join(fault.New(fault.Conflict, "run %q was created meanwhile", c.run), c.catchUp(ctx))
+			return Answer{}, errors.Join(fault.New(fault.Conflict, "another process created run %q", c.run), c.catchUp(ctx))
 		}
 		if err != nil {
 			return Answer{}, err
@@ -179,8 +186,8 @@ func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFil
 	return answer, nil
 }
 
-// again returns the previous answer to a capture. It first settles the tip: a process may have written the entry and
-// died before the entry was on stable storage.
+// again returns the earlier answer to the capture with the given id. It first settles the tip: a process may
+// have written the entry and died before the entry was on stable storage.
 func (c *Capturer) again(ctx context.Context, id string) (Answer, error) {
 	if err := c.head.Settle(ctx); err != nil {
 		return Answer{}, err
@@ -188,8 +195,9 @@ func (c *Capturer) again(ctx context.Context, id string) (Answer, error) {
 	return c.answered[id], nil
 }
 
-// checkExpect returns a conflict if the tip differs from the one that the capture expects. It reads the tip again
-// before that, since the new tip may already hold this very capture.
+// checkExpect returns the error conflict if the tip differs from req.Expect. If the known tip differs,
+// checkExpect reads the tip again, because the new tip may be the expected tip or may hold this capture. If
+// req has no Expect, checkExpect returns nil.
 func (c *Capturer) checkExpect(ctx context.Context, req *Capture) error {
 	if req.Expect == nil {
 		return nil
@@ -215,11 +223,12 @@ func (c *Capturer) checkExpect(ctx context.Context, req *Capture) error {
 	if c.head != nil && c.head.Entry().ID == want {
 		return nil
 	}
-	return fault.New(fault.Conflict, "the tip of run %q is not what the capture expects", c.run).
-		Hint("nothing was written; read the tip and build on it").
+	return fault.New(fault.Conflict, "the tip of run %q is not the entry that the capture expects; nothing was written", c.run).
+		Hint("read the tip of the run, and base the capture on it").
 		Detail("expect", want.String()).Detail("tip", c.tipString())
 }
 
+// tipString returns the id of the known tip, or the zero id if the run does not exist.
 func (c *Capturer) tipString() string {
 	if c.head == nil {
 		return objstore.ID{}.String()
@@ -227,7 +236,8 @@ func (c *Capturer) tipString() string {
 	return c.head.Entry().ID.String()
 }
 
-// catchUp reads the tip again and learns the ids of the captures that others appended.
+// catchUp reads the tip again and remembers the captures that other processes appended. It does nothing if
+// the run still does not exist.
 func (c *Capturer) catchUp(ctx context.Context) error {
 	if c.head != nil {
 		return c.catchUpFrom(ctx)
@@ -243,7 +253,8 @@ func (c *Capturer) catchUp(ctx context.Context) error {
 	return c.recall()
 }
 
-// catchUpFrom is catchUp if c knows a tip.
+// catchUpFrom does the work of catchUp if c knows a tip. It remembers at most captureMemory of the new
+// entries, the newest.
 func (c *Capturer) catchUpFrom(ctx context.Context) error {
 	var newer []Answer
 	err := c.head.RefreshEach(ctx, func(entry *snapshot.Entry) {
@@ -260,7 +271,7 @@ func (c *Capturer) catchUpFrom(ctx context.Context) error {
 	return nil
 }
 
-// recall learns the ids of the run's newest captures, at most captureMemory of them.
+// recall remembers the captures in the run's newest entries, at most captureMemory entries.
 func (c *Capturer) recall() error {
 	left := captureMemory
 	for entry, err := range c.store.Chain(c.head.Entry()) {
@@ -276,12 +287,15 @@ func (c *Capturer) recall() error {
 	return nil
 }
 
+// remember stores answer by the id of its capture. It ignores an answer without an id, and keeps an earlier
+// answer with the same id.
 func (c *Capturer) remember(answer Answer) {
 	if _, ok := c.answered[answer.ID]; !ok && answer.ID != "" {
 		c.answered[answer.ID] = answer
 	}
 }
 
+// answerFor returns the answer to the capture that entry stores.
 func answerFor(entry *snapshot.Entry) Answer {
 	out := Answer{ID: entry.Operation, Commit: entry.ID.String(), ContentHash: entry.ContentHash.String()}
 	if frame := entry.Frame; frame != snapshot.NoFrame {
@@ -290,7 +304,8 @@ func answerFor(entry *snapshot.Entry) Answer {
 	return out
 }
 
-// draft turns a capture into the draft of the next entry, without files.
+// draft returns the draft of the next entry for req, without files. The error is invalid_input if req is
+// invalid.
 func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 	at := c.store.Now().UnixMilli()
 	draft := snapshot.Draft{
@@ -339,7 +354,8 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 	return draft, nil
 }
 
-// wholeState returns the changes that turn the tip's state into the given state.
+// wholeState returns the changes that turn the tip's state, or the empty state of a new run, into the given
+// state.
 func (c *Capturer) wholeState(state json.RawMessage) ([]snapshot.Change, error) {
 	whole, err := snapshot.ParseWhole(c.store.Settings().Limits, state)
 	if err != nil {
@@ -352,7 +368,9 @@ func (c *Capturer) wholeState(state json.RawMessage) ([]snapshot.Change, error) 
 	return snapshot.ChangesTo(before, whole)
 }
 
-// edit returns the function that changes the run's row. at is the time at which a run that ends has finished.
+// edit returns a function that makes the changes to the run's row. If r has a status, the function sets the
+// end time to at for a final status, and removes the end time for other statuses. at is in milliseconds since
+// 1970.
 func (r *runEdit) edit(at int64) func(*snapshot.Run) {
 	return func(row *snapshot.Run) {
 		if r.Workflow != nil {

@@ -13,13 +13,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// capturedFiles reads the working copy for one capture, at most once, even if the entry has to be built several times.
+// capturedFiles holds the files of the working copy for one capture. It reads them at most once, even if the
+// entry must be built several times.
 type capturedFiles struct {
-	files *jjbridge.Captured // nil if not read, or if there is no working copy
-	read  bool
+	files *jjbridge.Captured // nil before the read, after a failed read, or without a working copy
+	read  bool               // whether capture was called
 }
 
-// capture reads the working copy, unless it has been read. An error is a warning, unless ctx has ended.
+// capture reads the working copy into f.files. After the first call, it does nothing. If the working copy is
+// unreadable, capture warns and returns nil; it returns an error only if ctx has ended.
 func (f *capturedFiles) capture(ctx context.Context, s *timeline.Store) (err error) {
 	if f.read {
 		return nil
@@ -35,14 +37,15 @@ func (f *capturedFiles) capture(ctx context.Context, s *timeline.Store) (err err
 	return nil
 }
 
-// close drops the captured files.
+// close removes the captured files that no entry uses.
 func (f *capturedFiles) close() {
 	if f.files != nil {
-		_ = f.files.Close() // a quarantine that stays is removed by a later capture
+		_ = f.files.Close() // a later capture removes a folder that stays
 	}
 }
 
-// checkVCS refuses a revision with members that only a capture of the files may set.
+// checkVCS returns invalid_input if v, the revision from an engine, has members that only a capture of the
+// files may set. v may be nil.
 func checkVCS(v *snapshot.VCS) error {
 	if v == nil {
 		return nil
@@ -61,15 +64,16 @@ func checkVCS(v *snapshot.VCS) error {
 		{"worktrees", v.Worktrees != nil},
 	} {
 		if member.given {
-			return fault.New(fault.InvalidInput, "vcs: an engine cannot give %s", member.name).
-				Hint(`give "worktree": true to capture the files`)
+			return fault.New(fault.InvalidInput, "only git-smithers can set vcs.%s", member.name).
+				Hint(`add "worktree": true to capture the files`)
 		}
 	}
 	return nil
 }
 
-// addFiles adds the files of the working copy to a draft, if wantsFiles asks for them. If the engine gave a revision,
-// it replaces the captured revision.
+// addFiles adds the files of the working copy to draft, if the capture wants files and the working copy is
+// readable. It sets the pointers of the attempts that the draft ends. If req has a revision, the draft gets
+// this revision with the captured files.
 func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *capturedFiles, draft *snapshot.Draft) error {
 	wanted, err := c.wantsFiles(req, draft)
 	if err != nil || !wanted {
@@ -92,7 +96,7 @@ func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *capturedFi
 	return c.pointAttempts(draft)
 }
 
-// wantsFiles reports whether a capture includes the files; see Capture.Worktree.
+// wantsFiles reports whether the capture includes the files; see Capture.Worktree.
 func (c *Capturer) wantsFiles(req *Capture, draft *snapshot.Draft) (bool, error) {
 	switch {
 	case req.Worktree != nil:
@@ -103,7 +107,8 @@ func (c *Capturer) wantsFiles(req *Capture, draft *snapshot.Draft) (bool, error)
 	return c.endsAttempt(draft)
 }
 
-// worktrees returns the tasks' own worktrees, as the tip has them.
+// worktrees returns the tasks' own worktrees at the tip, or nil if the run does not exist or its tip has no
+// revision.
 func (c *Capturer) worktrees() ([]snapshot.Worktree, error) {
 	if c.head == nil {
 		return nil, nil
@@ -115,8 +120,8 @@ func (c *Capturer) worktrees() ([]snapshot.Worktree, error) {
 	return tip.Worktrees, nil
 }
 
-// endsAttempt reports whether a draft ends an attempt: it sets a node, or an attempt of the journal, to an ended state
-// that the tip does not have.
+// endsAttempt reports whether draft ends an attempt. A draft ends an attempt if it sets a node, or an attempt
+// in the journal, to an ended state, and the tip does not have the attempt in an ended state.
 func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
 	for _, change := range draft.Journal {
 		if ended, err := c.endsJournaled(change); err != nil || ended {
@@ -143,27 +148,31 @@ func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
 	return false, nil
 }
 
-// nodePart has the members of a node that show whether an attempt of the node is running.
+// nodePart has the members of a node that decide whether an attempt of the node is running.
 type nodePart struct {
 	State       snapshot.NodeState `json:"state"`
 	LastAttempt *int               `json:"lastAttempt"`
 }
 
-// partOfNode reads a node's row, as engines or git-smithers write it. ok is false for an invalid row; the append
-// refuses it.
+// partOfNode reads the row of a node, as an engine or git-smithers writes the row. ok is false if the row is
+// invalid; the append refuses such a row.
 func partOfNode(value []byte) (part nodePart, ok bool) {
 	return part, json.Unmarshal(value, &part) == nil
 }
 
+// sameAttempt reports whether a and b may have the same last attempt. It returns true if the last attempt of
+// a or b is unknown.
 func sameAttempt(a, b nodePart) bool {
 	return a.LastAttempt == nil || b.LastAttempt == nil || *a.LastAttempt == *b.LastAttempt
 }
 
+// hasEnded reports whether a node in this state has an ended attempt: finished, failed or cancelled.
 func hasEnded(state snapshot.NodeState) bool {
 	return state == snapshot.NodeFinished || state == snapshot.NodeFailed || state == snapshot.NodeCancelled
 }
 
-// endsJournaled reports whether a change of the journal ends an attempt.
+// endsJournaled reports whether change, a change of the journal, ends an attempt that the tip does not have
+// or has in progress.
 func (c *Capturer) endsJournaled(change snapshot.Change) (bool, error) {
 	if change.Collection != snapshot.CollectionAttempts {
 		return false, nil
@@ -187,6 +196,7 @@ func (c *Capturer) endsJournaled(change snapshot.Change) (bool, error) {
 	return !found || before == snapshot.AttemptInProgress, nil
 }
 
+// stateOfAttempt returns the state in the row of an attempt. ok is false if the row is invalid.
 func stateOfAttempt(value []byte) (state string, ok bool) {
 	var part struct {
 		State string `json:"state"`
@@ -194,10 +204,10 @@ func stateOfAttempt(value []byte) (state string, ok bool) {
 	return part.State, json.Unmarshal(value, &part) == nil
 }
 
-// runningAttempts returns the sorted keys of the attempts that are running after a draft's changes, according to the
-// nodes.
+// runningAttempts returns the keys of the attempts that are running at the tip after changes, according to
+// the nodes, sorted. An unknown last attempt counts as attempt 1.
 func (c *Capturer) runningAttempts(changes []snapshot.Change) ([]string, error) {
-	running := make(map[string]string) // from the node's key
+	running := make(map[string]string) // the attempt's key, by the node's key
 	note := func(key string, value []byte) {
 		delete(running, key)
 		node, iteration, err := snapshot.SplitKey(key)
@@ -231,8 +241,8 @@ func (c *Capturer) runningAttempts(changes []snapshot.Change) ([]string, error) 
 	return keys, nil
 }
 
-// pointAttempts sets the pointer to the captured files in each attempt that the draft ends, unless the attempt has a
-// pointer.
+// pointAttempts adds a pointer to the captured files to each attempt that draft ends in the journal. It skips
+// attempts with a commit or a tree. draft.VCS must not be nil.
 func (c *Capturer) pointAttempts(draft *snapshot.Draft) error {
 	frame := int64(0)
 	if c.head != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// keepNeeds keeps the needs of nodes that the changes set without needs: it copies them from earlier changes, or from
-// the tip. It replaces the values in changes.
+// keepNeeds gives a node its known needs if changes set the node without needs. It copies the needs from the
+// earlier changes or from the tip, and replaces the values in changes.
 func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 	if c.head == nil {
 		return nil
@@ -35,7 +35,8 @@ func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 	return nil
 }
 
-// lacksNeeds reports whether a change sets a node without needs, and returns the node's key.
+// lacksNeeds reports whether change sets a node without the member needs. key is the node's key. lacks is
+// false for an invalid value.
 func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 	var row struct {
 		NodeID    string          `json:"nodeId"`
@@ -43,7 +44,7 @@ func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 		Needs     json.RawMessage `json:"needs"`
 	}
 	if json.Unmarshal(change.Value, &row) != nil || row.Needs != nil {
-		return "", false // the append refuses a value that is not a node
+		return "", false // the append refuses an invalid value
 	}
 	if change.Key != "" {
 		return change.Key, true
@@ -51,7 +52,8 @@ func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 	return snapshot.Key(row.NodeID, row.Iteration), true
 }
 
-// needsOf returns the needs of a node after the changes before, as JSON, or nil if it has none.
+// needsOf returns the needs of the node with the key after the changes before, as JSON. It returns nil if the
+// node does not exist or has no needs.
 func (c *Capturer) needsOf(key string, before []snapshot.Change) (json.RawMessage, error) {
 	for _, change := range slices.Backward(before) {
 		if change.Collection != snapshot.CollectionNodes || change.Key != key {
@@ -61,7 +63,7 @@ func (c *Capturer) needsOf(key string, before []snapshot.Change) (json.RawMessag
 			Needs json.RawMessage `json:"needs"`
 		}
 		if change.Op == snapshot.OpSet {
-			_ = json.Unmarshal(change.Value, &row) // lacksNeeds has read the same value
+			_ = json.Unmarshal(change.Value, &row) // lacksNeeds has already parsed this value
 		}
 		return row.Needs, nil
 	}
@@ -76,7 +78,7 @@ func (c *Capturer) needsOf(key string, before []snapshot.Change) (json.RawMessag
 	return json.Marshal(node.Needs)
 }
 
-// withNeeds returns a JSON object with the member needs added. The object must not have it.
+// withNeeds returns the JSON object with the member needs. The object must not have this member.
 func withNeeds(object, needs json.RawMessage) json.RawMessage {
 	rest := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(object), []byte("{")))
 	out := append([]byte(`{"needs":`), needs...)

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// subjectChanges is the number of changes of a capture that its subject mentions.
+	// subjectChanges is the maximal number of changes that a subject describes.
 	subjectChanges = 32
-	// subjectNames is the number of names that a subject lists before one verb.
+	// subjectNames is the maximal number of names that a subject lists before one verb.
 	subjectNames = 4
 )
 
-// captureSubject returns the git log line for a capture without a subject. It describes the changes in the words of
-// git-smithers' own engine.
+// captureSubject returns the subject for the commit of a capture without a subject. The subject describes the
+// first changes of draft and a new run status, in the words of git-smithers' own engine. Without changes and
+// status, it names the first event, or is "captured".
 func captureSubject(req *Capture, draft snapshot.Draft) string {
 	var told []phrase
 	changes := draft.StateChanges()
@@ -39,12 +40,14 @@ func captureSubject(req *Capture, draft snapshot.Draft) string {
 	return fmt.Sprintf("%s and %d more events", req.Events[0].Type, len(req.Events)-1)
 }
 
-// phrase is a verb and the names that it applies to.
+// phrase is a verb with the names that it applies to.
 type phrase struct {
 	names []string
 	verb  string
 }
 
+// addPhrase adds the description of change to told, and returns told. If told has a phrase with the same
+// verb, the name joins this phrase.
 func addPhrase(told []phrase, change snapshot.Change) []phrase {
 	name, verb := strings.TrimSuffix(change.Key, "::0"), changeVerb(change)
 	if change.Collection == snapshot.CollectionInput {
@@ -59,6 +62,7 @@ func addPhrase(told []phrase, change snapshot.Change) []phrase {
 	return append(told, phrase{[]string{name}, verb})
 }
 
+// joinPhrases returns the text of told, with at most subjectNames names in each phrase.
 func joinPhrases(told []phrase) string {
 	parts := make([]string, len(told))
 	for i, p := range told {
@@ -71,7 +75,7 @@ func joinPhrases(told []phrase) string {
 	return strings.Join(parts, "; ")
 }
 
-// nodeVerbs are the verbs for nodes that enter a state.
+// nodeVerbs has the verbs for nodes that enter a state. The verb for another state is the name of the state.
 var nodeVerbs = map[snapshot.NodeState]string{
 	snapshot.NodeInProgress:      "started",
 	snapshot.NodeWaitingApproval: "waits for approval",
@@ -80,7 +84,8 @@ var nodeVerbs = map[snapshot.NodeState]string{
 	snapshot.NodeWaitingTimer:    "waits for its timer",
 }
 
-// changeVerb returns the verb that describes a change of a row.
+// changeVerb returns the verb for a changed row, such as "removed", the state of a node, or "set" if nothing
+// else is known.
 func changeVerb(change snapshot.Change) string {
 	if change.Op == snapshot.OpRemove {
 		return "removed"

@@ -171,10 +171,12 @@ func refuseEngines(row snapshot.Run, op snapshot.Op) error {
 	if !op.ByEngine() {
 		return nil
 	}
-	refused := fault.New(fault.UndoRefused, "op %d of run %q was made by the engine that executes the run, which went back to frame %d", op.Number, row.ID, *op.To).
+	refused := fault.New(fault.UndoRefused, "op %d of run %q was made by the engine that executes the run, which went back to frame %d",
+		op.Number, row.ID, *op.To).
 		Detail("runId", row.ID)
 	if op.Frame != nil && *op.Frame > 0 {
-		refused = refused.Hint("`git smithers fork %s` creates a fork from the frame before op %d", fault.Word(timeline.Address{Run: row.ID, Frame: *op.Frame - 1}.String()), op.Number)
+		refused = refused.Hint("`git smithers fork %s` creates a fork from the frame before op %d",
+			fault.Word(timeline.Address{Run: row.ID, Frame: *op.Frame - 1}.String()), op.Number)
 	}
 	return refused
 }

@@ -174,8 +174,8 @@ func (e *examination) hasNone(ctx context.Context, component string) (bool, erro
 	return true, nil
 }
 
-// named returns the ref components of the runs that a frame ref with a readable entry names, or a tip or
-// frame ref in a line that a repair removed from packed-refs.
+// named returns the ref components of the runs of which the repository has a name. The name is a frame ref
+// with a readable entry, or a tip or frame ref in a line that a repair removed from packed-refs.
 func (e *examination) named() map[string]bool {
 	named := make(map[string]bool)
 	for _, line := range e.dropped {

@@ -120,9 +120,9 @@ func notCapture(err error) error {
 	return out.Hint("`git smithers help scripting` describes the members of a capture")
 }
 
-// Capture appends an entry for req and returns its answer after the entry is on stable storage. If a capture
-// with the same id was answered before, by c or in one of the run's newest 1,000 entries, Capture returns the
-// earlier answer and appends nothing.
+// Capture appends an entry for req and returns its answer after the entry is on stable storage. If c or one
+// of the run's newest 1,000 entries has a capture with the same id, Capture returns the earlier answer and
+// appends nothing.
 //
 // If req has Expect, and the tip differs from Expect, the error is conflict. Without Expect, Capture builds
 // the entry again on the new tip whenever another process has appended an entry, until it succeeds or ctx

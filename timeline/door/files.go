@@ -120,8 +120,8 @@ func (c *Capturer) worktrees() ([]snapshot.Worktree, error) {
 	return tip.Worktrees, nil
 }
 
-// endsAttempt reports whether draft ends an attempt. A draft ends an attempt if it sets a node, or an attempt
-// in the journal, to an ended state, and the tip does not have the attempt in an ended state.
+// endsAttempt reports whether draft ends an attempt: draft sets a node, or an attempt in the journal, to an
+// ended state, and the attempt has not ended at the tip.
 func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
 	for _, change := range draft.Journal {
 		if ended, err := c.endsJournaled(change); err != nil || ended {

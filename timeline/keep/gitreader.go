@@ -18,7 +18,7 @@ import (
 
 // gitReader runs git commands that read refs and objects.
 type gitReader struct {
-	repo gitexec.Repo // with what was added to its configuration since the Keeper was made
+	repo gitexec.Repo // the store's repository
 	env  []string
 }
 

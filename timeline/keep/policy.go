@@ -16,8 +16,9 @@ import (
 // Policy selects the ended runs to keep: a run is kept if any rule keeps it. A run that has not ended is
 // always kept. The zero Policy keeps no ended run.
 //
-// A run without an end, such as a capture or a fork that was never resumed, counts as ended if git-smithers
-// never executed it, it does not wait, and its newest entry is at least a day old.
+// A run may lack an end, for example a capture or a fork that was never resumed. Such a run counts as ended
+// if three conditions hold: git-smithers never executed the run, the run does not wait, and its newest entry
+// is at least a day old.
 //
 // A run may be dated in the future, by a wrong clock or on purpose. Last and Within keep such a run. It does
 // not count among the newest runs of Last: otherwise its date would displace another run.
@@ -95,9 +96,9 @@ func (c chooser) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 // ended.
 const quietUntilEnded = 24 * time.Hour
 
-// hasEnded reports whether a run counts as ended: its status is final, or git-smithers never executed it, it
-// does not wait, and its newest entry is at least quietUntilEnded old. A run that waits never counts as
-// ended, because its question is open.
+// hasEnded reports whether a run counts as ended. A run with a final status counts as ended. A waiting run
+// does not, because its question is open. Any other run counts as ended if git-smithers never executed the
+// run and the newest entry is at least quietUntilEnded old.
 func (c chooser) hasEnded(ctx context.Context, run list.RunInfo, now time.Time) (bool, error) {
 	status := snapshot.RunStatus(run.Status)
 	switch {

@@ -171,8 +171,8 @@ func isTip(name refs.Name) int {
 }
 
 // named returns the runs of all with the given ids that wanted accepts, in the given order and without
-// duplicates. If an id is not among them, named returns the error that none returns for the id. If
-// accepted ids begin with the given id, the hint lists them.
+// duplicates. For an id that is not among them, the error is none(id). If accepted ids begin with the given
+// id, a list of these ids replaces the hints of the error.
 func named(runs []string, all map[string]*runRefs, wanted func(*runRefs) bool, none func(run string) *fault.Error) ([]*runRefs, error) {
 	var out []*runRefs
 	for _, run := range runs {

@@ -29,8 +29,8 @@ type FrameMatch struct {
 	Commit      string        `json:"commit"`   // the commit id of the frame
 	VCS         *jjbridge.Tag `json:"vcs"`      // nil if the frame has no revision
 	ChangeID    *string       `json:"changeId"` // jj's change id; nil if the revision has no change id
-	// Paths are the changed paths at or below the path of the query, with the kind of change, in the run's
-	// working copy and in the tasks' own worktrees. They are nil unless the query has a path.
+	// Paths are the changed paths at or below the path of the query, with the kind of change. They include
+	// changes in the tasks' own worktrees. They are nil unless the query has a path.
 	Paths []jjbridge.PathChange `json:"paths,omitempty"`
 	// Since is the number of the frame whose files were compared, if the frames between have no captured
 	// files: any of them may have changed the paths. Otherwise Since is nil.
@@ -140,10 +140,10 @@ func (q *FrameQuery) check() error {
 	}
 	switch {
 	case given != 1:
-		return fault.New(fault.Usage, "frames needs exactly one of --change, --commit and --path")
+		return fault.New(fault.Usage, "`git smithers frames` needs exactly one of --change, --commit and --path")
 	case strings.Trim(strings.ToLower(q.Change), "klmnopqrstuvwxyz") != "":
 		return fault.New(fault.Usage, "%q is not a jj change id", q.Change).
-			Hint("`jj log` shows change ids: they consist of the letters k to z")
+			Hint("copy the change id, or its first letters, from `jj log`")
 	case q.Path == "":
 		return nil
 	}

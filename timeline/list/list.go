@@ -87,8 +87,8 @@ func Branches(ctx context.Context, s *timeline.Store, run string) ([]Branch, err
 	return out, nil
 }
 
-// BranchOf returns the record of the fork run (an id or a unique prefix), or nil if the run is not a fork or
-// the index does not know the parent frame.
+// BranchOf returns the record of the fork run (an id or a unique prefix). It returns nil if the run is not a
+// fork, or if the index does not know the frame of the parent.
 func BranchOf(ctx context.Context, s *timeline.Store, run string) (*Branch, error) {
 	_, row, err := indexedRun(ctx, s, run)
 	if err != nil {

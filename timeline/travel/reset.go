@@ -14,10 +14,10 @@ type ResetRequest struct {
 	Redefinition
 }
 
-// Reset appends a frame in which every node is pending in its first iteration, every loop is at its first
-// iteration, the run has no output, and the mailbox is empty. The input stays. All attempts stay in the
-// journal, marked cancelled, and all frames after the first are dropped. Reset restores no files. The run is
-// pending.
+// Reset appends a frame that takes the run back to its beginning. Every node is pending in its first
+// iteration, and every loop is at its first iteration. The run has no output, and the mailbox is empty. The
+// input stays. All attempts stay in the journal, marked cancelled, and all frames after the first are
+// dropped. Reset restores no files. The run is pending.
 //
 // If Run names a frame, the state is the state of that frame, as after a travel to the frame.
 //

@@ -30,10 +30,10 @@ type UndoRequest struct {
 // Undo takes a fork back only if the fork has not run: the fork is then cancelled and no longer listed among
 // its parent's forks.
 //
-// Undo leaves the ops of another engine alone, because that engine would not know of the change. Without a
-// run, Undo takes back the newest op that was made in this clone, and skips ops that were made elsewhere,
-// since fetched runs have such ops. If the newest operation of this clone is a prune, a fork that has run, or
-// a fork that a fetch made, Undo takes nothing back.
+// Undo leaves the ops of another engine alone, because that engine would not know of the change. Without a run, Undo
+// takes back the newest op of this clone. It skips ops that were made elsewhere, since fetched runs have such ops. If
+// the newest operation of this clone is a prune, a fork that has run, or a fork that a fetch made, Undo takes nothing
+// back.
 //
 // Error codes: nothing_to_undo if no op can be taken back; undo_refused for a fork that has run or that a
 // fetch made, for another engine's op and, without a run, for a prune; run_owned; and every code of

@@ -38,8 +38,8 @@ func (v *verifier) follows(older, newer *link, ops *opsVerifier) error {
 	return ops.step(older.stored(), newer)
 }
 
-// begins checks the first entry of the chain of a run. If the run is a fork and the entry is not a frame, the
-// state must be the state of the frame that the run was forked from.
+// begins checks first, the first entry of the chain of a run. If the run is a fork and first is not a frame,
+// first must keep the state of the frame from which the run was forked.
 func (v *verifier) begins(first *link, ops *opsVerifier) error {
 	if first.entry.IsView() {
 		return v.beginsExtension(first, ops)

@@ -13,9 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Deep makes the checks of [Runs]. It also reads every file with objects, including duplicates, checks that
-// tombstones and held tips are readable, and compares each index row of the runs with the refs. If progress
-// is not nil, Deep calls it with the number of checked files.
+// Deep makes the checks of [Runs] and further checks. It reads every file with objects, including duplicates.
+// It checks that tombstones and held tips are readable, and compares each index row of the runs with the
+// refs. If progress is not nil, Deep calls it with the number of checked files.
 func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int), runs ...string) (*Report, error) {
 	var ids []string
 	for _, run := range runs {

@@ -44,9 +44,9 @@ type Report struct {
 }
 
 // Runs checks every entry in the chains of the named runs (ids or unique prefixes), or of all runs if none is
-// named. It checks each object against its id, each encoding against the only valid one, content hashes, the
-// sums of pages, frame deltas, the numbers of frames, events, signals and ops, the changes that each entry
-// makes, the captured files, and the frame refs.
+// named. It checks each object against its id, and each encoding against the only valid encoding. It checks
+// content hashes, the sums of pages, frame deltas, and the numbers of frames, events, signals and ops. It
+// also checks the changes that each entry makes, the captured files, and the frame refs.
 //
 // Objects that a remote promises to a partial clone are not problems, and are not fetched. Runs writes
 // nothing, except the ref of a newest frame that a crash left out. Damage is reported as a problem, not as an

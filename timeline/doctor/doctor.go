@@ -24,7 +24,7 @@ const (
 	MalformedName = "malformed-name"      // a ref whose name is invalid
 	CaseCollision = "case-collision"      // two refs whose names differ only by case
 	MissingObject = "missing-object"      // a run that lacks objects
-	LostTip       = "lost-tip"            // a run without a readable tip
+	LostTip       = "lost-tip"            // a tip, or the ref of a pruned run, that is missing or unreadable
 	LostRef       = "lost-ref"            // a ref of the user's that was in an invalid line of packed-refs
 	TipBehind     = "tip-behind-frames"   // a tip that is older than a frame ref of its run
 	WrongFrameRef = "wrong-frame-ref"     // a frame ref that disagrees with the run's chain

@@ -107,7 +107,8 @@ func (r *repairs) replace(ctx context.Context, file string, name refs.Name, id o
 	return r.aside.move(file)
 }
 
-// salvage copies the readable objects of a damaged pack to a new pack, and moves the damaged files away.
+// salvage copies the readable objects of a damaged pack to a new pack, and moves the damaged files away. If
+// only the index of the pack is damaged, the pack gets a new index.
 func (r *repairs) salvage(ctx context.Context, d objstore.Damage) error {
 	_, err := r.store.Objects().Salvage(ctx, d.Pack, r.aside.path("objects"))
 	return err

@@ -48,7 +48,7 @@ type NameUsage struct {
 }
 
 // DiskUsage measures the named runs (ids or unique prefixes), or all runs if none is named. Held always
-// covers all pruned runs. In a partial clone, missing objects count as 0 bytes.
+// covers all pruned runs. In a partial clone, missing objects do not count.
 func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, error) {
 	wanted := make(map[string]bool)
 	for _, run := range runs {

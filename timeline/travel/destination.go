@@ -12,7 +12,7 @@ import (
 // destination is the point in its history to which a run goes back.
 type destination struct {
 	then    *snapshot.Entry  // the entry with the state; address is its newest frame
-	address timeline.Address // the newest frame at then; a frame of an ancestor if the run had no frame
+	address timeline.Address // the newest frame at then; a frame of an ancestor if then is older than the run
 	based   int64            // the number of the frame; snapshot.NoFrame if the frame belongs to an ancestor
 }
 

@@ -104,7 +104,8 @@ func undoableOps(ctx context.Context, s *timeline.Store, lines map[string]int) (
 }
 
 // undoableAt returns the newest op at tip that is not undone. Its number is 0 if the run has no such op.
-// lines is the list of this clone. Why is PassedElsewhere if the list does not have the op.
+// lines is the list of this clone. If every clone may undo the op, but lines does not have it, Why is
+// PassedElsewhere.
 func undoableAt(s *timeline.Store, tip refs.TipRef, lines map[string]int) (undoable, error) {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip.ID)
 	if err != nil {

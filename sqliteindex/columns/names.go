@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Snake returns a name in snake_case: an underscore before each word that begins with a capital, and
-// in place of every other character than a letter or a digit. It is never empty.
+// Snake returns a name in snake_case, in lower case. An underscore precedes each word that begins with a
+// capital, and replaces each character that is not a letter, digit or mark. For an empty name, Snake returns
+// "_".
 func Snake(name string) string {
 	runes := []rune(name)
 	var b strings.Builder
@@ -33,10 +34,11 @@ func Snake(name string) string {
 	return b.String()
 }
 
-// NameSet has the names that are taken, and hands out unique ones. SQLite ignores the case of ASCII letters in names.
+// NameSet holds the names that are taken, with lower-case ASCII letters, because SQLite ignores the case of
+// ASCII letters in names.
 type NameSet map[string]bool
 
-// NewNameSet returns a set in which some names are taken.
+// NewNameSet returns a set that holds the given names.
 func NewNameSet(taken ...string) NameSet {
 	n := make(NameSet)
 	for _, name := range taken {
@@ -45,7 +47,7 @@ func NewNameSet(taken ...string) NameSet {
 	return n
 }
 
-// Take takes a name, and reports whether it was free.
+// Take adds name to the set and returns true. If the set already has the name, Take returns false.
 func (n NameSet) Take(name string) bool {
 	folded := FoldCase(name)
 	if n[folded] {
@@ -55,7 +57,7 @@ func (n NameSet) Take(name string) bool {
 	return true
 }
 
-// Give returns the name, with as many underscores as it needs to be unique.
+// Give returns name with as many underscores at the end as make it unique, and adds the result to the set.
 func (n NameSet) Give(name string) string {
 	for !n.Take(name) {
 		name += "_"
@@ -63,7 +65,7 @@ func (n NameSet) Give(name string) string {
 	return name
 }
 
-// FoldCase returns a name with lower-case ASCII letters.
+// FoldCase returns name with its ASCII letters in lower case.
 func FoldCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -73,8 +75,9 @@ func FoldCase(name string) string {
 	}, name)
 }
 
-// SnakeNames returns unique names in snake_case. Names that are in snake_case already are
-// unchanged, so that the result does not depend on the order. fit makes a name valid.
+// SnakeNames returns a unique name in snake_case for each name in of, and adds the results to given. fit
+// changes a name so that it is valid. Names that are valid already come first and so keep their form; the
+// order of of does not matter.
 func SnakeNames(of []string, given NameSet, fit func(string) string) map[string]string {
 	sorted := slices.Sorted(slices.Values(of))
 	out := make(map[string]string, len(sorted))
@@ -88,7 +91,7 @@ func SnakeNames(of []string, given NameSet, fit func(string) string) map[string]
 	return out
 }
 
-// FitTable returns a table name that neither SQLite nor the index reserves.
+// FitTable returns name, with the prefix output_ if SQLite or the index reserves name for other tables.
 func FitTable(name string) string {
 	if isReserved(name) {
 		return "output_" + name
@@ -102,12 +105,14 @@ func isReserved(name string) bool {
 		strings.HasPrefix(name, "_smithers_") || strings.HasPrefix(name, "_index_")
 }
 
-// IsViewName reports whether name is valid for a view.
+// IsViewName reports whether name is valid for a view: not empty, not reserved and without control
+// characters.
 func IsViewName(name string) bool {
 	return name != "" && !isReserved(name) && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// FitWorkflow returns a workflow's part of a table name.
+// FitWorkflow returns the part of a table name that stands for the workflow called name: at most the first
+// 100 bytes of name, in snake_case.
 func FitWorkflow(name string) string {
 	const most = 100
 	if len(name) > most {

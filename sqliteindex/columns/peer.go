@@ -11,23 +11,24 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// The place of Smithers' own schema in a run.
+// These constants name the file of an entry that has Smithers' own schema: the file schema of the engine smithers.
 const (
 	peerEngine = "smithers"
 	peerSchema = "schema"
 )
 
-// peerTable is a line of that schema, see docs/smithers.md.
+// peerTable is a table in Smithers' own schema: one line of the file. docs/smithers.md describes the file.
 type peerTable struct {
 	Table   string      `json:"table"`
 	Columns [][2]string `json:"columns"` // names and kinds
 }
 
-// addPeers adds Smithers' tables for a run's outputs that no workflow definition of ours declares.
+// addPeers adds to declared the columns of each output table that no workflow definition declares, if
+// Smithers' own schema has the table and the table's first output is a JSON object.
 func addPeers(r objstore.Reader, declared map[string]List, tip *snapshot.Entry, state *snapshot.State) error {
 	var keys []string
 	for _, key := range state.Tables() {
-		if _, ours := declared[key]; !ours {
+		if _, known := declared[key]; !known {
 			keys = append(keys, key)
 		}
 	}
@@ -54,8 +55,9 @@ func addPeers(r objstore.Reader, declared map[string]List, tip *snapshot.Entry, 
 	return nil
 }
 
-// peerTables returns the declarations of outputs in the schemas of a run and of the runs that it was
-// forked from, because a new fork has no tables of its own. Unreadable schemas are ignored.
+// peerTables returns the tables, by name, that Smithers' schemas declare at e and at the frames that the run
+// of e was forked from, because a new fork has no tables of its own. It stops as soon as it has a table for
+// each of keys. It ignores lines that it cannot read.
 func peerTables(r objstore.Reader, e *snapshot.Entry, keys []string) (map[string]peerTable, error) {
 	tables := make(map[string]peerTable)
 	unknown := func(key string) bool { _, known := tables[smithersnames.SnakeName(key)]; return !known }
@@ -84,7 +86,7 @@ func peerTables(r objstore.Reader, e *snapshot.Entry, keys []string) (map[string
 	return tables, nil
 }
 
-// forkedFrom returns the frame that a run was forked from; nil if the run is not a fork.
+// forkedFrom returns the frame that the run of e was forked from, or nil if the run is not a fork.
 func forkedFrom(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
 	row, err := e.RunRow()
 	if err != nil || row.Parent == nil {
@@ -93,7 +95,7 @@ func forkedFrom(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
 	return snapshot.ReadEntry(r, row.Parent.Commit)
 }
 
-// firstOutput returns the first output of a non-empty table.
+// firstOutput returns the first output of the table key, or nil if the table is empty.
 func firstOutput(state *snapshot.State, key string) ([]byte, error) {
 	for row, err := range state.Outputs(key).Rows() {
 		return row.Value, err
@@ -101,8 +103,9 @@ func firstOutput(state *snapshot.State, key string) ([]byte, error) {
 	return nil, nil
 }
 
-// columns returns a table's columns. The schema has only column names, which several properties could
-// have, so an output shows which property a column holds: every output has all properties.
+// columns returns the columns of t. output is any output of the table. The schema has only column names, and
+// several property names could give the same column name. So the properties of output, which all outputs
+// have, determine the property of each column.
 func (t peerTable) columns(output map[string]json.RawMessage) List {
 	properties := make(map[string]string, len(output))
 	for _, name := range slices.Sorted(maps.Keys(output)) {

@@ -16,7 +16,7 @@ import (
 // Type is the type of an output table's column.
 type Type string
 
-// The types of columns.
+// The types of columns. JSON holds any value as JSON text.
 const (
 	String  Type = "string"
 	Number  Type = "number"
@@ -25,7 +25,7 @@ const (
 	JSON    Type = "json"
 )
 
-// Kind returns Smithers' word for the type.
+// Kind returns Smithers' word for the type: number for Integer, and otherwise the type itself.
 func (t Type) Kind() string {
 	if t == Integer {
 		return string(Number)
@@ -33,7 +33,7 @@ func (t Type) Kind() string {
 	return string(t)
 }
 
-// merge returns a type that holds both.
+// merge returns a type that can hold the values of both types. The empty type merges into the other type.
 func (t Type) merge(other Type) Type {
 	switch {
 	case t == other || other == "":
@@ -46,7 +46,7 @@ func (t Type) merge(other Type) Type {
 	return JSON
 }
 
-// Column declares one column: a property of the output, or the whole output.
+// Column declares one column. It holds a property of the output or, if Whole is true, the whole output.
 type Column struct {
 	Whole    bool
 	Property string
@@ -63,13 +63,15 @@ func (c Column) compare(other Column) int {
 	return 1
 }
 
-// List is the columns of one output. They are sorted: the whole output first, then by property.
+// List is the list of columns for the outputs of one schema key. The column for the whole output comes first;
+// the others are sorted by property.
 type List []Column
 
-// Whole returns the columns of outputs without a schema.
+// Whole returns the columns for outputs without a schema: one column for the whole output.
 func Whole() List { return List{{Whole: true, Type: JSON}} }
 
-// Merge returns the columns of both.
+// Merge returns the columns that are in c or in other. A column in both gets a type that can hold the values
+// of both.
 func (c List) Merge(other List) List {
 	var merged List
 	for len(c) > 0 && len(other) > 0 {
@@ -87,7 +89,8 @@ func (c List) Merge(other List) List {
 	return append(append(merged, c...), other...)
 }
 
-// Text returns the columns as stored in the database.
+// Text returns the form in which the database stores c: a JSON array of pairs of property and type. The
+// property is null for the whole output.
 func (c List) Text() (string, error) {
 	pairs := make([][2]*string, len(c))
 	for i, column := range c {
@@ -102,7 +105,7 @@ func (c List) Text() (string, error) {
 
 var errNoType = errors.New("no type")
 
-// Parse is the inverse of text.
+// Parse returns the list that [List.Text] encoded.
 func Parse(text string) (List, error) {
 	var pairs [][2]*string
 	if err := json.Unmarshal([]byte(text), &pairs); err != nil {
@@ -121,14 +124,14 @@ func Parse(text string) (List, error) {
 	return columns, nil
 }
 
-// Limits of columns; SQLite has its own, too.
+// These constants limit the columns of one schema.
 const (
-	maxProperties   = 500 // of one schema; above, the output is stored as a whole
-	maxPropertyName = 200 // bytes
+	maxProperties   = 500 // number of properties; with more properties, the output is stored as a whole
+	maxPropertyName = 200 // bytes; a property with a longer name gets no column
 )
 
-// columnsOf returns the columns for a schema of outputs. If it declares no property, or
-// only the property payload, outputs are stored as a whole.
+// columnsOf returns the columns for outputs with a JSON schema. The whole output is one column if the schema
+// allows no object, or if it declares no property, too many properties, or only the property payload.
 func columnsOf(schema json.RawMessage) List {
 	members := JSONObject(schema)
 	if types := schemaTypes(members); !slices.Contains(types, "object") && len(types) > 0 {
@@ -149,7 +152,8 @@ func columnsOf(schema json.RawMessage) List {
 	return columns
 }
 
-// typeOf returns the column type for a property's schema. It ignores null.
+// typeOf returns the column type for a property's JSON schema. It ignores null among the types of the
+// property.
 func typeOf(schema json.RawMessage) Type {
 	members := JSONObject(schema)
 	var merged Type
@@ -180,7 +184,7 @@ func typeOf(schema json.RawMessage) Type {
 	return merged
 }
 
-// typeOfValue returns the column type for a value; none for null.
+// typeOfValue returns the column type for a JSON value, or "" for null and for a missing value.
 func typeOfValue(value json.RawMessage) Type {
 	if len(value) == 0 {
 		return ""
@@ -201,7 +205,7 @@ func typeOfValue(value json.RawMessage) Type {
 	return Integer
 }
 
-// schemaTypes returns the types that a schema allows; none if it has no type.
+// schemaTypes returns the types that a schema with these members allows, or nil if the schema has no type.
 func schemaTypes(members map[string]json.RawMessage) []string {
 	var name string
 	if json.Unmarshal(members["type"], &name) == nil {
@@ -214,7 +218,7 @@ func schemaTypes(members map[string]json.RawMessage) []string {
 	return nil
 }
 
-// JSONObject returns the members of an object; none for other values.
+// JSONObject returns the members of the JSON object text, or nil if text is not a JSON object.
 func JSONObject(text json.RawMessage) (members map[string]json.RawMessage) {
 	if json.Unmarshal(text, &members) != nil {
 		return nil
@@ -222,7 +226,7 @@ func JSONObject(text json.RawMessage) (members map[string]json.RawMessage) {
 	return members
 }
 
-// jsonArray returns the elements of an array; none for other values.
+// jsonArray returns the elements of the JSON array text, or nil if text is not a JSON array.
 func jsonArray(text json.RawMessage) (elements []json.RawMessage) {
 	if json.Unmarshal(text, &elements) != nil {
 		return nil
@@ -230,7 +234,7 @@ func jsonArray(text json.RawMessage) (elements []json.RawMessage) {
 	return elements
 }
 
-// Cache caches the declarations of workflow definitions, because many runs share one. Safe for
+// Cache caches the declarations of workflow definitions, because many runs share a definition. It is safe for
 // concurrent use.
 type Cache struct {
 	mu     sync.Mutex
@@ -242,8 +246,9 @@ func NewCache() *Cache {
 	return &Cache{byTree: make(map[objstore.ID]map[string]List)}
 }
 
-// Declared returns the declarations of outputs, by key: those of the workflow definitions, otherwise those of
-// Smithers' own schema, otherwise whole outputs.
+// Declared returns the columns of outputs, by schema key, for the state at tip. It merges the declarations in
+// workflows, the ids of workflow definitions. For other keys it uses Smithers' own schema, and otherwise one
+// column for the whole output.
 func (s *Cache) Declared(r objstore.Reader, workflows []objstore.ID, tip *snapshot.Entry, state *snapshot.State) (map[string]List, error) {
 	all := make(map[string]List)
 	for _, id := range workflows {
@@ -266,7 +271,8 @@ func (s *Cache) Declared(r objstore.Reader, workflows []objstore.ID, tip *snapsh
 	return all, nil
 }
 
-// read returns the declarations in the workflow definition with a tree id.
+// read returns the columns by schema key that the workflow definition with tree id declares. The map belongs
+// to the cache.
 func (s *Cache) read(r objstore.Reader, id objstore.ID) (map[string]List, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,8 +6,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// readAttempts reads the attempts that are new or changed since base, an indexed entry. If base is
-// the zero id, it reads all of the tip's attempts. Journals never lose rows.
+// readAttempts returns the attempts of head that are new or changed since base, an indexed entry. If base is
+// the zero id, it returns all attempts of head. Attempts are never removed, so a missing attempt means that
+// head is malformed.
 func readAttempts(r objstore.Reader, head *snapshot.Entry, base objstore.ID) ([]snapshot.Attempt, error) {
 	now, err := head.Attempts()
 	if err != nil {
@@ -32,7 +33,7 @@ func readAttempts(r objstore.Reader, head *snapshot.Entry, base objstore.ID) ([]
 			return nil, err
 		}
 		if delta.To == nil {
-			return nil, malformed(head.ID, "an attempt is gone from the journal")
+			return nil, malformed(head.ID, "an attempt is missing from the journal")
 		}
 		a, err := snapshot.DecodeAttempt(page.Row{Key: delta.Key, Value: delta.To})
 		if err != nil {

@@ -1,8 +1,8 @@
 package sqliteindex
 
-// baseTables is the schema for every list. docs/index.md documents it.
-// Tables have Smithers' names and its columns first, then ours. Columns that would repeat a table
-// or are constant take no space.
+// baseTables is the schema of the tables that every list needs. docs/index.md documents it. Tables have the
+// names of Smithers' tables, with Smithers' columns first and additional columns after them. A generated
+// column takes no space; it stands for a constant or for a value that another column has.
 const baseTables = `
 CREATE TABLE _smithers_runs (
 	run_id                         TEXT NOT NULL PRIMARY KEY,

@@ -9,28 +9,28 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// tip is the indexed state of a run's ref.
+// tip is the indexed state of a run's ref. Its zero value means that the ref is not indexed.
 type tip struct {
 	id          objstore.ID
-	latestFrame int64
+	latestFrame int64 // number of the newest frame; snapshot.NoFrame if the run has no frame
 }
 
-// chain is a run's entries, read from a tip back.
+// chain is the part of a run's entries that the index lacks, with the row of the run.
 type chain struct {
-	ref     string
-	head    snapshot.Header // the tip's
+	ref     string          // the run's ref component
+	head    snapshot.Header // the header of the tip
 	tip     objstore.ID
-	run     snapshot.Run
-	base    objstore.ID // the indexed tip before these entries; zero means that they are the whole run
-	frames  []frame     // sorted by number
-	latest  int64       // number of the newest frame; NoFrame if there is none
-	entries int
+	run     snapshot.Run // run.json of the tip
+	base    objstore.ID  // the indexed tip before these entries; zero means that the entries are the whole run
+	frames  []frame      // sorted by number
+	latest  int64        // number of the run's newest frame; snapshot.NoFrame if the run has no frame
+	entries int          // number of entries that were read
 
-	attempts []snapshot.Attempt // attempts that base does not have in this form
+	attempts []snapshot.Attempt // attempts that are new or changed since base
 	tags     tagReader
 }
 
-// frame is one numbered entry.
+// frame is an entry with a frame number.
 type frame struct {
 	number int64
 	commit objstore.ID
@@ -38,10 +38,10 @@ type frame struct {
 	tag
 }
 
-// readChain reads the entries of the run whose ref is at id, back to the indexed tip or, if the
-// chain does not contain it, back to the run's first entry. It reads
-// run.json of the tip, new attempts, and of the other entries only
-// their commits, and vcs.json if it changed.
+// readChain reads the run whose tip ref has the component ref and is at id. It reads the entries after the
+// indexed tip. If the chain does not contain the indexed tip, it reads all entries of the run. Of the tip it
+// reads run.json and the new attempts. Of the other entries it reads only the commits, and vcs.json if it
+// changed. An error wraps objstore.ErrCorrupt if the tip belongs to another run.
 func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.ID, indexed tip) (*chain, error) {
 	head, err := snapshot.ReadEntry(r, id)
 	if err != nil {
@@ -53,7 +53,7 @@ func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.I
 	}
 	// Two refs for one run would overwrite each other's rows.
 	if component, err := refs.EscapeRun(run.ID); err != nil || component != ref {
-		return nil, malformed(id, "is the tip of another run")
+		return nil, malformed(id, "belongs to another run than its ref")
 	}
 	c := &chain{ref: ref, head: head.Header, tip: id, run: run, latest: snapshot.NoFrame}
 	if err := c.walk(ctx, r, head, indexed); err != nil {
@@ -64,7 +64,8 @@ func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.I
 	return c, err
 }
 
-// walk follows the run's chain from head and collects frames, newest first.
+// walk reads the entries from head back to the indexed tip or to the run's first entry. It appends their
+// frames to c.frames, newest first, and sets c.entries, c.latest and, if it reaches the indexed tip, c.base.
 func (c *chain) walk(ctx context.Context, r objstore.Reader, head *snapshot.Entry, indexed tip) error {
 	var first *snapshot.Entry
 	entries := snapshot.NewWalk(r, head)
@@ -94,7 +95,8 @@ func (c *chain) walk(ctx context.Context, r objstore.Reader, head *snapshot.Entr
 	return nil
 }
 
-// add records e as a frame if it has a number.
+// add appends e to c.frames as frame number, and raises c.latest. If number is snapshot.NoFrame, add does
+// nothing. A number that is not less than the number of the frame appended before is an error.
 func (c *chain) add(number int64, e *snapshot.Entry) error {
 	if number == snapshot.NoFrame {
 		return nil
@@ -111,7 +113,8 @@ func (c *chain) add(number int64, e *snapshot.Entry) error {
 	return nil
 }
 
-// join ends the walk at an indexed entry.
+// join ends the walk at the indexed tip: it sets c.base, and raises c.latest to the newest indexed frame. A
+// new frame with a number up to that frame's is an error.
 func (c *chain) join(indexed tip) error {
 	if n := len(c.frames); n > 0 && c.frames[n-1].number <= indexed.latestFrame {
 		return malformed(c.frames[n-1].commit, "frame numbers do not rise along the chain")
@@ -121,11 +124,12 @@ func (c *chain) join(indexed tip) error {
 	return nil
 }
 
-// fork ends the walk at point, an entry of the parent. point is this run's frame 0, unless the
-// run's first entry is.
+// fork ends the walk at point, the parent's entry that first, the fork's first own entry, follows. point
+// becomes the fork's frame 0, unless first is a frame of the fork itself. If run.json names no parent, fork
+// returns an error.
 func (c *chain) fork(first, point *snapshot.Entry) error {
 	if c.run.Parent == nil {
-		return malformed(c.tip, "run.json names no parent, but the chain continues another run's")
+		return malformed(c.tip, "run.json names no parent, but the chain continues the chain of another run")
 	}
 	if first.Frame != snapshot.NoFrame && !first.IsView() {
 		return nil
@@ -133,7 +137,7 @@ func (c *chain) fork(first, point *snapshot.Entry) error {
 	if err := c.add(0, point); err != nil {
 		return err
 	}
-	c.frames[len(c.frames)-1].Based = nil // it names a frame of the parent
+	c.frames[len(c.frames)-1].Based = nil // Based is a frame number of the parent, not of the fork
 	return nil
 }
 

@@ -14,13 +14,14 @@ import (
 // Flaw is a problem of an index database.
 type Flaw struct {
 	File  string // the base name of the database file
-	RunID string // the run with wrong rows; "" means the file
-	What  string
+	RunID string // the run with wrong rows; "" if the whole file has the problem
+	What  string // the problem, for a person
 }
 
-// Check compares every row of the existing index databases with the refs. Rows of runs that have
-// moved since they were indexed are behind, which is not a flaw. With runIDs, only the rows of these
-// runs are compared. Check changes nothing and, unlike the index, never rebuilds a database.
+// Check compares the index databases with the refs and returns the differences. With runIDs, it compares only
+// the rows of these runs. A missing database is not a flaw, and neither are the rows of a run that has moved
+// since it was indexed. Check changes nothing and, unlike the index, never rebuilds a database. It returns an
+// error if the refs or objects cannot be read, or if a database is busy.
 func Check(ctx context.Context, opts Options, runIDs ...string) ([]Flaw, error) {
 	var flaws []Flaw
 	for _, part := range []struct {
@@ -43,21 +44,22 @@ func Check(ctx context.Context, opts Options, runIDs ...string) ([]Flaw, error) 
 	return flaws, nil
 }
 
-// checker checks one database.
+// checker compares one database with the refs.
 type checker struct {
 	opts   Options
 	path   string
 	schema schema
-	fresh  func(context.Context, Options, []string) (*Index, error)
-	runIDs []string // nil: all
-	flaws  []Flaw
+	fresh  func(context.Context, Options, []string) (*Index, error) // builds the same tables in memory
+	runIDs []string                                                 // the runs to compare; nil means all runs
+	flaws  []Flaw                                                   // the flaws found so far
 }
 
 func (c *checker) note(runID, format string, args ...any) {
 	c.flaws = append(c.flaws, Flaw{filepath.Base(c.path), runID, fmt.Sprintf(format, args...)})
 }
 
-// run records flaws. It returns only errors of the refs, the objects or the context.
+// run compares the database and records its flaws in c.flaws. A database that cannot be read is a flaw. run
+// returns errors of the refs, the objects or ctx, and temporary errors of the database.
 func (c *checker) run(ctx context.Context) error {
 	err := c.look(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -70,8 +72,8 @@ func (c *checker) run(ctx context.Context) error {
 	return err
 }
 
-// look opens the file and compares its rows. If the file itself is damaged, the error is a
-// *databaseError.
+// look opens the file and records its flaws. If SQLite finds the file damaged, look compares no rows. An
+// error of the database itself is a *databaseError.
 func (c *checker) look(ctx context.Context) (err error) {
 	db, err := openFile(ctx, c.path, c.schema, readOnlyMode(c.path), withDefaults(c.opts).BusyTimeout)
 	if err != nil {
@@ -82,8 +84,8 @@ func (c *checker) look(ctx context.Context) (err error) {
 	if err != nil {
 		return &databaseError{err}
 	}
-	defer func() { _ = conn.Close() }() // as above
-	// One transaction, so that all rows are of one moment.
+	defer func() { _ = conn.Close() }() // opened for reading
+	// All reads are in one transaction, so that all rows have the state of one moment.
 	if _, err := conn.ExecContext(ctx, "BEGIN DEFERRED"); err != nil {
 		return &databaseError{err}
 	}
@@ -95,7 +97,8 @@ func (c *checker) look(ctx context.Context) (err error) {
 	return c.compare(ctx, stored)
 }
 
-// integrity has SQLite check the file.
+// integrity runs SQLite's integrity check, records at most 10 problems, and reports whether the file is
+// sound.
 func (c *checker) integrity(ctx context.Context, stored table) (bool, error) {
 	answer, err := stored.read(ctx, "PRAGMA integrity_check(10)")
 	if err != nil {
@@ -111,7 +114,8 @@ func (c *checker) integrity(ctx context.Context, stored table) (bool, error) {
 	return sound, nil
 }
 
-// compare compares the rows of each up-to-date run with rows that are read from its refs.
+// compare compares the rows of each requested run with rows that are read from the refs. It skips a run whose
+// tip has moved since it was indexed.
 func (c *checker) compare(ctx context.Context, stored table) error {
 	if err := c.compareDigest(ctx, stored); err != nil {
 		return err
@@ -133,12 +137,12 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = fresh.Close() }() // it is in memory
+	defer func() { _ = fresh.Close() }() // a database in memory has nothing to lose
 	conn, err := fresh.conn.db.Conn(ctx)
 	if err != nil {
 		return &databaseError{err}
 	}
-	defer func() { _ = conn.Close() }() // as above
+	defer func() { _ = conn.Close() }() // a database in memory has nothing to lose
 	truth := table{conn}
 	want, err := truth.tips(ctx, c.schema)
 	if err != nil {
@@ -161,7 +165,8 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 	return nil
 }
 
-// compareDigest compares the stored digest with the indexed tips.
+// compareDigest records a flaw if the stored digest is not the digest of the indexed tips, or if a stored tip
+// is not an object id.
 func (c *checker) compareDigest(ctx context.Context, stored table) error {
 	answer, err := stored.read(ctx, "SELECT git_ref, git_tip FROM _smithers_runs")
 	if err != nil {
@@ -171,8 +176,8 @@ func (c *checker) compareDigest(ctx context.Context, stored table) error {
 	for _, row := range answer.Rows {
 		tip, err := parseTip(row[1])
 		if err != nil {
-			c.note("", "the tip of %v is %v", row[0], row[1])
-			return nil //nolint:nilerr // it is recorded
+			c.note("", "the tip of run %v is %v, which is not an object id", row[0], row[1])
+			return nil //nolint:nilerr // the bad tip is recorded as a flaw
 		}
 		d.add(fmt.Sprint(row[0]), tip)
 	}
@@ -181,12 +186,12 @@ func (c *checker) compareDigest(ctx context.Context, stored table) error {
 		return err
 	}
 	if says, ok := only(answer).([]byte); !ok || !bytes.Equal(says, d.bytes()) {
-		c.note("", "its runs are not those that it says it has")
+		c.note("", "the digest in table _index_state does not match the tips in table _smithers_runs")
 	}
 	return nil
 }
 
-// only returns the value of an answer with one value; otherwise nil.
+// only returns the single value of answer, or nil if answer does not have exactly one row with one column.
 func only(answer *Answer) any {
 	if len(answer.Rows) != 1 || len(answer.Rows[0]) != 1 {
 		return nil
@@ -194,7 +199,8 @@ func only(answer *Answer) any {
 	return answer.Rows[0][0]
 }
 
-// compareRows compares the rows of one run in one table.
+// compareRows compares the rows of one run in one table, and records the first difference. stored is the
+// checked database; truth is the database that was read from the refs.
 func (c *checker) compareRows(ctx context.Context, runID, name string, stored, truth table) error {
 	have, err := stored.rowsOf(ctx, name, runID)
 	if err != nil {
@@ -209,14 +215,14 @@ func (c *checker) compareRows(ctx context.Context, runID, name string, stored, t
 	}
 	for i := range max(len(have), len(want)) {
 		if i >= len(have) || i >= len(want) || have[i] != want[i] {
-			c.note(runID, "row %d of table %s is not what the refs say (%d rows, %d expected)", i+1, name, len(have), len(want))
+			c.note(runID, "row %d of table %s differs from the refs (%d rows, %d expected)", i+1, name, len(have), len(want))
 			break
 		}
 	}
 	return nil
 }
 
-// freshBase builds the base tables in memory.
+// freshBase returns an index in memory with the base tables of all runs. The caller closes it.
 func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
 	x := newIndex(withDefaults(opts), baseSchema())
 	if err := x.conn.degrade(ctx, nil); err != nil {
@@ -228,7 +234,7 @@ func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
 	return x, nil
 }
 
-// freshDetails builds the details of some runs in memory.
+// freshDetails returns an index in memory with the details of the given runs. The caller closes it.
 func freshDetails(ctx context.Context, opts Options, runIDs []string) (*Index, error) {
 	d := &details{Index: newIndex(withDefaults(opts), detailSchema()), asked: runIDs}
 	if err := d.conn.degrade(ctx, nil); err != nil {

@@ -67,7 +67,7 @@ func TestRowsThatTheRefsDoNotSayAreFound(t *testing.T) {
 			"INSERT INTO _smithers_snapshots (run_id, frame_no, content_hash, created_at_ms, subject, git_commit) VALUES ('one', 9, 'x', 1, 'x', 'x')",
 			"one", "_smithers_snapshots",
 		},
-		{"a run that is missing", "index.db", "DELETE FROM _smithers_runs WHERE run_id = 'two'", "", "its runs are not those"},
+		{"a run that is missing", "index.db", "DELETE FROM _smithers_runs WHERE run_id = 'two'", "", "does not match the tips in table _smithers_runs"},
 		{"a row of the details", "index-details.db", "INSERT INTO _smithers_ralph (run_id, ralph_id, updated_at_ms) VALUES ('one', 'odd', 1)", "one", "_smithers_ralph"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

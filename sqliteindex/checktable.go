@@ -14,7 +14,7 @@ import (
 // table reads the tables of a database that may be damaged.
 type table struct{ conn *sql.Conn }
 
-// read runs a query. The error is a *databaseError.
+// read runs a query and returns all its rows. An error is a *databaseError.
 func (t table) read(ctx context.Context, query string, args ...any) (*Answer, error) {
 	rows, err := t.conn.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -28,8 +28,8 @@ func (t table) read(ctx context.Context, query string, args ...any) (*Answer, er
 	return answer, nil
 }
 
-// tips returns the indexed runs, by id, and their entries. With details, it returns only runs whose
-// details are at the same entry.
+// tips returns the commit id of the indexed tip of each run, by run id. If has is the schema of details, tips
+// leaves out a run whose details are missing or at another entry than its base row.
 func (t table) tips(ctx context.Context, has schema) (map[string]string, error) {
 	query := "SELECT run_id, git_tip FROM _smithers_runs"
 	if has.applicationID == detailSchema().applicationID {
@@ -46,7 +46,7 @@ func (t table) tips(ctx context.Context, has schema) (map[string]string, error) 
 	return tips, nil
 }
 
-// names returns the tables with rows of runs, sorted.
+// names returns the names of the tables that have a run_id column, sorted.
 func (t table) names(ctx context.Context) ([]string, error) {
 	answer, err := t.read(ctx, `SELECT m.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c
 		WHERE m.type = 'table' AND c.name = 'run_id' ORDER BY m.name`)
@@ -60,7 +60,8 @@ func (t table) names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// rowsOf returns the rows of one run as sorted texts. A missing table has none.
+// rowsOf returns the rows of one run in the table called name, as texts (see describeRow), sorted. If the
+// table does not exist, rowsOf returns no rows.
 func (t table) rowsOf(ctx context.Context, name, runID string) ([]string, error) {
 	quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 	there, err := t.read(ctx, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name)
@@ -79,8 +80,8 @@ func (t table) rowsOf(ctx context.Context, name, runID string) ([]string, error)
 	return rows, nil
 }
 
-// describeRow returns a row as text, without NULL columns: the columns of other runs' outputs in the
-// same table come and go.
+// describeRow returns a row as text: the name, type and value of each column, sorted by name. It leaves out
+// NULL columns, because the outputs of other runs add columns to a table and remove them.
 func describeRow(columns []Column, row []any) string {
 	var parts []string
 	for i, value := range row {

@@ -2,9 +2,9 @@ package sqliteindex
 
 import "context"
 
-// A fork is a child of the run in its row if the frame that it was made from is still that
-// run's. If the frame now belongs to a fork's extension, the fork is a child of the extension. If the
-// run of that id is another repository's, the fork has no parent here.
+// The parent of a fork is the run in the fork's row if the forked frame still belongs to that run. If the
+// frame now belongs to an extension, the fork with the extension is the parent. If the run with that id in
+// this repository has another history, the fork has no parent.
 const (
 	sqlChildren    = sqlForks + ` AND NOT fork_undone` + sqlMovedForks + ` AND NOT fork_undone` + sqlOldestFork
 	sqlAllChildren = sqlForks + sqlMovedForks + sqlOldestFork
@@ -15,7 +15,7 @@ const (
 	sqlOwnFrame = `EXISTS (SELECT 1 FROM _smithers_snapshots AS s
 			WHERE s.run_id = parent_run_id AND s.frame_no = parent_frame_no AND s.git_commit = parent_commit)`
 
-	// The parent of a fork is the run in its row, even if no run of that id is here.
+	// If this repository has no run with the parent's id, the parent is still the run in the fork's row.
 	sqlParentRun   = `CASE WHEN ` + sqlAsStored + ` THEN parent_run_id ELSE (SELECT s.run_id ` + sqlMovedTo + `) END`
 	sqlParentFrame = `CASE WHEN ` + sqlAsStored + ` THEN parent_frame_no ELSE (SELECT s.frame_no ` + sqlMovedTo + `) END`
 	sqlAsStored    = `parent_run_id IS NULL OR ` + sqlOwnFrame + `
@@ -24,8 +24,8 @@ const (
 			WHERE x.extension IS NOT NULL AND x.run_id <> _smithers_runs.run_id AND s.frame_no > 0
 				AND s.git_commit = _smithers_runs.parent_commit ORDER BY s.run_id LIMIT 1`
 
-	// In a fork with an extension: the forks that were made from its frames, in the runs that it extends,
-	// directly or not.
+	// sqlMovedForks finds the other children of a fork with an extension: the forks whose row names a run that
+	// the extension continues, directly or indirectly, and whose forked frame is now in the extension.
 	sqlMovedForks = ` UNION ALL ` + sqlRunStart + `?1, (` + sqlMovedFrame + `)` + sqlRunEnd + `
 		WHERE run_id <> ?1 AND EXISTS (` + sqlMovedFrame + `) AND parent_run_id IN (
 			WITH RECURSIVE extended (run_id) AS (
@@ -36,12 +36,13 @@ const (
 			WHERE s.run_id = ?1 AND s.frame_no > 0 AND s.git_commit = _smithers_runs.parent_commit`
 )
 
-// Children lists the forks of a run by the time of forking, oldest first, without undone forks.
+// Children returns the forks of a run, except undone forks, sorted by the time of forking, oldest first. It
+// returns no rows for an unknown run.
 func (x *Index) Children(ctx context.Context, runID string) ([]RunRow, error) {
 	return list(ctx, x, scanRun, sqlChildren, runID)
 }
 
-// AllChildren is Children with undone forks.
+// AllChildren returns the same rows as [Index.Children], and the undone forks.
 func (x *Index) AllChildren(ctx context.Context, runID string) ([]RunRow, error) {
 	return list(ctx, x, scanRun, sqlAllChildren, runID)
 }

@@ -10,28 +10,31 @@ import (
 	"time"
 )
 
-// connection is the database of an index. It is replaced while the index is open: by a new file if the
-// file is damaged or gone, and by a database in memory if no file can be written. Safe for concurrent use.
+// connection holds the database of an index, and replaces it while the index is open. If the file is damaged
+// or missing, a new file replaces it. If no file can be written, a database in memory replaces it. A
+// connection is safe for concurrent use.
 type connection struct {
 	path        string
 	busyTimeout time.Duration
 	schema      schema
 	retry       retrier
 
-	mu       sync.RWMutex // read-locked while db is used, locked to replace it
-	db       *database    // nil once closed
+	mu       sync.RWMutex // read-locked to use db, locked to replace db
+	db       *database    // nil before open and after close
 	closed   bool
-	degraded error // why the database is in memory
+	degraded error // the reason why the database is in memory; nil if it is in a file
 }
 
-// open opens the file at the path, or a substitute.
+// open opens the file at the path, and creates the file if it is missing. If the file is unusable, open tries
+// to open it for reading only, then to replace it by an empty file, and then uses a database in memory. It
+// returns an error that none of these can remedy: a busy database or a cancelled context.
 func (c *connection) open(ctx context.Context) error {
 	found, err := os.Stat(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c.renew(ctx, func(fs.FileInfo) bool { return false })
 	}
 	if err == nil && !found.Mode().IsRegular() {
-		// SQLite would take a folder for a failing disk, and retry for seconds.
+		// SQLite would mistake a folder for a failing disk, and retry for seconds.
 		return c.renew(ctx, isFile(found))
 	}
 	db, err := c.openFile(ctx, readWrite)
@@ -48,7 +51,8 @@ func (c *connection) open(ctx context.Context) error {
 	return c.renew(ctx, isFile(found))
 }
 
-// openFile is the function openFile, retried while the database is busy.
+// openFile opens the file at the path (see the function openFile), and retries while the file is busy. An
+// error is a *databaseError.
 func (c *connection) openFile(ctx context.Context, mode openMode) (db *database, err error) {
 	err = c.retry.do(ctx, func() error {
 		if db, err = openFile(ctx, c.path, c.schema, mode, c.busyTimeout); err != nil {
@@ -59,13 +63,15 @@ func (c *connection) openFile(ctx context.Context, mode openMode) (db *database,
 	return db, err
 }
 
-// isFile returns a function that reports whether a file is the given one. If one is nil, no file is.
+// isFile returns a function that reports whether its argument is the same file as one. If one is nil, the
+// function always returns false.
 func isFile(one fs.FileInfo) func(fs.FileInfo) bool {
 	return func(other fs.FileInfo) bool { return one != nil && os.SameFile(one, other) }
 }
 
-// renew replaces the database, unless the file at the path may not go, and
-// opens the result. If that fails, the index continues in memory.
+// renew replaces the file at the path by an empty database, and opens the result. If mayGo returns false for
+// an existing file, renew keeps that file and opens it. If the file can be neither replaced nor opened, renew
+// continues in memory; it returns only errors that memory cannot remedy.
 func (c *connection) renew(ctx context.Context, mayGo func(fs.FileInfo) bool) error {
 	err := os.MkdirAll(filepath.Dir(c.path), 0o777)
 	if err == nil {
@@ -85,7 +91,8 @@ func (c *connection) renew(ctx context.Context, mayGo func(fs.FileInfo) bool) er
 	return c.degrade(ctx, err)
 }
 
-// degrade continues in memory.
+// degrade replaces the database by an empty database in memory, and stores reason in c.degraded. A nil reason
+// means that a database in memory was requested.
 func (c *connection) degrade(ctx context.Context, reason error) error {
 	db, err := openMemory(ctx, c.schema)
 	if err != nil {
@@ -94,7 +101,8 @@ func (c *connection) degrade(ctx context.Context, reason error) error {
 	return c.swap(db, reason)
 }
 
-// swap puts db in use and closes the previous database.
+// swap puts db in use, sets c.degraded, and closes the previous database. After close, it closes db and
+// returns ErrClosed.
 func (c *connection) swap(db *database, degraded error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,15 +110,16 @@ func (c *connection) swap(db *database, degraded error) error {
 		return errors.Join(ErrClosed, db.Close())
 	}
 	if c.db != nil {
-		// The old database is damaged, gone or foreign, so an error of closing it does not matter.
+		// The old database is damaged, deleted or foreign, so an error of closing it does not matter.
 		_ = c.db.Close()
 	}
 	c.db, c.degraded = db, degraded
 	return nil
 }
 
-// use calls fn with the database, which is not replaced in the meantime, and calls it
-// again if the database was busy. fn must have no effect if it fails.
+// use calls fn with the database, which is not replaced during the call. It calls fn again if fn fails for a
+// temporary reason (see retrier), so fn must leave the database unchanged if it fails. use returns fn's error
+// as a *databaseError. Before open and after close, it returns ErrClosed.
 func (c *connection) use(ctx context.Context, fn func(*database) error) error {
 	return c.retry.do(ctx, func() error {
 		c.mu.RLock()
@@ -143,7 +152,8 @@ func (c *connection) close() error {
 	return err
 }
 
-// heal applies the remedy for err, and reports whether there was one. The caller holds
+// heal applies the remedy for err, an error of the database, and reports whether err had a remedy. A closed
+// database and a database in memory have no remedy. The returned error is the remedy's own. The caller holds
 // the index's syncing token.
 func (c *connection) heal(ctx context.Context, err error) (healed bool, _ error) {
 	c.mu.RLock()
@@ -162,8 +172,8 @@ func (c *connection) heal(ctx context.Context, err error) (healed bool, _ error)
 	}
 }
 
-// follow opens the file at the path if it is not the one in use: another process has
-// rebuilt the index, or a person deleted it.
+// follow opens the file at the path again if it is no longer the file in use: another process rebuilt the
+// index, or a person deleted the file. After close, it returns ErrClosed.
 func (c *connection) follow(ctx context.Context) error {
 	c.mu.RLock()
 	db := c.db

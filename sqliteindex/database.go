@@ -21,14 +21,15 @@ import (
 // opened or replaced by an empty one.
 const lockPoll = 5 * time.Millisecond
 
-// database is an open database, in a file or in memory. Its pool has a
-// single connection, so a transaction excludes all other uses in this process.
+// database is an open database, in a file or in memory. Its pool has a single connection, so a transaction
+// excludes all other uses in this process.
 type database struct {
 	*sql.DB
 	file *fileConnector // nil if in memory
 }
 
-// moved reports whether another file is at the path now.
+// moved reports whether the file in use is no longer at its path: it was replaced or deleted, or the path
+// cannot be read. It returns false for a database in memory.
 func (d *database) moved() bool {
 	if d.file == nil {
 		return false
@@ -37,7 +38,9 @@ func (d *database) moved() bool {
 	return err != nil || !os.SameFile(d.file.info(), now)
 }
 
-// openFile opens the database at path and checks its header. It changes nothing.
+// openFile opens the existing database at path, and checks that its header is the header of schema has. If
+// the header differs, the error wraps errDamaged. openFile creates no file. busy is how long SQLite waits for
+// a lock.
 func openFile(ctx context.Context, path string, has schema, mode openMode, busy time.Duration) (*database, error) {
 	base, err := sqlite.NewConnector(dsn(path, mode, busy))
 	if err != nil {
@@ -51,7 +54,7 @@ func openFile(ctx context.Context, path string, has schema, mode openMode, busy 
 	return &database{DB: db, file: connector}, nil
 }
 
-// openMemory creates an empty database that lives as long as its connection.
+// openMemory creates a database with empty tables in memory. The database lives as long as its connection.
 func openMemory(ctx context.Context, has schema) (*database, error) {
 	base, err := sqlite.NewConnector("file::memory:?_txlock=immediate&_dqs=0")
 	if err != nil {
@@ -71,18 +74,19 @@ func single(c driver.Connector) *sql.DB {
 	return db
 }
 
-// openMode is the permitted use of the file.
+// openMode is the permitted use of a database file, as parameters of SQLite's file URI.
 type openMode string
 
 const (
 	readWrite openMode = "mode=rw"
 	readOnly  openMode = "mode=ro"
-	// In a read-only folder, no write-ahead log can be created. With immutable, SQLite needs
-	// none.
+	// readImmutable works in a read-only folder, where SQLite cannot create a write-ahead log. SQLite then ignores
+	// an existing log.
 	readImmutable openMode = "mode=ro&immutable=1"
 )
 
-// readOnlyMode selects the mode for reading the file at path.
+// readOnlyMode returns the mode for reading the file at path: readOnly if its write-ahead log has content,
+// and otherwise readImmutable.
 func readOnlyMode(path string) openMode {
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
 		return readOnly
@@ -102,10 +106,10 @@ type fileConnector struct {
 
 	path   string
 	schema schema
-	opened atomic.Pointer[fs.FileInfo] // the last connection's file
+	opened atomic.Pointer[fs.FileInfo] // the file of the last connection; nil before the first connection
 }
 
-// info returns the file that the last connection opened.
+// info returns the file that the last connection opened, or nil before the first connection.
 func (c *fileConnector) info() fs.FileInfo {
 	if info := c.opened.Load(); info != nil {
 		return *info
@@ -113,7 +117,8 @@ func (c *fileConnector) info() fs.FileInfo {
 	return nil
 }
 
-// Connect opens the file and checks its header, which also opens the log.
+// Connect opens the file and checks its header. The check also opens the write-ahead log, under the same
+// lock.
 func (c *fileConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	// In a read-only folder there is no lock file, and no process replaces databases.
 	if lock, err := lockFile(ctx, c.path, (*flock.Flock).TryRLockContext); err == nil {
@@ -136,14 +141,14 @@ func (c *fileConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// memoryConnector creates a database in memory with every connection.
+// memoryConnector creates a new database in memory for every connection.
 type memoryConnector struct {
 	driver.Connector
 
 	schema schema
 }
 
-// Connect creates the database.
+// Connect returns a connection to a new database with empty tables.
 func (c memoryConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
@@ -155,10 +160,12 @@ func (c memoryConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// lockFile takes the lock between opening and replacing. After an error the lock is nil.
+// lockFile takes the lock that separates opening the database at path from replacing it. take is the kind of
+// lock: (*flock.Flock).TryRLockContext for opening, TryLockContext for replacing. lockFile creates the folder
+// of the lock if it is missing, and waits until ctx is done. After an error the lock is nil.
 func lockFile(ctx context.Context, path string, take func(*flock.Flock, context.Context, time.Duration) (bool, error)) (*flock.Flock, error) {
 	folder := filepath.Join(filepath.Dir(path), "locks")
-	// Readable by every reader of the index; the umask restricts it.
+	// The lock file is open to everybody who can read the index; the umask restricts its mode.
 	lock := flock.New(filepath.Join(folder, filepath.Base(path)+".lock"), flock.SetPermissions(0o666))
 	_, err := take(lock, ctx, lockPoll)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -173,10 +180,11 @@ func lockFile(ctx context.Context, path string, take func(*flock.Flock, context.
 	return lock, nil
 }
 
-// replaceFile puts an empty database at path. If a file exists, it first calls mayGo: a file that
-// another process has created since is better than an empty one.
+// replaceFile puts an empty database with schema with at path. If a file is at path, replaceFile first calls
+// mayGo, and changes nothing if mayGo returns false: a file that another process has created in the meantime
+// is better than an empty file.
 //
-// Processes that have the old file open keep it and its log until they notice (see moved), because
+// Processes that have the old file open keep the file and its log until they notice (see moved), because
 // SQLite leaves the log of a moved file alone.
 func replaceFile(ctx context.Context, path string, with schema, mayGo func(fs.FileInfo) bool) (err error) {
 	lock, err := lockFile(ctx, path, (*flock.Flock).TryLockContext)
@@ -194,15 +202,15 @@ func replaceFile(ctx context.Context, path string, with schema, mayGo func(fs.Fi
 	if err := createFile(ctx, fresh, with); err != nil {
 		return errors.Join(err, removeDatabase(fresh))
 	}
-	// Remove the old log first: SQLite would take it for the new file's.
+	// Remove the old log first: SQLite would apply it to the new file.
 	if err := removeDatabase(path); err != nil {
 		return errors.Join(err, removeDatabase(fresh))
 	}
 	return os.Rename(fresh, path)
 }
 
-// createFile creates an empty database. It is not synced: after a power cut
-// it is either sound or detected as damaged.
+// createFile creates an empty database at path, and does not sync it to disk. After a power cut the file is
+// either sound or detected as damaged.
 func createFile(ctx context.Context, path string, has schema) (err error) {
 	base, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?_synchronous=OFF")
 	if err != nil {
@@ -220,12 +228,13 @@ func createFile(ctx context.Context, path string, has schema) (err error) {
 	if !ok {
 		return errors.ErrUnsupported
 	}
-	// Last, so that the header is in the file and not in a log that a rename leaves behind.
+	// Set the journal mode last: the header is then in the file, and not in a log that a rename leaves behind.
 	_, err = exec.ExecContext(ctx, "PRAGMA journal_mode = WAL", nil)
 	return err
 }
 
-// removeDatabase deletes a database and its log, if they exist.
+// removeDatabase deletes the database at path and its logs. A missing file is not an error. The database goes
+// last, so that no log is left without its database.
 func removeDatabase(path string) error {
 	var errs []error
 	for _, suffix := range []string{"-journal", "-wal", "-shm", ""} {

@@ -11,8 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ends reads the rows that only depend on the indexed entry and the tip, and not on the entries
-// between them.
+// ends reads into d.detail everything that depends only on the indexed entry and the tip, and not on the
+// entries between them: mailbox, ops, input, outputs and declarations. Without an indexed entry, all rows of
+// the tip are new.
 func (d *detailReader) ends() error {
 	before, opsBefore := snapshot.EmptyState(), (*page.Collection)(nil)
 	if d.from != nil {
@@ -48,7 +49,7 @@ func (d *detailReader) ends() error {
 	return err
 }
 
-// mailbox reads the changed rows of the mailbox.
+// mailbox reads the changed approvals, human requests, signals and waits into d.detail.
 func (d *detailReader) mailbox(before, after *snapshot.State) (err error) {
 	out := d.detail
 	if out.approvals, err = rowDeltas(before.Approvals(), after.Approvals(), snapshot.DecodeApproval); err != nil {
@@ -83,7 +84,8 @@ func rowDeltas[T any](before, after *page.Collection, decode func(page.Row) (T, 
 	return deltas, nil
 }
 
-// decodeSide decodes one side of a changed row; nil if the side has no row.
+// decodeSide decodes value, one side of the changed row with this key. It returns nil if value is nil: the
+// row is missing on this side.
 func decodeSide[T any](key string, value []byte, decode func(page.Row) (T, error)) (*T, error) {
 	if value == nil {
 		return nil, nil
@@ -92,14 +94,16 @@ func decodeSide[T any](key string, value []byte, decode func(page.Row) (T, error
 	return &row, err
 }
 
-// opRow is an op with the newest frame before it; nil if there is none.
+// opRow is an op with from, the newest frame before the op. from is nil if the op has no frame before it, or if
+// that entry cannot be read.
 type opRow struct {
 	snapshot.Op
 
 	from *int64
 }
 
-// readOps reads new and changed ops.
+// readOps appends the new and changed ops to d.detail.ops. before holds the ops of the indexed entry; nil
+// means that no entry is indexed. A missing op is an error, because ops are never removed.
 func (d *detailReader) readOps(before *page.Collection) error {
 	after, err := d.detail.tip.Ops()
 	if err != nil {
@@ -116,7 +120,7 @@ func (d *detailReader) readOps(before *page.Collection) error {
 	}
 	for _, delta := range deltas {
 		if delta.to == nil {
-			return malformed(d.detail.tip.ID, "an op is gone from the journal")
+			return malformed(d.detail.tip.ID, "an op is missing from the journal")
 		}
 		from, err := d.frameAt(delta.to.Before)
 		if err != nil {
@@ -127,8 +131,9 @@ func (d *detailReader) readOps(before *page.Collection) error {
 	return nil
 }
 
-// frameAt returns the newest frame at an entry of the run. If it cannot be read, only this column is
-// missing.
+// frameAt returns the number of the run's newest frame at entry id. It returns nil for the zero id, for an
+// entry of another run, and for an entry that is missing, corrupt or of a newer format: only this column is
+// then empty.
 func (d *detailReader) frameAt(id objstore.ID) (*int64, error) {
 	if id.IsZero() {
 		return nil, nil
@@ -147,7 +152,7 @@ func (d *detailReader) frameAt(id objstore.ID) (*int64, error) {
 	return &run.Frame, nil
 }
 
-// readOutputs reads added, changed and removed outputs by key.
+// readOutputs sets d.detail.outputs to the added, changed and removed outputs, by schema key.
 func (d *detailReader) readOutputs(before, after *snapshot.State) error {
 	d.detail.outputs = make(map[string][]outputDelta)
 	tables := slices.Concat(before.Tables(), after.Tables())
@@ -175,7 +180,7 @@ func newOutputDelta(key string, value []byte) (outputDelta, error) {
 	return outputDelta{nodeID, iteration, value}, nil
 }
 
-// workflowSet is a set of definitions, by tree.
+// workflowSet is a set of workflow definitions, by the ids of their trees.
 type workflowSet map[objstore.ID]struct{}
 
 func (w workflowSet) add(e *snapshot.Entry) error {
@@ -196,8 +201,8 @@ func (w workflowSet) sorted() []objstore.ID {
 	return slices.SortedFunc(maps.Keys(w), objstore.ID.Compare)
 }
 
-// addChain adds the definitions of an entry and of all entries before it, because outputs may be as
-// old.
+// addChain adds the definitions of e and of all entries before e, because outputs may be as old as these
+// entries. It does nothing if e is nil.
 func (w workflowSet) addChain(ctx context.Context, r objstore.Reader, e *snapshot.Entry) (err error) {
 	for e != nil && err == nil {
 		if err := ctx.Err(); err != nil {

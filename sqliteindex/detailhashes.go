@@ -13,11 +13,12 @@ type frameHash struct {
 	hash  string
 }
 
-// hashReader reads the workflow hashes of a run's frames. Equal definitions have equal hashes, so it
-// reads run.json only if the definition changes, or if none is stored.
+// hashReader reads the workflow hashes of a run's frames and caches them by definition. Equal definitions
+// have equal hashes, so hashReader reads run.json only for a new definition, and for an entry without a
+// definition.
 type hashReader map[objstore.ID]string
 
-// of returns the workflow hash of an entry; "" if there is none.
+// of returns the workflow hash of an entry, or "" if run.json has no hash.
 func (h hashReader) of(e *snapshot.Entry) (string, error) {
 	id, err := e.WorkflowID()
 	if err != nil {
@@ -33,7 +34,8 @@ func (h hashReader) of(e *snapshot.Entry) (string, error) {
 	return run.WorkflowHash, err
 }
 
-// takeHash adds the workflow hash of an entry that is a frame of the run.
+// takeHash appends the workflow hash of e, which is the given frame of the run, to d.detail.hashes. It does
+// nothing if e is nil, if frame is snapshot.NoFrame, or if e has no hash.
 func (d *detailReader) takeHash(e *snapshot.Entry, frame int64) error {
 	if e == nil || frame == snapshot.NoFrame {
 		return nil
@@ -47,7 +49,8 @@ func (d *detailReader) takeHash(e *snapshot.Entry, frame int64) error {
 
 const sqlClearHashes = `UPDATE _smithers_snapshots SET workflow_hash = NULL WHERE run_id = ?`
 
-// A fork's frame 0 is the parent's entry, unless the fork has its own, which comes first.
+// sqlSetHash keeps an existing hash. A fork's frame 0 is usually the parent's entry; if the fork has its own frame
+// 0, its hash is written first.
 const sqlSetHash = `UPDATE _smithers_snapshots SET workflow_hash = ? WHERE run_id = ? AND frame_no = ? AND workflow_hash IS NULL`
 
 func (w *detailWriter) hashes(ctx context.Context, d *detail) error {

@@ -46,7 +46,8 @@ func (w *detailWriter) humanRequests(ctx context.Context, d *detail) error {
 	})
 }
 
-// options returns the choices of a request to choose one, as a JSON array; nil for other kinds.
+// options returns the choices of a human request of kind select, as a JSON array. It returns nil for other
+// kinds, and for a form without valid JSON.
 func options(h snapshot.HumanRequest) json.RawMessage {
 	var form struct {
 		Enum json.RawMessage `json:"enum"`
@@ -74,7 +75,8 @@ func (w *detailWriter) waits(ctx context.Context, d *detail) error {
 	})
 }
 
-// applyDeltas applies removals first, because a new row may take the place of a removed one.
+// applyDeltas calls drop for each removed row, and then set for each added or changed row. Removals come
+// first, because a new row may have the key of a removed row.
 func applyDeltas[T any](deltas []rowDelta[T], drop, set func(T) error) error {
 	for _, d := range deltas {
 		if d.to == nil {
@@ -93,7 +95,7 @@ func applyDeltas[T any](deltas []rowDelta[T], drop, set func(T) error) error {
 	return nil
 }
 
-// jsonText returns JSON text, or NULL for none.
+// jsonText returns text as a string, or nil (NULL) if text is nil.
 func jsonText(text json.RawMessage) any {
 	if text == nil {
 		return nil

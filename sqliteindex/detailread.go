@@ -10,16 +10,16 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
-// detail is what a run's entries add to the base tables: those after the indexed entry or, if the
-// chain does not contain it, all entries.
+// detail holds the detail rows of one run that the index lacks: the changes after the indexed entry. If the
+// chain does not contain the indexed entry, detail holds all rows of the run.
 type detail struct {
 	runID    string
 	workflow string // the workflow's name
 	tip      *snapshot.Entry
-	whole    bool // it replaces everything indexed of the run
+	whole    bool // the rows replace all indexed details of the run
 
 	events    []EventRow // newest entry first; in order within an entry
-	nodeIDs   []string   // the node of each event
+	nodeIDs   []string   // the node of each event; "" if the event has no node
 	nodes     []timedRow[snapshot.Node]
 	loops     []timedRow[snapshot.Loop]
 	approvals []rowDelta[snapshot.Approval]
@@ -28,29 +28,29 @@ type detail struct {
 	waits     []rowDelta[snapshot.Wait]
 	ops       []opRow
 	input     inputDelta
-	hashes    []frameHash   // newest frame first
-	workflows []objstore.ID // every definition along the chain, including the parents'; sorted
-	declared  map[string]columns.List
-	outputs   map[string][]outputDelta
+	hashes    []frameHash              // newest frame first
+	workflows []objstore.ID            // every definition along the chain, including the parents'; sorted
+	declared  map[string]columns.List  // the columns of each schema key
+	outputs   map[string][]outputDelta // the changed outputs of each schema key
 }
 
-// timedRow is a changed row with the time of its last change.
+// timedRow is a changed row with the time of the entry that changed it last, in Unix milliseconds.
 type timedRow[T any] struct {
 	key  string
 	row  *T // nil means removed
 	atMs int64
 }
 
-// rowDelta is a changed row: from is nil for an added row, to for a removed one.
+// rowDelta is a changed row. from is nil for an added row; to is nil for a removed row.
 type rowDelta[T any] struct{ from, to *T }
 
-// inputDelta is a changed input; no text means removed.
+// inputDelta is a change of the input. If changed is true and text is nil, the input was removed.
 type inputDelta struct {
 	changed bool
 	text    []byte
 }
 
-// outputDelta is a changed output; no value means removed.
+// outputDelta is a changed output. A nil value means that the output was removed.
 type outputDelta struct {
 	nodeID    string
 	iteration int
@@ -62,14 +62,15 @@ type detailReader struct {
 	r       objstore.Reader
 	schemas *columns.Cache
 	detail  *detail
-	from    *snapshot.Entry // the indexed entry, once reached; nil means none
+	from    *snapshot.Entry // the indexed entry; nil before the walk reaches it, or if the chain does not contain it
 	nodes   timed
 	loops   timed
 	known   workflowSet
 	hashes  hashReader
 }
 
-// readDetail reads the entries of the run from its tip back to the indexed entry.
+// readDetail reads the details of run b: the entries from the tip back to the indexed entry b.from. If the
+// chain does not contain that entry, it reads the whole chain.
 func readDetail(ctx context.Context, r objstore.Reader, schemas *columns.Cache, b behind) (*detail, error) {
 	tip, err := snapshot.ReadEntry(r, b.tip)
 	if err != nil {
@@ -94,7 +95,9 @@ func readDetail(ctx context.Context, r objstore.Reader, schemas *columns.Cache, 
 	return d, reader.ends()
 }
 
-// walk follows the run's chain from the tip. The first version of a row that it meets is the newest.
+// walk reads the run's entries from the tip back to b.from, or to the run's first entry. Only the first
+// change of a row that it meets counts, because it is the newest. At b.from, walk sets d.from. At the first
+// entry, it sets d.detail.whole, and includes the parent's definitions and frame 0.
 func (d *detailReader) walk(ctx context.Context, b behind) error {
 	entries := snapshot.NewWalk(d.r, d.detail.tip)
 	e, err := entries.Next()
@@ -142,7 +145,7 @@ func (d *detailReader) walk(ctx context.Context, b behind) error {
 	}
 }
 
-// parentOf returns the entry before e; nil if there is none.
+// parentOf returns the entry before e, or nil if e is the first entry of its chain.
 func parentOf(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
 	if e.Parent.IsZero() {
 		return nil, nil
@@ -150,7 +153,7 @@ func parentOf(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
 	return snapshot.ReadEntry(r, e.Parent)
 }
 
-// takeEntry adds the events of an entry, and its definition.
+// takeEntry adds the definition, the workflow hash and the events of an entry.
 func (d *detailReader) takeEntry(e *snapshot.Entry) error {
 	if err := d.known.add(e); err != nil {
 		return err
@@ -161,7 +164,8 @@ func (d *detailReader) takeEntry(e *snapshot.Entry) error {
 	return d.takeEvents(e)
 }
 
-// takeEvents adds the events of an entry.
+// takeEvents appends the events of an entry, in reverse order, to d.detail.events, and their nodes to
+// d.detail.nodeIDs.
 func (d *detailReader) takeEvents(e *snapshot.Entry) error {
 	events, err := e.Events()
 	if err != nil {
@@ -178,7 +182,8 @@ func (d *detailReader) takeEvents(e *snapshot.Entry) error {
 	return nil
 }
 
-// takeRows records the rows that an entry changed, unless a newer entry changed them.
+// takeRows records the nodes and loops that differ between before and after, with the time atMs. It skips a
+// row that a newer entry changed.
 func (d *detailReader) takeRows(before, after core, atMs int64) error {
 	if err := d.nodes.diff(d.r, before.nodes, after.nodes, atMs); err != nil {
 		return err
@@ -186,10 +191,11 @@ func (d *detailReader) takeRows(before, after core, atMs int64) error {
 	return d.loops.diff(d.r, before.loops, after.loops, atMs)
 }
 
-// core are the collections whose rows have a time.
+// core holds the ids of the two collections whose rows have the time of their last change.
 type core struct{ nodes, loops objstore.ID }
 
-// readCore reads only the tree of an entry's state.
+// readCore returns the core of an entry. It reads only the tree of the entry's state. The core is zero if the
+// entry has no state.
 func readCore(r objstore.Reader, e *snapshot.Entry) (c core, err error) {
 	id, err := e.StateID()
 	if err != nil || id.IsZero() {
@@ -210,15 +216,16 @@ func readCore(r objstore.Reader, e *snapshot.Entry) (c core, err error) {
 	return c, nil
 }
 
-// timed are rows by key, as their newest change left them.
+// timed holds changed rows by key, each with its newest value.
 type timed map[string]timedValue
 
 type timedValue struct {
-	value []byte // nil means removed
-	atMs  int64
+	value []byte // nil means that the row was removed
+	atMs  int64  // the time of the entry that made the change, in Unix milliseconds
 }
 
-// diff adds the rows that differ between two collections, unless a newer change of the row is known.
+// diff adds to t the rows that differ between the collections before and after, with the time atMs. It skips
+// a row that t already has.
 func (t timed) diff(r objstore.Reader, before, after objstore.ID, atMs int64) error {
 	if before == after {
 		return nil
@@ -242,7 +249,7 @@ func (t timed) diff(r objstore.Reader, before, after objstore.ID, atMs int64) er
 	return nil
 }
 
-// timedRows decodes rows, in no particular order.
+// timedRows returns the rows of t, decoded, in no particular order.
 func timedRows[T any](t timed, decode func(page.Row) (T, error)) ([]timedRow[T], error) {
 	rows := make([]timedRow[T], 0, len(t))
 	for key, v := range t {

@@ -28,7 +28,7 @@ const (
 	sqlDropInput = `DELETE FROM input WHERE run_id = ?`
 )
 
-// rows writes a run's details except its outputs.
+// rows writes all details of a run except its outputs.
 func (w *detailWriter) rows(ctx context.Context, d *detail) error {
 	steps := []func(context.Context, *detail) error{
 		w.nodes, w.loops, w.events, w.approvals, w.humanRequests, w.signals, w.waits, w.ops, w.input, w.hashes,
@@ -106,7 +106,7 @@ func (w *detailWriter) ops(ctx context.Context, d *detail) error {
 	return nil
 }
 
-// positive returns n, or NULL for 0.
+// positive returns n, or nil (NULL) if n is 0.
 func positive(n int) any {
 	if n == 0 {
 		return nil

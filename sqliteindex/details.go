@@ -9,21 +9,21 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// details is the index with everything that only some commands need: nodes, loops,
-// events, mailboxes, ops and outputs. It is a separate database, so that other commands do not pay
-// for it. It has the base tables, too, so that one query can use both.
+// details is an index with the rows that only some commands need: nodes, loops, events, mailboxes, ops and
+// outputs. It is a separate database, so that other commands do not pay for it. It repeats the base tables,
+// so that one query can use both.
 type details struct {
 	*Index
 
-	asked []string // run ids of the last SyncDetails; nil means all. The holder of the syncing token owns it
+	asked []string // run ids of the last SyncDetails; nil means all runs. Only the holder of the syncing token uses it
 }
 
-// detailsPath returns the path of the details of the index at path.
+// detailsPath returns the path of the details database of the index at path.
 func detailsPath(path string) string { return strings.TrimSuffix(path, ".db") + "-details.db" }
 
-// SyncDetails is [Index.Sync] for what only some commands need: nodes, loops, events, mailboxes, ops
-// and outputs of the given runs, by their whole ids; without ids, of all runs. Runs that cannot be
-// read are left out, and reported by [Index.Problems]. A run that does not exist has no details.
+// SyncDetails updates the index like [Index.Sync], and then the details of the given runs: nodes, loops,
+// events, mailboxes, ops and outputs. runIDs are whole run ids; without ids, SyncDetails updates all runs. It
+// leaves out a run that cannot be read, and [Index.Problems] reports the run. An unknown run has no details.
 func (x *Index) SyncDetails(ctx context.Context, runIDs ...string) error {
 	if err := x.Sync(ctx); err != nil {
 		return err
@@ -39,7 +39,8 @@ func (x *Index) SyncDetails(ctx context.Context, runIDs ...string) error {
 	return nil
 }
 
-// openDetails opens the database of details once.
+// openDetails returns the details of the index, and opens their database at the first call. After Close, it
+// returns ErrClosed unless the details were open.
 func (x *Index) openDetails(ctx context.Context) (*details, error) {
 	x.detailMu.Lock()
 	defer x.detailMu.Unlock()
@@ -60,7 +61,7 @@ func (x *Index) openDetails(ctx context.Context) (*details, error) {
 	return d, nil
 }
 
-// bringUp updates the given runs; without ids, all runs.
+// bringUp updates the details of the given runs; without ids, of all runs. It takes the syncing token.
 func (d *details) bringUp(ctx context.Context, runIDs []string) error {
 	release, err := d.acquire(ctx)
 	if err != nil {
@@ -71,7 +72,8 @@ func (d *details) bringUp(ctx context.Context, runIDs []string) error {
 	return d.fill(ctx, nil)
 }
 
-// rebuildAll drops everything and reads it again.
+// rebuildAll replaces the database by an empty database, and reads the details of all runs again. progress
+// may be nil.
 func (d *details) rebuildAll(ctx context.Context, progress func(done, total int)) error {
 	_, err := d.rebuild(ctx, func(ctx context.Context) (Stats, error) {
 		d.asked = nil
@@ -80,7 +82,8 @@ func (d *details) rebuildAll(ctx context.Context, progress func(done, total int)
 	return err
 }
 
-// fill updates the requested runs. The caller holds the token.
+// fill updates the base tables and the details of the runs in d.asked, and sets the problems. progress may be
+// nil. The caller holds the syncing token.
 func (d *details) fill(ctx context.Context, progress func(done, total int)) error {
 	return d.rounds(ctx, func() error {
 		problems, err := d.syncBase(ctx)
@@ -96,8 +99,8 @@ func (d *details) fill(ctx context.Context, progress func(done, total int)) erro
 	})
 }
 
-// syncBase updates the base tables for the requested runs. It returns the runs that could not be
-// read.
+// syncBase updates the base tables for the runs in d.asked. It returns a problem for each run that cannot be
+// read, and an error for any other failure.
 func (d *details) syncBase(ctx context.Context) (problems []error, err error) {
 	if len(d.asked) == 0 {
 		_, err := d.syncOnce(ctx, nil)
@@ -114,7 +117,8 @@ func (d *details) syncBase(ctx context.Context) (problems []error, err error) {
 	return problems, nil
 }
 
-// syncDetails reads the details of runs that moved according to the base tables.
+// syncDetails updates the details of the requested runs whose details are older than their base row. It
+// returns a problem for each run that cannot be read. progress may be nil.
 func (d *details) syncDetails(ctx context.Context, progress func(done, total int)) ([]error, error) {
 	behind, err := d.runsBehind(ctx)
 	if err != nil || len(behind) == 0 {
@@ -127,7 +131,7 @@ func (d *details) syncDetails(ctx context.Context, progress func(done, total int
 	return u.problems, nil
 }
 
-// withoutRepeats removes errors with equal messages.
+// withoutRepeats returns problems without the errors whose message an earlier error has. It reuses the slice.
 func withoutRepeats(problems []error) []error {
 	said := make(map[string]bool)
 	return slices.DeleteFunc(problems, func(err error) bool {

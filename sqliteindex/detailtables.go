@@ -1,8 +1,8 @@
 package sqliteindex
 
-// detailTables is the schema of what only some commands need; SyncDetails fills it.
-// _index_details has the indexed entry of each run. Tables of outputs follow the
-// schemas of the runs in _index_outputs, and are listed in _smithers_output_schema_columns.
+// detailTables is the schema of the details; SyncDetails fills the tables. _index_details has the indexed
+// entry of each run. The tables of outputs are not in detailTables: they follow the declarations in
+// _index_outputs, and _smithers_output_schema_columns lists them.
 const detailTables = `
 CREATE TABLE _index_details (
 	run_id    TEXT NOT NULL PRIMARY KEY,

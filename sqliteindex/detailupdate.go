@@ -16,13 +16,13 @@ const batchRows = 8192
 type behind struct {
 	runID     string
 	ref       string
-	tip       objstore.ID   // zero means that the run is gone
+	tip       objstore.ID   // zero means that the run no longer exists
 	known     bool          // the run has details
-	from      objstore.ID   // the entry of the details; zero means none, or that they must be read again
-	workflows []objstore.ID // the definitions of the details
+	from      objstore.ID   // the entry of the details; zero means no details, or details that must be read again
+	workflows []objstore.ID // the workflow definitions that the details include
 }
 
-// No entry has an empty id, so such a run is read again as a whole.
+// The queries select the fields of behind. d.git_tip is empty if the details must be read again as a whole.
 const (
 	sqlBehind = `SELECT r.run_id, r.git_ref, r.git_tip, d.git_tip, d.workflows
 		FROM _smithers_runs AS r LEFT JOIN _index_details AS d USING (run_id)
@@ -32,7 +32,8 @@ const (
 		WHERE run_id NOT IN (SELECT run_id FROM _smithers_runs)`
 )
 
-// runsBehind returns the requested runs that need an update, including removed ones.
+// runsBehind returns the runs in d.asked whose details differ from their base row, and all runs with details
+// that no longer exist.
 func (d *details) runsBehind(ctx context.Context) (runs []behind, err error) {
 	err = d.conn.use(ctx, func(db *database) error {
 		runs = nil
@@ -57,7 +58,7 @@ func (d *details) runsBehind(ctx context.Context) (runs []behind, err error) {
 	return runs, err
 }
 
-// scanBehind scans a row of sqlBehind.
+// scanBehind returns the current row of sqlBehind or sqlGone.
 func scanBehind(rows *sql.Rows) (b behind, err error) {
 	var tip string
 	var from, workflows sql.NullString
@@ -81,7 +82,7 @@ func scanBehind(rows *sql.Rows) (b behind, err error) {
 	return b, nil
 }
 
-// parseOptionalID reads an empty text as the zero id.
+// parseOptionalID returns the id that text encodes, or the zero id if text is empty.
 func parseOptionalID(text string) (objstore.ID, error) {
 	if text == "" {
 		return objstore.ID{}, nil
@@ -89,7 +90,7 @@ func parseOptionalID(text string) (objstore.ID, error) {
 	return objstore.ParseID(text)
 }
 
-// joinIDs is the inverse of scanBehind's parsing of id lists.
+// joinIDs returns ids as one text, separated by spaces. scanBehind parses it.
 func joinIDs(ids []objstore.ID) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
@@ -98,16 +99,17 @@ func joinIDs(ids []objstore.ID) string {
 	return strings.Join(texts, " ")
 }
 
-// detailChange is a change of one run's details, valid if they are still at the entry that it was
-// read against.
+// detailChange is a change of one run's details. It is valid only while the stored details are at the entry
+// behind.from.
 type detailChange struct {
 	behind
 
-	detail  *detail // nil means remove
-	problem error   // why they are removed although the run exists
+	detail  *detail // nil means that the details are removed
+	problem error   // the reason why the details are removed although the run exists; otherwise nil
 }
 
-// read reads the change of the run's details.
+// read returns the change that updates the run's details. If the run no longer exists or cannot be read, the
+// change removes the details; if it cannot be read, problem is a *RunError.
 func (b behind) read(ctx context.Context, r objstore.Reader, schemas *columns.Cache) detailChange {
 	c := detailChange{behind: b}
 	if b.tip.IsZero() {
@@ -126,17 +128,18 @@ func (b behind) read(ctx context.Context, r objstore.Reader, schemas *columns.Ca
 // detailUpdate reads runs in parallel and writes their details in batches.
 type detailUpdate struct {
 	details  *details
-	progress func(done, total int) // may be nil
-	total    int
+	progress func(done, total int) // called after each run; may be nil
+	total    int                   // number of runs to read
 
 	batch    []detailChange // read but not yet written
 	rows     int            // rows in batch
-	done     int
-	problems []error
-	again    bool // another process wrote, or a run must be read again
+	done     int            // number of runs read
+	problems []error        // one for each run that could not be read
+	again    bool           // another process changed a run, or a run must be read again
 }
 
-// run updates the details of the runs, in the order in which they are read.
+// run reads the runs and writes their details. It returns errOvertaken if another process changed one of the
+// runs, or if a run must be read again.
 func (u *detailUpdate) run(ctx context.Context, runs []behind) error {
 	schemas := columns.NewCache()
 	read := func(ctx context.Context, b behind) detailChange { return b.read(ctx, u.details.opts.Objects, schemas) }
@@ -152,7 +155,8 @@ func (u *detailUpdate) run(ctx context.Context, runs []behind) error {
 	return nil
 }
 
-// take adds one run's change to the batch.
+// take adds a change to the batch and records its problem. It skips a change that removes details which are
+// not stored. If the batch has at least batchRows rows, take writes it.
 func (u *detailUpdate) take(ctx context.Context, c detailChange) error {
 	if c.problem != nil {
 		u.problems = append(u.problems, c.problem)
@@ -173,7 +177,8 @@ func (u *detailUpdate) take(ctx context.Context, c detailChange) error {
 	return u.flush(ctx)
 }
 
-// size returns the approximate number of rows; long texts count as several.
+// size returns the approximate number of rows of d. Every 4096 bytes of an input or output count as one more
+// row.
 func (d *detail) size() int {
 	const longText = 4096
 	n := len(d.events) + len(d.nodes) + len(d.loops) + len(d.approvals) + len(d.humans) + len(d.signals) + len(d.waits)
@@ -187,7 +192,7 @@ func (d *detail) size() int {
 	return n
 }
 
-// flush writes the batch.
+// flush writes the changes of the batch, empties the batch, and sets u.again if a run must be read again.
 func (u *detailUpdate) flush(ctx context.Context) error {
 	if len(u.batch) == 0 {
 		return nil
@@ -198,8 +203,8 @@ func (u *detailUpdate) flush(ctx context.Context) error {
 	return err
 }
 
-// write makes the changes in one transaction. again means that some of them could not be
-// made, or that another run is now behind.
+// write makes the changes in one transaction. again is true if write skipped a change because another process
+// changed the run's details, or if it marked another run to be read again.
 func (d *details) write(ctx context.Context, changes []detailChange) (again bool, err error) {
 	err = d.conn.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)
@@ -212,7 +217,7 @@ func (d *details) write(ctx context.Context, changes []detailChange) (again bool
 			err = closing
 		}
 		if err != nil {
-			_ = tx.Rollback() // err is the reason
+			_ = tx.Rollback() // err is the first error
 			return err
 		}
 		again = w.again

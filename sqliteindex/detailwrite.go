@@ -15,7 +15,7 @@ const (
 	sqlDropDetail = `DELETE FROM _index_details WHERE run_id = ?`
 )
 
-// detailTableNames returns the tables of details that always exist.
+// detailTableNames returns the names of the detail tables with rows of runs, except tables of outputs.
 func detailTableNames() []string {
 	return []string{
 		"_smithers_nodes", "_smithers_ralph", "_smithers_events", "_smithers_approvals", "_smithers_human_requests",
@@ -27,12 +27,12 @@ func detailTableNames() []string {
 type detailWriter struct {
 	tx       *sql.Tx
 	r        objstore.Reader
-	prepared map[string]*sql.Stmt
-	tables   catalog
-	again    bool // a run must be read again
+	prepared map[string]*sql.Stmt // by statement text
+	tables   catalog              // the output tables
+	again    bool                 // a run must be read again
 }
 
-// close closes the statements.
+// close closes the prepared statements.
 func (w *detailWriter) close() error {
 	var errs []error
 	for _, stmt := range w.prepared {
@@ -41,7 +41,7 @@ func (w *detailWriter) close() error {
 	return errors.Join(errs...)
 }
 
-// exec runs a statement that is prepared once.
+// exec runs a statement. It prepares the statement at the first use and keeps it in w.prepared.
 func (w *detailWriter) exec(ctx context.Context, query string, args ...any) error {
 	stmt := w.prepared[query]
 	if stmt == nil {
@@ -55,8 +55,8 @@ func (w *detailWriter) exec(ctx context.Context, query string, args ...any) erro
 	return err
 }
 
-// writeAll makes the changes, each only if the run's details are still those that it was
-// read against. Output tables get their columns before their rows.
+// writeAll makes the changes. It skips a change if the run's details are no longer those that the change was
+// read against, and sets w.again. It changes the columns of output tables before it writes rows.
 func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (err error) {
 	if w.tables, err = readCatalog(ctx, w.tx); err != nil {
 		return err
@@ -102,8 +102,8 @@ func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (er
 	return nil
 }
 
-// isCurrent reports whether no process has written or removed the run's details since they were
-// read.
+// isCurrent reports whether the stored details of the run are still at c.from, and whether the run still
+// exists or is still missing, as when c was read.
 func (w *detailWriter) isCurrent(ctx context.Context, c detailChange) (bool, error) {
 	var tip string
 	err := w.tx.QueryRowContext(ctx, sqlDetailTip, c.runID).Scan(&tip)
@@ -122,7 +122,8 @@ func (w *detailWriter) isCurrent(ctx context.Context, c detailChange) (bool, err
 	return known == c.known && tip == from && indexed == !c.tip.IsZero(), nil
 }
 
-// clear removes the rows that the change replaces, except outputs.
+// clear removes the details that the change replaces, except outputs. It does nothing if the change only adds
+// to the stored details, or if no details are stored.
 func (w *detailWriter) clear(ctx context.Context, c detailChange) error {
 	if c.detail != nil && !c.detail.whole || !c.known {
 		return nil

@@ -11,13 +11,12 @@ import (
 // digestSize is the size of a stored digest in bytes.
 const digestSize = 32
 
-// digest identifies a set of tips: the sum, modulo 2^256, of the SHA-256 of each
-// member. It does not depend on an order, and adding or removing a member costs one
-// hash. Equal digests mean equal sets unless a person constructs a collision, which
-// could only hide their own runs from a list.
+// digest identifies a set of tips: it is the sum, modulo 2^256, of the SHA-256 of each member. The order of
+// the members does not matter, and adding or removing a member costs one hash. Equal digests mean equal sets
+// unless a person constructs a collision, which could only hide that person's own runs from a list.
 type digest [digestSize / 8]uint64
 
-// add adds the member (ref, tip).
+// add adds the member (ref, tip) to d.
 func (d *digest) add(ref string, tip objstore.ID) {
 	var carry uint64
 	for i, word := range member(ref, tip) {
@@ -25,7 +24,7 @@ func (d *digest) add(ref string, tip objstore.ID) {
 	}
 }
 
-// remove removes the member (ref, tip).
+// remove removes the member (ref, tip) from d.
 func (d *digest) remove(ref string, tip objstore.ID) {
 	var borrow uint64
 	for i, word := range member(ref, tip) {
@@ -33,7 +32,7 @@ func (d *digest) remove(ref string, tip objstore.ID) {
 	}
 }
 
-// bytes returns the stored form.
+// bytes returns the form in which the database stores d: digestSize bytes, little-endian.
 func (d *digest) bytes() []byte {
 	out := make([]byte, 0, digestSize)
 	for _, word := range d {
@@ -42,7 +41,7 @@ func (d *digest) bytes() []byte {
 	return out
 }
 
-// parseDigest is the inverse of bytes.
+// parseDigest returns the digest that bytes encoded. If b has another length, the error wraps errDamaged.
 func parseDigest(b []byte) (digest, error) {
 	var d digest
 	if len(b) != digestSize {
@@ -54,7 +53,8 @@ func parseDigest(b []byte) (digest, error) {
 	return d, nil
 }
 
-// member hashes one pair. A ref component has no NUL, so the encoding is unique.
+// member returns the hash of the pair (ref, tip) as a digest. A NUL separates the two; a ref component has no
+// NUL, so the encoding is unique.
 func member(ref string, tip objstore.ID) digest {
 	buf := make([]byte, 0, 128)
 	buf = append(buf, ref...)

@@ -12,21 +12,21 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// ErrClosed is returned by the methods of a closed [Index].
+// ErrClosed means that the [Index] was closed. Methods that use the database return it.
 var ErrClosed = errors.New("index is closed")
 
-// RunError says why a run is not in the index: its history cannot be read. Other
-// runs are not affected, and the next Sync tries the run again.
+// RunError means that a run is not in the index because its history cannot be read. Other runs are not
+// affected, and the next Sync tries the run again.
 type RunError struct {
 	Ref string      // the run's ref component
 	Tip objstore.ID // the target of its tip ref
 	Err error       // wraps objstore.ErrNotFound, objstore.ErrCorrupt or an error of package snapshot
 }
 
-// Error names the run's ref and the reason.
+// Error returns a message with the run's ref and the reason.
 func (e *RunError) Error() string { return fmt.Sprintf("run %s: %v", e.Ref, e.Err) }
 
-// Unwrap returns the reason.
+// Unwrap returns e.Err, the reason.
 func (e *RunError) Unwrap() error { return e.Err }
 
 // errDamaged means that the database file must be rebuilt. It leaves this package only if
@@ -37,13 +37,14 @@ var errDamaged = errors.New("index is damaged")
 // that are indexed.
 type databaseError struct{ err error }
 
-// Error names the index.
+// Error returns the message of the wrapped error, after "index: ".
 func (e *databaseError) Error() string { return "index: " + e.err.Error() }
 
 // Unwrap returns the error of SQLite or of the file system.
 func (e *databaseError) Unwrap() error { return e.err }
 
-// Is reports whether target is the operating system's error behind SQLite's.
+// Is reports whether target is the system error that SQLite's result code stands for: ENOSPC for a full disk,
+// EACCES for a missing permission, or EIO for a failing disk.
 func (e *databaseError) Is(target error) bool {
 	switch code(e.err) {
 	case sqlite3.SQLITE_FULL:
@@ -56,12 +57,13 @@ func (e *databaseError) Is(target error) bool {
 	return false
 }
 
-// errOvertaken means that another process wrote between reading and writing.
+// errOvertaken means that the index must be read again: another process changed it between reading and
+// writing, or one of its runs is marked as outdated.
 var errOvertaken = errors.New("index was changed by another process")
 
 func damaged(what string) error { return fmt.Errorf("%w: %s", errDamaged, what) }
 
-// code returns SQLite's primary result code of err; 0 if err is not an error of SQLite.
+// code returns SQLite's primary result code of err, or 0 if err is not an error of SQLite.
 func code(err error) int {
 	coded, ok := errors.AsType[interface {
 		error
@@ -73,7 +75,8 @@ func code(err error) int {
 	return coded.Code() & 0xff
 }
 
-// isTransient reports whether a later attempt may succeed.
+// isTransient reports whether the same operation may succeed later: the database was busy or locked, or
+// reading or writing the disk failed.
 func isTransient(err error) bool {
 	switch code(err) {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR:
@@ -86,13 +89,13 @@ func isTransient(err error) bool {
 type remedy int
 
 const (
-	noRemedy  remedy = iota
-	makeAnew         // the file is foreign or damaged
-	useMemory        // no file will work
+	noRemedy  remedy = iota // return the error
+	makeAnew                // replace the file: it is foreign or damaged
+	useMemory               // continue in memory: no file can be written
 )
 
-// remedyFor selects the remedy. All statements are fixed, so a statement that violates the schema
-// or its constraints means that the database is damaged.
+// remedyFor returns the remedy for err. It is noRemedy unless err is a *databaseError. All statements are
+// fixed, so a statement that violates the schema or its constraints means that the database is damaged.
 func remedyFor(err error) remedy {
 	if _, ok := errors.AsType[*databaseError](err); !ok {
 		return noRemedy

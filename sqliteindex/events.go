@@ -14,14 +14,15 @@ import (
 // EventQuery selects events of one run. Only RunID is required.
 type EventQuery struct {
 	RunID   string
-	After   *int64   // events with a greater seq
-	Types   []string // of one of these types
-	Node    string   // about this node
-	SinceMs int64    // not before this time
-	Limit   int      // maximum number; 0 means all
+	After   *int64   // only events with a greater seq; nil means all events
+	Types   []string // only events of these types; empty means all types
+	Node    string   // only events with this node id; "" means all events
+	SinceMs int64    // only events at or after this time, in Unix milliseconds; 0 means all events
+	Limit   int      // maximum number of events; 0 or less means all events
 }
 
-// EventRow is an event. Payload has the members runId, type and timestampMs, as in Smithers.
+// EventRow is an event. Payload has the members type, runId and timestampMs, as in Smithers, besides the
+// event's own members.
 type EventRow struct {
 	RunID       string
 	Seq         int64
@@ -30,9 +31,9 @@ type EventRow struct {
 	Payload     string // a JSON object
 }
 
-// Queries about details use the state of the last SyncDetails.
+// Queries of details use the state of the last SyncDetails.
 
-// Events lists events by seq.
+// Events returns the events that q selects, sorted by seq.
 func (x *Index) Events(ctx context.Context, q EventQuery) ([]EventRow, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {
@@ -46,7 +47,7 @@ func (x *Index) Events(ctx context.Context, q EventQuery) ([]EventRow, error) {
 	return list(ctx, d.Index, scanEvent, query, args...)
 }
 
-// EventTypes lists the types of a run's events, by name.
+// EventTypes returns the different types of a run's events, sorted by name.
 func (x *Index) EventTypes(ctx context.Context, runID string) ([]string, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {
@@ -55,7 +56,7 @@ func (x *Index) EventTypes(ctx context.Context, runID string) ([]string, error) 
 	return list(ctx, d.Index, scanString, "SELECT DISTINCT type FROM _smithers_events WHERE run_id = ? ORDER BY type", runID)
 }
 
-// CountEvents returns the number of events that Events would list.
+// CountEvents returns the number of events that [Index.Events] returns for q.
 func (x *Index) CountEvents(ctx context.Context, q EventQuery) (int64, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {
@@ -70,7 +71,7 @@ func (x *Index) CountEvents(ctx context.Context, q EventQuery) (int64, error) {
 	return count, err
 }
 
-// where returns the FROM and WHERE clauses of a query, and their arguments.
+// where returns the FROM and WHERE clauses that select the events of q, and the arguments of the clauses.
 func (q EventQuery) where() (clause string, args []any) {
 	clause, args = " FROM _smithers_events WHERE run_id = ?", []any{q.RunID}
 	and := func(condition string, values ...any) {
@@ -105,8 +106,9 @@ func scanCount(rows *sql.Rows) (n int64, err error) {
 	return n, err
 }
 
-// eventRow returns an event as a row, with its payload in Smithers' form, and the id of its node;
-// "" if there is none.
+// eventRow returns e as a row of run runID, with its payload in Smithers' form. nodeID is the member nodeId
+// of the payload, or "" if the payload has no such member or it is not a string. A payload that is not a JSON
+// object is an error.
 func eventRow(runID string, e snapshot.Event) (row EventRow, nodeID string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(e.Payload, &members); err != nil {

@@ -5,28 +5,28 @@ import (
 	"database/sql"
 )
 
-// InboxRow is an approval, human request, signal or timer that a run waits for.
+// InboxRow is an approval, human request, signal or timer that a run waits for. Times are Unix milliseconds.
 type InboxRow struct {
 	RunID, WorkflowName, RunStatus string
 	NodeID                         string
-	NodeLabel                      *string
+	NodeLabel                      *string // nil if the node has no label
 	Iteration                      int
-	Kind                           string // "approval", "signal", "timer", or the kind of the human request
-	Status                         string // requested, pending or waiting; other states only with InboxQuery.All or Settled
-	RequestID                      string // of a human request; otherwise ""
-	Prompt                         string // an approval's title, a signal's name; "" for a timer
-	Summary                        string // an approval's
-	Form                           *string
-	CorrelationID                  *string // a signal's
+	Kind                           string  // "approval", "signal", "timer", or the kind of the human request
+	Status                         string  // requested, pending or waiting; other states only with InboxQuery.All or Settled
+	RequestID                      string  // the id of a human request; otherwise ""
+	Prompt                         string  // a human request's prompt, an approval's title or a signal's name; "" for a timer
+	Summary                        string  // an approval's summary; otherwise ""
+	Form                           *string // the JSON schema of a human request's answer; nil if the request has no schema
+	CorrelationID                  *string // the correlation id of an awaited signal; otherwise nil
 	RequestedAtMs                  int64
-	TimeoutAtMs                    *int64 // for a timer: when it fires
+	TimeoutAtMs                    *int64 // the time at which the wait ends: for a timer, when it fires; nil means no limit
 }
 
 // InboxQuery selects the rows of the inbox.
 type InboxQuery struct {
 	RunID   string // "" means all runs
 	Settled bool   // include settled rows
-	All     bool   // include settled rows, and those of ended and undone runs
+	All     bool   // include settled rows, and the rows of ended and undone runs
 }
 
 const (
@@ -52,7 +52,9 @@ const (
 	sqlInboxOrder = ` ORDER BY q.requested_at_ms, run_id, node_id, iteration, q.kind`
 )
 
-// Inbox lists what runs wait for, oldest first, then by run and node.
+// Inbox returns the approvals, human requests, signals and timers that q selects, sorted by request time
+// (oldest first), then by run and node. By default it leaves out settled rows, and the rows of ended or
+// undone runs.
 func (x *Index) Inbox(ctx context.Context, q InboxQuery) ([]InboxRow, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {

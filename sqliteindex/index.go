@@ -13,13 +13,12 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// Index is the database smithers/index.db of a repository and, once requested, the database of
-// details beside it. Safe for concurrent use, also by several
-// processes.
+// Index is the database smithers/index.db of a repository. It opens the database of details beside it when a
+// method needs details. An Index is safe for concurrent use, also by several processes.
 type Index struct {
 	opts   Options
 	conn   connection
-	refill func(context.Context) error // fills a new database
+	refill func(context.Context) error // fills an empty database from the refs
 
 	detailMu sync.Mutex
 	detail   *details // nil until requested
@@ -27,29 +26,29 @@ type Index struct {
 	syncing chan struct{} // holds one token while no Sync, SyncRun or Rebuild runs
 
 	problemsMu sync.Mutex
-	problems   []error
+	problems   []error // see Problems
 }
 
-// Options configure an Index.
+// Options configures an [Index].
 type Options struct {
-	Path    string // of the database file, *.db; its folder is created if necessary
+	Path    string // path of the database file, ending in .db; its folder is created if necessary
 	Refs    *refs.DB
 	Objects objstore.Reader
 
 	// BusyTimeout is how long SQLite waits for another process before a
 	// write fails and is retried; 0 means 500 ms.
 	BusyTimeout time.Duration
-	// Sleep waits between retries; nil means a timer.
+	// Sleep waits between retries and returns an error if the context is done; nil means a timer.
 	Sleep func(context.Context, time.Duration) error
-	// Random varies the waiting times: a number in [0, 1); nil means math/rand/v2.
+	// Random returns a number in [0, 1), which varies the waiting times; nil means math/rand/v2.
 	Random func() float64
 }
 
-// Open opens the index, and creates an empty one if it is missing, damaged or of another
-// version. It reads the database's header and no ref: see [Index.Sync].
+// Open opens the index, and creates an empty index if the file is missing, damaged or of another version. It
+// reads the database's header and no ref; [Index.Sync] reads the refs.
 //
-// If the file can be neither read nor created, the index is in memory and
-// [Index.Degraded] says why.
+// If the file can be neither read nor created, the index is in memory and [Index.Degraded] returns the
+// reason.
 func Open(ctx context.Context, opts Options) (*Index, error) {
 	x := newIndex(withDefaults(opts), baseSchema())
 	x.refill = func(ctx context.Context) error {
@@ -62,7 +61,7 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 	return x, nil
 }
 
-// defaultBusyTimeout is the default of Options.BusyTimeout.
+// defaultBusyTimeout is the default value of Options.BusyTimeout.
 const defaultBusyTimeout = 500 * time.Millisecond
 
 func withDefaults(opts Options) Options {
@@ -89,7 +88,7 @@ func newIndex(opts Options, has schema) *Index {
 	}
 }
 
-// Close closes the database. It waits for queries in progress.
+// Close closes the databases after all queries in progress have ended.
 func (x *Index) Close() error {
 	x.detailMu.Lock()
 	defer x.detailMu.Unlock()
@@ -99,16 +98,16 @@ func (x *Index) Close() error {
 	return errors.Join(x.detail.conn.close(), x.conn.close())
 }
 
-// Problems returns the runs that the last [Index.Sync], [Index.SyncDetails] or [Index.Rebuild] could not read,
-// sorted by message: a [*RunError] for each, and one error that wraps
-// refs.ErrBroken for broken tips. The caller owns the slice.
+// Problems returns the problems of the last [Index.Sync], [Index.SyncDetails] or [Index.Rebuild], sorted by
+// message. Each unreadable run has a [*RunError]. Broken tip refs have one error that wraps refs.ErrBroken.
+// The caller owns the slice.
 func (x *Index) Problems() []error {
 	x.problemsMu.Lock()
 	defer x.problemsMu.Unlock()
 	return slices.Clone(x.problems)
 }
 
-// Degraded returns why the index, or its details, are in memory; nil if they are on disk.
+// Degraded returns the reason why the index or its details are in memory, or nil if both are on disk.
 func (x *Index) Degraded() error {
 	if err := x.conn.inMemory(); err != nil {
 		return err
@@ -121,11 +120,12 @@ func (x *Index) Degraded() error {
 	return x.detail.conn.inMemory()
 }
 
-// Retries returns how often the database of lists was tried again because it was busy.
+// Retries returns how often an operation of the base database was repeated because the database was busy. It
+// does not count the database of details.
 func (x *Index) Retries() int64 { return x.conn.retry.count.Load() }
 
-// answer is use for a query: if the database is damaged, it is
-// rebuilt and queried again.
+// answer calls query with the database. If the database is damaged, answer rebuilds it from the refs and
+// calls query again.
 func (x *Index) answer(ctx context.Context, query func(*database) error) error {
 	err := x.conn.use(ctx, query)
 	if err == nil || remedyFor(err) == noRemedy {
@@ -136,7 +136,7 @@ func (x *Index) answer(ctx context.Context, query func(*database) error) error {
 		return err
 	}
 	defer release()
-	// Another goroutine may have repaired it while this query waited.
+	// Another goroutine may have repaired the database while this query waited.
 	if err = x.conn.use(ctx, query); err == nil {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// linesTable caches the numbers of lines by which trees differ. Trees never change, so a row is
-// valid for ever.
+// linesTable is the schema of a cache: how many lines were added and removed between two trees. Trees never
+// change, so a row never becomes invalid.
 const linesTable = `
 CREATE TABLE _index_lines (
 	trees   TEXT NOT NULL PRIMARY KEY,
@@ -24,7 +24,7 @@ const (
 	sqlRememberLines = `INSERT OR IGNORE INTO _index_lines (trees, added, removed) VALUES (?, ?, ?)`
 )
 
-// TreePair is the trees before and after a change.
+// TreePair names the trees before and after a change.
 type TreePair struct{ From, To objstore.ID }
 
 func (p TreePair) key() string { return p.From.String() + ".." + p.To.String() }
@@ -32,7 +32,7 @@ func (p TreePair) key() string { return p.From.String() + ".." + p.To.String() }
 // Lines is the number of lines by which two trees differ.
 type Lines struct{ Added, Removed int64 }
 
-// Lines returns the cached numbers for pairs of trees.
+// Lines returns the cached numbers for the given pairs of trees. The map lacks the pairs that are not cached.
 func (x *Index) Lines(ctx context.Context, pairs []TreePair) (map[TreePair]Lines, error) {
 	byKey := make(map[string]TreePair, len(pairs))
 	keys := make([]string, len(pairs))
@@ -55,7 +55,8 @@ func (x *Index) Lines(ctx context.Context, pairs []TreePair) (map[TreePair]Lines
 	return known, nil
 }
 
-// RememberLines caches numbers of lines. If the index cannot be written, it returns an error.
+// RememberLines caches numbers of lines. It keeps a number that is already cached. If the index cannot be
+// written, it returns an error.
 func (x *Index) RememberLines(ctx context.Context, counted map[TreePair]Lines) error {
 	return x.conn.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)
@@ -64,7 +65,7 @@ func (x *Index) RememberLines(ctx context.Context, counted map[TreePair]Lines) e
 		}
 		for pair, lines := range counted {
 			if _, err := tx.ExecContext(ctx, sqlRememberLines, pair.key(), lines.Added, lines.Removed); err != nil {
-				_ = tx.Rollback() // err is the reason
+				_ = tx.Rollback() // err is the first error
 				return err
 			}
 		}

@@ -8,15 +8,15 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
-// rowEncoder encodes outputs of one run as rows of a table. A column that only other runs' schemas
-// declare stays empty, so that a run's rows depend only on its own entries.
+// rowEncoder encodes outputs of one run as rows of a table. A column that only the schemas of other runs
+// declare stays empty, so that a run's rows depend only on the run's own entries.
 type rowEncoder struct {
 	table    *outputTable
-	declared []bool // for each column of the table
-	members  bool   // at least one column holds a property
+	declared []bool // for each column of the table: whether the run's schema declares it
+	members  bool   // whether at least one declared column holds a property
 }
 
-// newRowEncoder returns the encoder for a run whose schema has the columns in list.
+// newRowEncoder returns the encoder for table t and a run whose schema declares the columns in list.
 func newRowEncoder(t *outputTable, list columns.List) rowEncoder {
 	type source struct {
 		whole    bool
@@ -34,7 +34,8 @@ func newRowEncoder(t *outputTable, list columns.List) rowEncoder {
 	return e
 }
 
-// values returns an output's values for the table's columns.
+// values returns the values of an output for the table's columns, in their order. An undeclared column is nil
+// (NULL).
 func (e rowEncoder) values(output []byte) []any {
 	var members map[string]json.RawMessage
 	if e.members {
@@ -53,8 +54,8 @@ func (e rowEncoder) values(output []byte) []any {
 	return values
 }
 
-// columnValue returns a value for a column of a type: NULL for null and for none;
-// text if the type cannot hold the value.
+// columnValue returns value, a JSON text, as a value for a column of type kind. It returns nil (NULL) for
+// null and for a missing value. If the type cannot hold the value, it returns the JSON text.
 func columnValue(value json.RawMessage, kind columns.Type) any {
 	if len(value) == 0 || string(value) == "null" {
 		return nil
@@ -85,12 +86,13 @@ func columnValue(value json.RawMessage, kind columns.Type) any {
 	return string(value)
 }
 
-// integer parses a JSON number that an int64 holds exactly.
-func integer(text string) (int64, bool) {
+// integer returns the value of a JSON number. ok is false if the number has a fraction or is too large to be
+// exact.
+func integer(text string) (n int64, ok bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, true
 	}
-	const exact = 1 << 53 // every integer up to it is exact as a float64
+	const exact = 1 << 53 // every integer up to 2^53 is exact as a float64
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) >= exact {
 		return 0, false

@@ -13,14 +13,15 @@ const (
 		(table_name, column_name, kind, output_key, workflow_name, property, json_type) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	sqlDropColumns = `DELETE FROM _smithers_output_schema_columns WHERE table_name = ?`
 
-	// All other views are ours.
+	// All other views belong to the schema and begin with _smithers_.
 	sqlKeyViews = `SELECT name FROM sqlite_schema WHERE type = 'view' AND name NOT GLOB '_smithers_*'`
 )
 
-// setAside is the temporary name of a table while its rows move to a new one.
+// setAside is the temporary name of a table while move copies its rows to a new table.
 const setAside = "_index_set_aside"
 
-// reshape creates and changes the output tables to match the schemas of all runs.
+// reshape creates, changes and drops output tables so that they match the schemas of all runs, and sets
+// u.tables and u.refilled. It does nothing if the set of declarations is unchanged.
 func (u *outputUpdate) reshape(ctx context.Context) error {
 	if !u.moved {
 		return nil
@@ -63,7 +64,7 @@ func (u *outputUpdate) reshape(ctx context.Context) error {
 	return u.makeKeyViews(ctx)
 }
 
-// dropKeyViews drops the views that are named for schema keys.
+// dropKeyViews drops the views that have the names of schema keys.
 func (u *outputUpdate) dropKeyViews(ctx context.Context) error {
 	views, err := collect(ctx, u.tx, scanString, sqlKeyViews)
 	if err != nil {
@@ -77,7 +78,7 @@ func (u *outputUpdate) dropKeyViews(ctx context.Context) error {
 	return nil
 }
 
-// makeKeyViews creates the views that are named for schema keys.
+// makeKeyViews creates the views that have the names of schema keys.
 func (u *outputUpdate) makeKeyViews(ctx context.Context) error {
 	for _, t := range u.tables {
 		if t.view == "" {
@@ -90,7 +91,7 @@ func (u *outputUpdate) makeKeyViews(ctx context.Context) error {
 	return nil
 }
 
-// run executes a statement once.
+// run executes a statement without keeping it prepared.
 func (u *outputUpdate) run(ctx context.Context, statement string, args ...any) error {
 	_, err := u.tx.ExecContext(ctx, statement, args...)
 	return err
@@ -103,7 +104,7 @@ func (u *outputUpdate) dropTable(ctx context.Context, t *outputTable) error {
 	return u.run(ctx, "DROP TABLE "+quoted(t.name))
 }
 
-// create makes an empty table.
+// create creates an empty table, and lists its columns in _smithers_output_schema_columns.
 func (u *outputUpdate) create(ctx context.Context, t *outputTable) error {
 	var b strings.Builder
 	b.WriteString("CREATE TABLE " + quoted(t.name) + " (run_id TEXT NOT NULL, node_id TEXT NOT NULL, iteration INTEGER NOT NULL DEFAULT 0")
@@ -125,7 +126,8 @@ func (u *outputUpdate) create(ctx context.Context, t *outputTable) error {
 	return nil
 }
 
-// makeAnew creates a table with the rows of its runs.
+// makeAnew creates a table, fills it with the outputs of the runs that declare it, and marks it in
+// u.refilled.
 func (u *outputUpdate) makeAnew(ctx context.Context, t *outputTable) error {
 	u.refilled[t.name] = true
 	if err := u.create(ctx, t); err != nil {
@@ -134,7 +136,8 @@ func (u *outputUpdate) makeAnew(ctx context.Context, t *outputTable) error {
 	return u.refill(ctx, t)
 }
 
-// keepsValues reports whether the columns that both tables have are the same.
+// keepsValues reports whether each column that both tables have keeps its type, so that its values can be
+// copied.
 func keepsValues(from, to *outputTable) bool {
 	for _, f := range from.columns {
 		for _, t := range to.columns {
@@ -146,7 +149,8 @@ func keepsValues(from, to *outputTable) bool {
 	return true
 }
 
-// move changes a table's columns and keeps its rows.
+// move replaces table from by table to, which has other columns, and copies the rows. It copies the values of
+// the columns that both tables have.
 func (u *outputUpdate) move(ctx context.Context, from, to *outputTable) error {
 	if err := u.run(ctx, "ALTER TABLE "+quoted(from.name)+" RENAME TO "+setAside); err != nil {
 		return err

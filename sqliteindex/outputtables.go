@@ -11,35 +11,37 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
-// maxColumns limits the columns of one output table; SQLite allows 2,000.
+// maxColumns is the maximum number of columns for properties in one output table. SQLite allows 2,000
+// columns.
 const maxColumns = 1900
 
-// wholeColumn is the column for a whole output without declared properties.
+// wholeColumn is the name of the column for a whole output, if the output's schema declares no properties.
 const wholeColumn = "payload"
 
-// textColumn is the column, in every table, with the whole output as JSON. No property uses its name.
+// textColumn is the name of the column, in every output table, with the whole output as JSON. No property's
+// column has this name.
 const textColumn = "_json"
 
-// outputTable is one table of outputs: those of a schema key, either of all workflows or of one.
+// outputTable is a table with the outputs of one schema key: of all workflows, or of one workflow.
 type outputTable struct {
 	name     string
-	key      string
-	shared   bool
-	workflow string // "" means all workflows
-	columns  []tableColumn
-	view     string // the view that is named for its key; "" if there is none
-	insert   string // the statement that inserts a row
+	key      string        // the schema key
+	shared   bool          // the table has the outputs of all workflows
+	workflow string        // the name of the only workflow; "" if shared
+	columns  []tableColumn // sorted by name
+	view     string        // the view with the name of the key; "" if the table has no such view
+	insert   string        // the statement that inserts a row
 }
 
-// tableColumn is a column of a table of outputs.
+// tableColumn is a column of an output table with its name.
 type tableColumn struct {
 	columns.Column
 
 	name string
 }
 
-// declaration returns the column's SQL type. Its first word is the kind; the second gives
-// it the affinity that stores values unchanged.
+// declaration returns the column's SQL type. The first word is the kind of the column; the second word
+// selects the affinity that stores values unchanged.
 func (c tableColumn) declaration() string {
 	switch c.Type.Kind() {
 	case string(columns.String):
@@ -52,7 +54,8 @@ func (c tableColumn) declaration() string {
 	return "JSON TEXT"
 }
 
-// kindOf returns the kind in a column's declaration; "" if it is not of an output table.
+// kindOf returns the kind in a column's declared SQL type, or "" if no column of an output table has this
+// type.
 func kindOf(declaration string) string {
 	switch declaration {
 	case "STRING TEXT":
@@ -67,10 +70,11 @@ func kindOf(declaration string) string {
 	return ""
 }
 
-// catalog is the output tables, by key and workflow.
+// catalog is a list of output tables.
 type catalog []outputTable
 
-// find returns the table for a key and a workflow; nil if there is none.
+// find returns the table for a schema key and a workflow, or nil if the catalog has no such table. The table
+// belongs to the catalog.
 func (c catalog) find(key, workflow string) *outputTable {
 	for i := range c {
 		if t := &c[i]; t.key == key && (t.shared || t.workflow == workflow) {
@@ -101,7 +105,7 @@ func (t *outputTable) sameOutputs(other *outputTable) bool {
 const sqlCatalog = `SELECT table_name, output_key, workflow_name, column_name, property, json_type
 	FROM _smithers_output_schema_columns ORDER BY table_name, column_name`
 
-// readCatalog reads the existing output tables.
+// readCatalog returns the existing output tables, sorted by name. Their views are not set.
 func readCatalog(ctx context.Context, q queryer) (tables catalog, err error) {
 	_, err = collect(ctx, q, func(rows *sql.Rows) (struct{}, error) {
 		var t outputTable
@@ -136,12 +140,12 @@ func insertStatement(t *outputTable) string {
 	return b.String()
 }
 
-// declaredOutputs are the columns of outputs by key and workflow.
+// declaredOutputs holds the columns of outputs, by schema key and then by workflow.
 type declaredOutputs map[string]map[string]columns.List
 
 const sqlDeclared = `SELECT DISTINCT output_key, workflow_name, columns FROM _index_outputs`
 
-// wantedCatalog returns the tables that the schemas of all runs need.
+// wantedCatalog returns the tables that the schemas of all indexed runs need.
 func wantedCatalog(ctx context.Context, q queryer) (catalog, error) {
 	declared := make(declaredOutputs)
 	_, err := collect(ctx, q, func(rows *sql.Rows) (struct{}, error) {
@@ -159,8 +163,8 @@ func wantedCatalog(ctx context.Context, q queryer) (catalog, error) {
 	return declared.catalog(), err
 }
 
-// catalog returns the tables that declarations need. They depend only on the set of declarations, not on
-// its order.
+// catalog returns the tables that the declarations need, sorted by name. The tables depend only on the set of
+// declarations, not on its order.
 func (d declaredOutputs) catalog() catalog {
 	tables := columns.SnakeNames(slices.Collect(maps.Keys(d)), columns.NewNameSet(), columns.FitTable)
 	var shared, split catalog
@@ -177,7 +181,8 @@ func (d declaredOutputs) catalog() catalog {
 		}
 	}
 	given := columns.NewNameSet()
-	// No view gets the name of a key with several tables, so that a query by it gets a hint.
+	// No table or view gets the name of a key with several tables. A query with that name then fails, and
+	// explain lists the tables.
 	for _, t := range split {
 		given.Take(tables[t.key])
 	}
@@ -195,8 +200,8 @@ func (d declaredOutputs) catalog() catalog {
 	return out
 }
 
-// agree returns the columns of a key's outputs in all workflows; agreed is false if two workflows
-// give a property different kinds.
+// agree returns the columns of one key's outputs, merged over all workflows. agreed is false, and all is nil,
+// if two workflows give a column different kinds.
 func agree(of map[string]columns.List) (all columns.List, agreed bool) {
 	kinds := make(map[columns.Column]string)
 	for _, declared := range of {
@@ -212,7 +217,7 @@ func agree(of map[string]columns.List) (all columns.List, agreed bool) {
 	return all, true
 }
 
-// nameColumns names columns and sorts them by name.
+// nameColumns returns the first maxColumns columns of list with their names, sorted by name.
 func nameColumns(list columns.List) []tableColumn {
 	given := columns.NewNameSet("run_id", "node_id", "iteration", textColumn)
 	list = list[:min(len(list), maxColumns)]
@@ -236,5 +241,5 @@ func nameColumns(list columns.List) []tableColumn {
 	return out
 }
 
-// quoted returns a name as SQL.
+// quoted returns name as a quoted SQL identifier.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

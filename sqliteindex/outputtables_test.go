@@ -219,7 +219,7 @@ func TestWorkflowsWhoseSchemasConflictHaveTablesOfTheirOwn(t *testing.T) {
 			for _, name := range []string{"plan_out", "planOut", `"planOut"`} {
 				_, err := x.Query(t.Context(), "SELECT * FROM "+name)
 				require.ErrorIs(t, err, sqliteindex.ErrQuery)
-				assert.ErrorContains(t, err, `the workflows' schemas of "planOut" differ: each has a table of its own, review_plan_out, triage_plan_out`)
+				assert.ErrorContains(t, err, `the schemas of "planOut" differ between workflows, so each workflow has its own table: review_plan_out, triage_plan_out`)
 			}
 			_, err := x.Query(t.Context(), "SELECT * FROM absent")
 			assert.NotContains(t, err.Error(), "differ")

@@ -27,17 +27,18 @@ const (
 type outputUpdate struct {
 	*detailWriter
 
-	inBatch  map[string]bool            // runs whose rows are written or removed anyway
-	anew     map[string]map[string]bool // outputs with changed columns, by run and key
-	moved    bool                       // the set of declarations has changed
-	refilled map[string]bool            // newly created tables
+	inBatch  map[string]bool            // ids of the runs in the batch; refill leaves them out
+	anew     map[string]map[string]bool // outputs whose declaration changed, by run id and schema key
+	moved    bool                       // the set of declarations has changed, so tables may change
+	refilled map[string]bool            // names of the newly created tables
 }
 
-// declaredOutput is one row of _index_outputs.
+// declaredOutput is the declaration of one schema key by a run, as stored in _index_outputs.
 type declaredOutput struct{ key, workflow, columns string }
 
-// declare records the declarations of a run's outputs, and removes rows without
-// a table.
+// declare stores the declarations of the changed run, and removes the declarations that the run no longer
+// has. It also removes the run's rows for each removed declaration, or for all old declarations if the change
+// replaces the whole run. It runs before reshape, while the old tables exist.
 func (u *outputUpdate) declare(ctx context.Context, c detailChange) error {
 	u.inBatch[c.runID] = true
 	before, err := collect(ctx, u.tx, func(rows *sql.Rows) (d declaredOutput, err error) {
@@ -78,7 +79,7 @@ func (u *outputUpdate) declare(ctx context.Context, c detailChange) error {
 	return nil
 }
 
-// declaredOutputsOf returns the declarations of a run's outputs, by key; none for nil.
+// declaredOutputsOf returns the declarations of a run's outputs, by schema key. The map is empty if d is nil.
 func declaredOutputsOf(d *detail) (map[string]declaredOutput, error) {
 	out := make(map[string]declaredOutput)
 	if d == nil {
@@ -94,7 +95,7 @@ func declaredOutputsOf(d *detail) (map[string]declaredOutput, error) {
 	return out, nil
 }
 
-// writeAnew marks the outputs of a run's key to be written again.
+// writeAnew marks all outputs of a run's schema key to be written again.
 func (u *outputUpdate) writeAnew(runID, key string) {
 	if u.anew == nil {
 		u.anew = make(map[string]map[string]bool)
@@ -105,8 +106,8 @@ func (u *outputUpdate) writeAnew(runID, key string) {
 	u.anew[runID][key] = true
 }
 
-// change makes one change of _index_outputs, and determines whether it affects tables: it does not
-// if another run has the same declaration.
+// change runs a statement that adds or removes the declaration d of run runID, and sets u.moved unless
+// another run has the same declaration. args are the arguments of the statement.
 func (u *outputUpdate) change(ctx context.Context, statement string, d declaredOutput, runID string, args ...any) error {
 	if err := u.exec(ctx, statement, args...); err != nil || u.moved {
 		return err
@@ -119,7 +120,7 @@ func (u *outputUpdate) change(ctx context.Context, statement string, d declaredO
 	return nil
 }
 
-// dropRows removes a run's rows from the table of a declaration.
+// dropRows removes a run's rows from the table for the declaration d. A missing table is errDamaged.
 func (u *outputUpdate) dropRows(ctx context.Context, d declaredOutput, runID string) error {
 	t := u.tables.find(d.key, d.workflow)
 	if t == nil {
@@ -128,7 +129,8 @@ func (u *outputUpdate) dropRows(ctx context.Context, d declaredOutput, runID str
 	return u.exec(ctx, "DELETE FROM "+quoted(t.name)+" WHERE run_id = ?", runID)
 }
 
-// rows writes a run's changed outputs or, if their columns changed, all outputs.
+// rows writes a run's changed outputs. If the declaration of a key changed or its table is new, rows writes
+// all outputs of the key.
 func (u *outputUpdate) rows(ctx context.Context, d *detail) error {
 	for _, key := range slices.Sorted(maps.Keys(d.declared)) {
 		t := u.tables.find(key, d.workflow)
@@ -155,7 +157,7 @@ func (u *outputUpdate) rows(ctx context.Context, d *detail) error {
 	return nil
 }
 
-// rowsAnew writes all of a run's outputs in one table.
+// rowsAnew replaces a run's rows in one table by all outputs of its tip.
 func (u *outputUpdate) rowsAnew(ctx context.Context, d *detail, row rowEncoder) error {
 	state, err := d.tip.State()
 	if err != nil {
@@ -167,7 +169,7 @@ func (u *outputUpdate) rowsAnew(ctx context.Context, d *detail, row rowEncoder) 
 	return u.allRows(ctx, d.runID, row, state)
 }
 
-// allRows adds all outputs of a state in one table.
+// allRows writes all outputs of a state that belong in the table of row.
 func (u *outputUpdate) allRows(ctx context.Context, runID string, row rowEncoder, state *snapshot.State) error {
 	for r, err := range state.Outputs(row.table.key).Rows() {
 		if err != nil {
@@ -192,8 +194,8 @@ func (u *outputUpdate) row(ctx context.Context, runID string, row rowEncoder, o 
 	return u.exec(ctx, row.table.insert, append([]any{runID, o.nodeID, o.iteration, string(o.value)}, row.values(o.value)...)...)
 }
 
-// refill fills a new table with the outputs of runs that are not in the batch. If a run cannot be
-// read, it is marked to be read again.
+// refill writes the outputs of all runs that declare the new table t, except runs in the batch and runs that
+// must be read again. If a run cannot be read, refill marks the run to be read again and sets u.again.
 func (u *outputUpdate) refill(ctx context.Context, t *outputTable) error {
 	type declaring struct {
 		runID, columns, tip string

@@ -7,9 +7,9 @@ import (
 
 // Overview summarizes the runs.
 type Overview struct {
-	Counts map[string]int // number of runs by status
-	// Runs are the newest runs, the newest running ones, the newest waiting ones, and the last failed one,
-	// each once, newest first.
+	Counts map[string]int // number of runs by status; a status without runs is missing
+	// Runs holds the newest runs, the newest running runs, the newest waiting runs, and the run that failed last.
+	// Each run occurs once, and the newest run comes first.
 	Runs []RunRow
 }
 
@@ -27,7 +27,8 @@ const (
 		ORDER BY created_at_ms DESC, run_id`
 )
 
-// ReadOverview reads an overview, with at most limit runs of each group.
+// ReadOverview returns an overview of all runs. Its Runs hold at most limit newest, limit running and limit
+// waiting runs.
 func ReadOverview(ctx context.Context, x *Index, limit int) (Overview, error) {
 	type count struct {
 		status string

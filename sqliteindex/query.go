@@ -9,40 +9,40 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// RunRow is a run in the index.
+// RunRow is a run in the index. Times are Unix milliseconds. A pointer is nil if the run has no such value.
 type RunRow struct {
 	RunID, WorkflowName, Status  string
-	ParentRunID                  *string // also nil if the run of that id here has another history
+	ParentRunID                  *string // also nil if the run with that id in this repository has another history
 	ParentFrameNo                *int64
 	BranchLabel, ForkDescription *string
 	ForkedAtMs                   *int64
-	ForkUndone                   bool   // it was undone before it ran
+	ForkUndone                   bool   // the fork was undone before it ran
 	Epoch                        int64  // number of claims
-	Owner                        string // the token of the current claim; "" if there is none
-	LatestFrame                  int64  // snapshot.NoFrame if the run has no frame
+	Owner                        string // the token of the current claim; "" if no process owns the run
+	LatestFrame                  int64  // number of the newest frame; snapshot.NoFrame if the run has no frame
 	CreatedAtMs, UpdatedAtMs     int64  // UpdatedAtMs is the time of the newest entry
 	FinishedAtMs                 *int64
 	Tip                          objstore.ID
 }
 
-// FrameRow is a frame in the index. Frame 0 of a fork may be a commit of its
-// parent; the other columns then describe that commit.
+// FrameRow is a frame in the index. Frame 0 of a fork may be a commit of its parent; all columns except
+// RunID, FrameNo and Based then describe that commit.
 type FrameRow struct {
 	RunID       string
 	FrameNo     int64
 	Commit      objstore.ID
-	ContentHash string // lower-case hex
-	CreatedAtMs int64
-	Subject     string
-	VCS         string // as in snapshot.Header; "" if there is none
-	VCSRoot     string // as in snapshot.VCS, as is JJOperation
-	JJOperation string
-	Tree        objstore.ID // of the captured files; zero if there is none
+	ContentHash string      // lower-case hex
+	CreatedAtMs int64       // Unix milliseconds
+	Subject     string      // the subject line of the commit
+	VCS         string      // as in snapshot.Header; "" if the frame has no working copy
+	VCSRoot     string      // as Root in snapshot.VCS; "" also if vcs.json cannot be read
+	JJOperation string      // as Operation in snapshot.VCS
+	Tree        objstore.ID // the tree of the captured files; zero if no files were captured
 	Based       *int64      // as in snapshot.Header
-	Dropped     bool        // no frame on the way from the newest frame back continues from it
+	Dropped     bool        // a travel, reset or undo stepped over the frame: the newest frame does not build on it
 }
 
-// Counts is the size of the index. Branches are the forks that were not undone.
+// Counts is the size of the index. Branches counts the forks that were not undone.
 type Counts struct{ Runs, Branches, Frames int }
 
 const (
@@ -74,23 +74,23 @@ const (
 // Queries use the state of the last Sync, or of a later one by another process.
 // If a query finds the database damaged, the index is rebuilt from the refs first.
 
-// Runs lists all runs by creation, newest first.
+// Runs returns all runs, sorted by creation time, newest first.
 func (x *Index) Runs(ctx context.Context) ([]RunRow, error) {
 	return list(ctx, x, scanRun, sqlAllRuns)
 }
 
-// Run returns the run of a whole run id. ok is false if there is none.
+// Run returns the run with a whole run id. ok is false if the index has no such run.
 func (x *Index) Run(ctx context.Context, runID string) (row RunRow, ok bool, err error) {
 	return first(list(ctx, x, scanRun, sqlRun, runID))
 }
 
-// Lookup is [Index.Run] by the run's ref component (see refs.EscapeRun).
+// Lookup returns the run with a ref component (see refs.EscapeRun). ok is false if the index has no such run.
 func (x *Index) Lookup(ctx context.Context, component string) (row RunRow, ok bool, err error) {
 	return first(list(ctx, x, scanRun, sqlLookup, component))
 }
 
-// RunsWithPrefix lists the ids of the runs that begin with prefix, at most limit of
-// them, sorted; a limit of 0 or less means all. No character is special.
+// RunsWithPrefix returns the ids of the runs that begin with prefix, sorted, at most limit of them. A limit
+// of 0 or less means all. No character of prefix is a wildcard.
 func (x *Index) RunsWithPrefix(ctx context.Context, prefix string, limit int) ([]string, error) {
 	if limit <= 0 {
 		limit = -1
@@ -101,24 +101,26 @@ func (x *Index) RunsWithPrefix(ctx context.Context, prefix string, limit int) ([
 	return list(ctx, x, scanString, sqlPrefixOpen, prefix, limit)
 }
 
-// Frames lists the frames of a run by number, including dropped ones; none for an unknown run.
+// Frames returns the frames of a run, sorted by number, including dropped frames. It returns no rows for an
+// unknown run.
 func (x *Index) Frames(ctx context.Context, runID string) ([]FrameRow, error) {
 	return list(ctx, x, scanFrame, sqlAllFrames, runID)
 }
 
-// Frame returns one frame. ok is false if there is none.
+// Frame returns one frame of a run. ok is false if the run has no such frame.
 func (x *Index) Frame(ctx context.Context, runID string, frame int64) (row FrameRow, ok bool, err error) {
 	return first(list(ctx, x, scanFrame, sqlFrame, runID, frame))
 }
 
-// FramesByChange lists the frames whose working copy was at a jj change, by a non-empty
-// prefix of its id: the newest run first, then by number. No
-// character is special.
+// FramesByChange returns the frames whose working copy was at a jj change that begins with prefix. The frames
+// of the newest run come first; the frames of a run are sorted by number. No character of prefix is a
+// wildcard, and an empty prefix returns no frames.
 func (x *Index) FramesByChange(ctx context.Context, prefix string) ([]FrameRow, error) {
 	return x.framesByRevision(ctx, sqlByChange, prefix)
 }
 
-// FramesByCommit is FramesByChange by the commit of the working copy.
+// FramesByCommit returns the frames whose working copy was at a commit that begins with prefix, sorted as by
+// [Index.FramesByChange]. An empty prefix returns no frames.
 func (x *Index) FramesByCommit(ctx context.Context, prefix string) ([]FrameRow, error) {
 	return x.framesByRevision(ctx, sqlByCommit, prefix)
 }
@@ -126,18 +128,19 @@ func (x *Index) FramesByCommit(ctx context.Context, prefix string) ([]FrameRow, 
 func (x *Index) framesByRevision(ctx context.Context, query, prefix string) ([]FrameRow, error) {
 	end, ok := prefixEnd(prefix)
 	if !ok {
-		return nil, nil // ids are ASCII, and an empty prefix is not a request for all
+		return nil, nil // an empty prefix does not mean all frames, and ids have no bytes 0xff
 	}
 	return list(ctx, x, scanFrame, query, prefix, end)
 }
 
-// Counts counts what the index holds.
+// Counts returns the numbers of runs, forks and frames in the index.
 func (x *Index) Counts(ctx context.Context) (Counts, error) {
 	counts, _, err := first(list(ctx, x, scanCounts, sqlCounts))
 	return counts, err
 }
 
-// prefixEnd returns the smallest string above all strings with a prefix; ok is false if there is none.
+// prefixEnd returns the smallest string that is greater than all strings that begin with prefix. ok is false
+// if no such string exists: prefix is empty or has only bytes 0xff.
 func prefixEnd(prefix string) (end string, ok bool) {
 	b := []byte(prefix)
 	for len(b) > 0 && b[len(b)-1] == 0xff {
@@ -150,12 +153,12 @@ func prefixEnd(prefix string) (end string, ok bool) {
 	return string(b), true
 }
 
-// queryer is a database or a transaction.
+// queryer is a database or a transaction that can run a query.
 type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// list runs a query and returns all rows or an error.
+// list runs a query on the index (see [Index.answer]) and returns all rows, each converted by scan.
 func list[T any](ctx context.Context, x *Index, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	var all []T
 	err := x.answer(ctx, func(db *database) (err error) {
@@ -165,7 +168,7 @@ func list[T any](ctx context.Context, x *Index, scan func(*sql.Rows) (T, error),
 	return all, err
 }
 
-// collect runs a query and scans every row.
+// collect runs a query on q and returns all rows, each converted by scan.
 func collect[T any](ctx context.Context, q queryer, scan func(*sql.Rows) (T, error), query string, args ...any) (all []T, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -182,8 +185,8 @@ func collect[T any](ctx context.Context, q queryer, scan func(*sql.Rows) (T, err
 	return all, rows.Err()
 }
 
-// scanError wraps an error of scanning a row: unless SQLite or the context caused
-// it, the row is damaged.
+// scanError returns the error of scanning a row. If neither SQLite nor the context caused err, the row is
+// damaged, and the result wraps errDamaged.
 func scanError(err error) error {
 	if code(err) != 0 || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -191,7 +194,8 @@ func scanError(err error) error {
 	return fmt.Errorf("%w: %w", errDamaged, err)
 }
 
-// first returns the first row.
+// first returns the first of rows. ok is false if rows is empty or err is not nil; first returns err
+// unchanged.
 func first[T any](rows []T, err error) (row T, ok bool, _ error) {
 	if err != nil || len(rows) == 0 {
 		return row, false, err

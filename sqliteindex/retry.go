@@ -7,23 +7,24 @@ import (
 	"time"
 )
 
-// Retries of a write that another process blocks, in addition to the busy timeout, which covers short
-// transactions.
+// These constants limit the retries of an operation that another process blocks. SQLite's busy timeout covers
+// short transactions; retries cover longer ones.
 const (
 	maxRetries = 6
-	firstDelay = 50 * time.Millisecond
+	firstDelay = 50 * time.Millisecond // doubled after each retry
 	maxDelay   = 2 * time.Second
-	jitter     = 0.25 // of a delay, up or down, so that two processes do not collide again
+	jitter     = 0.25 // largest random part of a delay, up or down, so that two processes do not collide again
 )
 
-// retrier repeats what failed for a temporary reason. Safe for concurrent use.
+// retrier repeats operations that fail for a temporary reason. It is safe for concurrent use.
 type retrier struct {
 	sleep  func(context.Context, time.Duration) error
 	random func() float64 // in [0, 1)
-	count  atomic.Int64
+	count  atomic.Int64   // number of retries so far
 }
 
-// do calls fn until it succeeds, fails permanently, or was retried maxRetries times.
+// do calls fn until fn succeeds, fn fails permanently (see isTransient), or do has repeated the call
+// maxRetries times. It returns fn's last error. If sleep returns an error, do returns both errors.
 func (r *retrier) do(ctx context.Context, fn func() error) error {
 	delay := firstDelay
 	for retries := 0; ; retries++ {
@@ -40,7 +41,7 @@ func (r *retrier) do(ctx context.Context, fn func() error) error {
 	}
 }
 
-// sleepOnTimer waits for d, or until ctx is done.
+// sleepOnTimer waits for d, or until ctx is done. It returns the cause if ctx is done first.
 func sleepOnTimer(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,27 +11,28 @@ import (
 	"github.com/git-smithers/git-smithers/internal/smithersnames"
 )
 
-// schema is the content of a database. The database's header identifies the schema and its version. A
-// database with other numbers is rebuilt, so a changed schema needs a new
-// version and no migration; so does a change of how rows are derived from the history.
+// schema is the set of tables of a database. The database's header has the schema's id and version. A
+// database with another id or version is rebuilt, so a changed schema needs a new version and no migration. A
+// changed derivation of rows from the history also needs a new version.
 type schema struct {
-	applicationID int64
-	version       int64
-	tables        []string
+	applicationID int64    // SQLite's application_id
+	version       int64    // SQLite's user_version
+	tables        []string // scripts that create the tables, in order
 }
 
-// baseSchema returns the schema of the index that every list opens. Fewer tables open faster.
+// baseSchema returns the schema of the database that every list opens. It has few tables, because a database
+// with fewer tables opens faster.
 func baseSchema() schema {
 	return schema{applicationID: smithersnames.IndexID, version: 6, tables: []string{baseTables, linesTable}}
 }
 
-// detailSchema returns the schema of the index with details. It includes the base tables, so
-// that one query can use both.
+// detailSchema returns the schema of the database with details. It includes the base tables, so that one
+// query can use both.
 func detailSchema() schema {
 	return schema{applicationID: smithersnames.DetailIndexID, version: 6, tables: []string{baseTables, detailTables}}
 }
 
-// create creates the tables of an empty database.
+// create creates the tables in an empty database, and sets the id and version in its header.
 func (s schema) create(ctx context.Context, conn driver.Conn) error {
 	exec, ok := conn.(driver.ExecerContext)
 	if !ok {
@@ -45,7 +46,8 @@ func (s schema) create(ctx context.Context, conn driver.Conn) error {
 	return err
 }
 
-// check returns an error that wraps errDamaged if the database does not have this schema.
+// check reads the database's header. The error wraps errDamaged if the header does not have the id and
+// version of s.
 func (s schema) check(ctx context.Context, conn driver.Conn) error {
 	for _, want := range []struct {
 		pragma string
@@ -62,7 +64,8 @@ func (s schema) check(ctx context.Context, conn driver.Conn) error {
 	return nil
 }
 
-// queryInt returns the single integer of a query's result; 0 if it has no row.
+// queryInt returns the integer in the first row of a query's result, or 0 if the result has no row. If the
+// value is not an integer, the error wraps errDamaged.
 func queryInt(ctx context.Context, conn driver.Conn, query string) (value int64, err error) {
 	queryer, ok := conn.(driver.QueryerContext)
 	if !ok {

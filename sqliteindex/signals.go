@@ -5,31 +5,31 @@ import (
 	"database/sql"
 )
 
-// DefaultSignalLimit is the limit of a query without one.
+// DefaultSignalLimit is the maximum number of signals if SignalQuery.Limit is 0 or less.
 const DefaultSignalLimit = 200
 
 // SignalQuery selects signals of one run. Only RunID is required.
 type SignalQuery struct {
 	RunID         string
-	Name          string
-	Correlated    bool    // only signals with CorrelationID
-	CorrelationID *string // with Correlated; nil means without a correlation id
-	AfterMs       *int64  // received after this time
-	Limit         int     // 0 means DefaultSignalLimit
+	Name          string  // only signals with this name; "" means all names
+	Correlated    bool    // only signals whose correlation id is CorrelationID
+	CorrelationID *string // used if Correlated is true; nil means signals without a correlation id
+	AfterMs       *int64  // only signals received after this time, in Unix milliseconds; nil means all signals
+	Limit         int     // maximum number of signals; 0 or less means DefaultSignalLimit
 }
 
-// SignalRow is a signal.
+// SignalRow is a signal that a run has received.
 type SignalRow struct {
 	RunID         string
 	Seq           int64
 	Name          string
-	CorrelationID *string
-	Payload       string // JSON
-	ReceivedAtMs  int64
-	ReceivedBy    *string
+	CorrelationID *string // nil if the signal has no correlation id
+	Payload       string  // JSON
+	ReceivedAtMs  int64   // Unix milliseconds
+	ReceivedBy    *string // nil if the sender is unknown
 }
 
-// Signals lists signals by seq.
+// Signals returns the signals that q selects, sorted by seq.
 func (x *Index) Signals(ctx context.Context, q SignalQuery) ([]SignalRow, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
-// Column is a column of a query's answer. Kind is string, number, boolean or json
-// for a column of an output table, and otherwise "".
+// Column is a column of an [Answer]. Kind is string, number, boolean or json for a column of an output table,
+// and otherwise "".
 type Column struct{ Name, Kind string }
 
 // Answer is the result of a query. A value is nil, an int64, a float64, a string, a
@@ -26,12 +26,12 @@ type Answer struct {
 	Rows    [][]any
 }
 
-// ErrQuery means that a query is wrong, not the index.
+// ErrQuery means that a query is wrong, and not the index.
 var ErrQuery = errors.New("query")
 
-// Query runs one read-only SQL statement on the state of the last SyncDetails. An output table can be
-// named by its key or its name. A mistake in the statement, a statement that writes, and
-// several statements are errors that wrap [ErrQuery].
+// Query runs one read-only SQL statement on the state of the last SyncDetails and returns its rows. A query
+// can name an output table by the table's name or by its schema key. The error wraps [ErrQuery] if the
+// statement has a mistake or writes, or if query has several statements.
 func (x *Index) Query(ctx context.Context, query string) (*Answer, error) {
 	if err := checkQuery(query); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrQuery, err)
@@ -63,7 +63,7 @@ func (x *Index) Query(ctx context.Context, query string) (*Answer, error) {
 	return answer, nil
 }
 
-// isMistake reports whether the statement is wrong, and not the database.
+// isMistake reports whether err means that the statement is wrong, and not the database.
 func isMistake(err error) bool {
 	switch code(err) {
 	case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_TOOBIG,
@@ -73,7 +73,7 @@ func isMistake(err error) bool {
 	return false
 }
 
-// readOnlyQuery runs a query on a connection that refuses writes for that time.
+// readOnlyQuery runs a query on a connection that refuses writes until the query ends.
 func readOnlyQuery(ctx context.Context, db *database, query string) (answer *Answer, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func readOnlyQuery(ctx context.Context, db *database, query string) (answer *Ans
 	return readAnswer(rows)
 }
 
-// readAnswer reads all rows of a query's result.
+// readAnswer returns all rows of a query's result. The caller closes rows.
 func readAnswer(rows *sql.Rows) (*Answer, error) {
 	types, err := rows.ColumnTypes()
 	if err != nil {
@@ -123,7 +123,8 @@ func readAnswer(rows *sql.Rows) (*Answer, error) {
 	return answer, rows.Err()
 }
 
-// decodeValue returns a value as it was in the output. A value that did not fit its column is text and stays text.
+// decodeValue returns a column's value as it was in the output: 0 and 1 of a boolean column as a bool, and
+// JSON of a json column as a json.RawMessage. It returns any other value unchanged.
 func decodeValue(value any, kind string) any {
 	switch v := value.(type) {
 	case int64:
@@ -138,8 +139,8 @@ func decodeValue(value any, kind string) any {
 	return value
 }
 
-// explain explains an error in a query. If the query may name outputs that are split over several
-// tables, it lists the tables.
+// explain returns the error for a query with a mistake; it wraps ErrQuery. If the query has a schema key
+// whose outputs are split over several tables, the message lists the tables.
 func (d *details) explain(ctx context.Context, query string, mistake error) error {
 	err := fmt.Errorf("%w: %s", ErrQuery, message(mistake))
 	split, listErr := d.splitTables(ctx)
@@ -149,20 +150,20 @@ func (d *details) explain(ctx context.Context, query string, mistake error) erro
 	words := queryWords(query)
 	for _, key := range split.keys {
 		if words[columns.FoldCase(key)] || words[columns.FoldCase(columns.Snake(key))] {
-			err = fmt.Errorf("%w; the workflows' schemas of %q differ: each has a table of its own, %s",
+			err = fmt.Errorf("%w; the schemas of %q differ between workflows, so each workflow has its own table: %s",
 				err, key, strings.Join(split.tables[key], ", "))
 		}
 	}
 	return err
 }
 
-// splitTables are the output tables of schema keys for which each workflow has its own table.
+// splitTables lists the output tables of the schema keys for which each workflow has its own table.
 type splitTables struct {
-	keys   []string
-	tables map[string][]string
+	keys   []string            // sorted
+	tables map[string][]string // table names by key, sorted
 }
 
-// splitTables lists the tables of the keys for which each workflow has its own table.
+// splitTables returns the tables of the schema keys for which each workflow has its own table.
 func (d *details) splitTables(ctx context.Context) (split splitTables, err error) {
 	split.tables = make(map[string][]string)
 	err = d.conn.use(ctx, func(db *database) error {
@@ -180,7 +181,8 @@ func (d *details) splitTables(ctx context.Context) (split splitTables, err error
 	return split, err
 }
 
-// message returns SQLite's message without the kind of error.
+// message returns SQLite's message of err without the prefix for SQL errors and without the result code in
+// parentheses at the end.
 func message(err error) string {
 	text := err.Error()
 	text = strings.TrimPrefix(text, "SQL logic error: ")

@@ -9,11 +9,11 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
-// checkQuery refuses anything but one read-only statement. An accepted statement still
-// runs on a connection that refuses writes.
+// checkQuery returns an error if query is anything but one SELECT, WITH or VALUES statement, or EXPLAIN of
+// such a statement. An accepted statement may still write, so it runs on a connection that refuses writes.
 func checkQuery(query string) error {
 	if strings.ContainsRune(query, 0) {
-		return errors.New("a NUL character")
+		return errors.New("NUL characters are not allowed")
 	}
 	var first []string // the first words of the statement
 	ended := false
@@ -22,9 +22,9 @@ func checkQuery(query string) error {
 		case token == ";":
 			ended = ended || len(first) > 0
 		case ended:
-			return errors.New("more than one statement")
+			return errors.New("more than one statement is not allowed")
 		case strings.ContainsRune("?:@$", rune(token[0])):
-			return errors.New("a parameter, for which there is no value")
+			return errors.New("parameters (?, :name, @name and $name) are not allowed")
 		case len(first) < 4:
 			first = append(first, strings.ToUpper(token))
 		}
@@ -37,14 +37,15 @@ func checkQuery(query string) error {
 	}
 	switch {
 	case len(first) == 0:
-		return errors.New("no statement")
+		return errors.New("no statement found")
 	case first[0] == "SELECT", first[0] == "WITH", first[0] == "VALUES":
 		return nil
 	}
-	return errors.New("only SELECT, WITH, VALUES and EXPLAIN read and change nothing")
+	return errors.New("only SELECT, WITH and VALUES statements, and EXPLAIN of these, are allowed")
 }
 
-// queryWords returns the names in a query, quoted or not, with lower-case ASCII letters.
+// queryWords returns the set of tokens of a query, without double quotes, backquotes and brackets, and with
+// ASCII letters in lower case. The set contains all names in the query.
 func queryWords(query string) map[string]bool {
 	words := make(map[string]bool)
 	for token := range tokens(query) {
@@ -56,8 +57,8 @@ func queryWords(query string) map[string]bool {
 	return words
 }
 
-// tokens yields the words, quoted texts and other characters of a query, as SQLite splits
-// it, without space and comments.
+// tokens yields the words, quoted texts and other characters of a query, as SQLite splits the query. It
+// leaves out space and comments.
 func tokens(query string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for query != "" {
@@ -71,7 +72,8 @@ func tokens(query string) func(yield func(string) bool) {
 	}
 }
 
-// nextToken returns the length of the next token, and whether it is space or a comment.
+// nextToken returns the length of the token at the start of text, in bytes. space is true if the token is
+// space or a comment. text must not be empty.
 func nextToken(text string) (n int, space bool) {
 	switch text[0] {
 	case '\'', '"', '`':
@@ -101,7 +103,8 @@ func nextToken(text string) (n int, space bool) {
 	return word, false
 }
 
-// quotedLength returns the length of a quoted text, in which a quote is doubled.
+// quotedLength returns the length of the quoted text at the start of text, in bytes. A doubled quote stands
+// for a quote inside the text.
 func quotedLength(text string) int {
 	quote := text[:1]
 	n := 1
@@ -114,7 +117,7 @@ func quotedLength(text string) int {
 	}
 }
 
-// until returns the length of the text up to and including end; all of it without end.
+// until returns the length of text up to and including end, or the length of text if it does not contain end.
 func until(text, end string) int {
 	if i := strings.Index(text, end); i >= 0 {
 		return i + len(end)

@@ -8,19 +8,19 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// maxRounds limits how often a Sync starts over because another process wrote or
-// the database was replaced. Each restart means that some process made progress.
+// maxRounds is the maximum number of attempts of a Sync. A Sync starts again if another process wrote or the
+// database was replaced; each time, some process has made progress.
 const maxRounds = 16
 
-// Stats counts what a rebuild read.
+// Stats counts the runs, entries and frames that a rebuild or a Sync read.
 type Stats struct{ Runs, Entries, Frames int }
 
-// Sync updates the index from the refs: it reads the new entries of the tips,
-// and drops runs whose tips are gone or no longer descend from the indexed ones.
+// Sync updates the index from the refs: it reads the new entries of the tips, and reads a run as a whole if
+// its tip no longer descends from the indexed tip. It drops runs without a tip.
 //
-// A run that cannot be read is left out of the index and reported by
-// [Index.Problems]; the next Sync tries it again. If nothing changed, a Sync costs listing the tips and one
-// query. After an error the index may be behind.
+// Sync leaves out a run that cannot be read. [Index.Problems] reports the run, and the next Sync tries it
+// again. If nothing changed, a Sync costs listing the tips and one query. After an error the index may be
+// behind.
 func (x *Index) Sync(ctx context.Context) error {
 	release, err := x.acquire(ctx)
 	if err != nil {
@@ -31,9 +31,9 @@ func (x *Index) Sync(ctx context.Context) error {
 	return err
 }
 
-// SyncRun is [Index.Sync] for one run: it reads no other ref. If the run cannot be read, it returns
-// the error that [Index.Problems] would. A run
-// that does not exist is dropped from the index without an error.
+// SyncRun updates the index like [Index.Sync], but for one run: it reads no other ref. If the run cannot be
+// read, SyncRun drops it and returns the [*RunError], or an error that wraps refs.ErrBroken. If the run does
+// not exist, SyncRun drops it without an error.
 func (x *Index) SyncRun(ctx context.Context, runID string) error {
 	release, err := x.acquire(ctx)
 	if err != nil {
@@ -43,13 +43,11 @@ func (x *Index) SyncRun(ctx context.Context, runID string) error {
 	return x.rounds(ctx, func() error { return x.syncRunOnce(ctx, runID) })
 }
 
-// Rebuild drops everything and reads it again from the refs: first what lists need,
-// then the details. progress, if not nil, is called after every run of both, by
-// one goroutine at a time, with the number of runs read so far and in total. Other
-// processes notice at their next Sync.
+// Rebuild drops everything and reads it again from the refs: first the base tables, then the details. If
+// progress is not nil, one goroutine at a time calls it after every run of both, with the number of runs read
+// so far and in total. Other processes notice at their next Sync.
 //
-// If a file cannot be replaced, Rebuild returns an error, and the index continues
-// in memory.
+// If a file cannot be replaced, Rebuild returns an error, and the index continues in memory.
 func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (Stats, error) {
 	stats, err := x.rebuild(ctx, func(ctx context.Context) (Stats, error) { return x.sync(ctx, progress) })
 	if err != nil {
@@ -66,14 +64,15 @@ func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (St
 	return stats, nil
 }
 
-// rebuild replaces the database and fills it.
+// rebuild replaces the database by an empty database and calls fill to fill it. It returns fill's Stats, and
+// an error if the new database is in memory.
 func (x *Index) rebuild(ctx context.Context, fill func(context.Context) (Stats, error)) (Stats, error) {
 	release, err := x.acquire(ctx)
 	if err != nil {
 		return Stats{}, err
 	}
 	defer release()
-	if err := x.conn.follow(ctx); err != nil { // it may be closed
+	if err := x.conn.follow(ctx); err != nil { // the index may be closed
 		return Stats{}, err
 	}
 	if err := x.conn.renew(ctx, func(fs.FileInfo) bool { return true }); err != nil {
@@ -83,7 +82,8 @@ func (x *Index) rebuild(ctx context.Context, fill func(context.Context) (Stats, 
 	return stats, errors.Join(err, x.conn.inMemory())
 }
 
-// acquire waits for the right to update the index.
+// acquire waits for the syncing token, the right to update the index. The caller returns the token with
+// release. If ctx is done first, acquire returns its cause.
 func (x *Index) acquire(ctx context.Context) (release func(), err error) {
 	select {
 	case x.syncing <- struct{}{}:
@@ -93,7 +93,8 @@ func (x *Index) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// sync is Sync by a caller with the token.
+// sync updates the index as Sync does, for a caller that holds the syncing token. stats is the sum over all
+// rounds. progress may be nil.
 func (x *Index) sync(ctx context.Context, progress func(done, total int)) (stats Stats, err error) {
 	err = x.rounds(ctx, func() error {
 		round, err := x.syncOnce(ctx, progress)
@@ -105,7 +106,9 @@ func (x *Index) sync(ctx context.Context, progress func(done, total int)) (stats
 	return stats, err
 }
 
-// rounds calls fn until no other process interferes and the database is sound.
+// rounds calls fn until fn succeeds, at most maxRounds times. It calls fn again only after errOvertaken, or
+// after an error for which heal has a remedy. It returns other errors at once. Before each call, it reopens a
+// replaced file.
 func (x *Index) rounds(ctx context.Context, fn func() error) error {
 	var err error
 	for range maxRounds {
@@ -125,9 +128,9 @@ func (x *Index) rounds(ctx context.Context, fn func() error) error {
 	return err
 }
 
-// syncOnce makes one attempt. It reads the indexed tips before the refs, and
-// replaces them only if they have not changed since: so no write is based on older refs
-// than the one that it replaces.
+// syncOnce makes one attempt of a Sync. It reads the indexed tips before the refs, and replaces them only if
+// they have not changed since. So no write is based on older refs than the write that it replaces. If another
+// process changed the indexed tips, syncOnce returns errOvertaken.
 func (x *Index) syncOnce(ctx context.Context, progress func(done, total int)) (Stats, error) {
 	before, err := readDigest(ctx, &x.conn)
 	if err != nil {
@@ -161,7 +164,8 @@ func (x *Index) syncOnce(ctx context.Context, progress func(done, total int)) (S
 	return u.stats, nil
 }
 
-// compare returns the tips that differ from the indexed ones, and the indexed runs without a tip.
+// compare returns the tips that differ from their indexed tips, and a removal for each indexed run without a
+// tip. It removes the refs in tips from indexed.
 func compare(tips []refs.TipRef, indexed map[string]tip) (changed []pending, gone []change) {
 	for _, t := range tips {
 		from := indexed[t.Component]
@@ -176,7 +180,8 @@ func compare(tips []refs.TipRef, indexed map[string]tip) (changed []pending, gon
 	return changed, gone
 }
 
-// syncRunOnce is syncOnce for one run.
+// syncRunOnce makes one attempt of a SyncRun. If another process changed the indexed run, it returns
+// errOvertaken.
 func (x *Index) syncRunOnce(ctx context.Context, runID string) error {
 	name, err := refs.Tip(runID)
 	if err != nil {

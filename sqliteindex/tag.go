@@ -7,30 +7,30 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// tag is what a frame's vcs.json adds to the summary in its commit.
+// tag holds the fields of a frame's vcs.json that the frame's commit message lacks.
 type tag struct {
 	root, operation string
-	tree            objstore.ID // of the captured files; zero if there is none
+	tree            objstore.ID // the tree of the captured files; zero if no files were captured
 }
 
-// tagReader reads the tags of a chain's entries, newest first. Neighbours
-// usually share a vcs.json, which names its first frame. So tagReader reads an
-// entry's tree only if vcs.json may have changed, and vcs.json only if it has.
+// tagReader reads the tags of a chain's entries, newest first. Neighbours usually share a vcs.json, and
+// vcs.json names the first frame that has it. So tagReader reads an entry's tree only if vcs.json may differ
+// from the last vcs.json, and reads vcs.json only if it does differ.
 type tagReader struct {
-	id    objstore.ID // of the last vcs.json; zero means none
-	at    *snapshot.Entry
-	since int64 // the frame that vcs.json names
-	tag   tag
+	id    objstore.ID     // the id of the last vcs.json; zero before the first
+	at    *snapshot.Entry // the entry at which the last vcs.json was read
+	since int64           // the frame that the last vcs.json names
+	tag   tag             // the tag from the last vcs.json
 }
 
-// of returns the tag of an entry. If it cannot be read, the tag is empty, so that the frame stays in
-// the index.
+// of returns the tag of an entry. The tag is empty if the entry has no working copy. It is also empty if
+// vcs.json is corrupt, missing or of a newer format, so that the frame stays in the index.
 func (t *tagReader) of(e *snapshot.Entry) (tag, error) {
 	if e.VCS == "" {
 		return tag{}, nil
 	}
-	// The frame that vcs.json names may have another vcs.json itself, and an unnumbered entry
-	// this one.
+	// Frames strictly between the named frame and t.at share the last vcs.json. The named frame itself may have
+	// another vcs.json.
 	if t.at != nil && e.Run == t.at.Run && e.VCS == t.at.VCS && e.Frame > t.since && e.Frame < t.at.Frame {
 		return t.tag, nil
 	}
@@ -42,7 +42,8 @@ func (t *tagReader) of(e *snapshot.Entry) (tag, error) {
 	return t.tag, err
 }
 
-// read reads the tag of an entry.
+// read reads vcs.json of an entry into t. It leaves t unchanged if the entry has the same vcs.json as t, or
+// none.
 func (t *tagReader) read(e *snapshot.Entry) error {
 	id, err := e.VCSID()
 	if err != nil || id == t.id {

@@ -14,23 +14,23 @@ import (
 // batchFrames is the approximate number of frames in one transaction.
 const batchFrames = 4096
 
-// pending is a run whose tip is not the indexed one.
+// pending is a run whose tip differs from its indexed tip.
 type pending struct {
-	ref     string
-	id      objstore.ID
-	indexed tip
+	ref     string      // the run's ref component
+	id      objstore.ID // the run's tip
+	indexed tip         // zero if the run is not indexed
 }
 
-// change is a change of one run's rows, valid if they are still those of the tip from.
+// change is a change of one run's rows. It is valid only while the run is indexed at the tip from.
 type change struct {
-	ref     string
-	from    objstore.ID // zero means that the run was not indexed
-	chain   *chain      // nil means that the run leaves the index
-	problem error       // why it leaves although it has a tip
+	ref     string      // the run's ref component
+	from    objstore.ID // the indexed tip; zero means that the run was not indexed
+	chain   *chain      // the new rows; nil means that the run leaves the index
+	problem error       // the reason why a run with a tip leaves the index; otherwise nil
 }
 
-// read reads the change of the run. A run that cannot be read leaves the
-// index, because its indexed rows no longer match its ref.
+// read returns the change that updates the run's rows. If the run cannot be read, the change removes its
+// rows, because they no longer match the ref, and has a *RunError as its problem.
 func (p pending) read(ctx context.Context, r objstore.Reader) change {
 	c := change{ref: p.ref, from: p.indexed.id}
 	err := ctx.Err()
@@ -46,18 +46,19 @@ func (p pending) read(ctx context.Context, r objstore.Reader) change {
 // update reads runs in parallel and writes them in batches.
 type update struct {
 	index    *Index
-	progress func(done, total int) // may be nil
-	total    int
+	progress func(done, total int) // called after each run; may be nil
+	total    int                   // number of runs to read
 
 	batch    []change // read but not yet written
 	frames   int      // frames in batch
-	done     int
-	stats    Stats
-	problems []error
-	overtook bool // another process changed one of the runs
+	done     int      // number of runs read
+	stats    Stats    // counts of the rows that were written
+	problems []error  // one for each run that could not be read
+	overtook bool     // another process changed one of the runs
 }
 
-// run updates the index to the tips of the changed runs, in the order in which they are read.
+// run reads the changed runs and writes their rows, in the order in which the runs are read. It returns
+// errOvertaken if another process changed one of the runs.
 func (u *update) run(ctx context.Context, changed []pending) error {
 	read := func(ctx context.Context, p pending) change { return p.read(ctx, u.index.opts.Objects) }
 	if err := readEach(ctx, changed, read, u.take); err != nil {
@@ -72,7 +73,8 @@ func (u *update) run(ctx context.Context, changed []pending) error {
 	return nil
 }
 
-// take adds one run's change to the batch.
+// take adds a change to the batch and records its problem. It skips a change that removes a run which is not
+// indexed. If the batch has at least batchFrames frames, take writes it.
 func (u *update) take(ctx context.Context, c change) error {
 	if c.problem != nil {
 		u.problems = append(u.problems, c.problem)
@@ -93,7 +95,8 @@ func (u *update) take(ctx context.Context, c change) error {
 	return u.flush(ctx)
 }
 
-// flush writes the batch.
+// flush writes the changes of the batch, adds to u.stats, and empties the batch. It sets u.overtook if
+// another process changed one of the runs.
 func (u *update) flush(ctx context.Context) error {
 	if len(u.batch) == 0 {
 		return nil
@@ -116,7 +119,8 @@ func (u *update) flush(ctx context.Context) error {
 	return nil
 }
 
-// readEach reads runs in parallel, and calls take with each result.
+// readEach reads runs in parallel with read, and calls take with each result, one at a time. It stops at the
+// first error of take. If ctx is done, it returns the cause of ctx.
 func readEach[P, C any](ctx context.Context, runs []P, read func(context.Context, P) C, take func(context.Context, C) error) error {
 	for c := range readSideBySide(ctx, runs, read) {
 		if ctx.Err() != nil {
@@ -132,9 +136,9 @@ func readEach[P, C any](ctx context.Context, runs []P, read func(context.Context
 	return nil
 }
 
-// readSideBySide yields the results of reading runs, in the order in which they become
-// ready. It uses one goroutine per processor, and all have ended when
-// the loop has. It yields fewer results if ctx is done.
+// readSideBySide yields the result of read for each run, in the order in which the results become ready. It
+// uses at most GOMAXPROCS goroutines, which have all ended when the loop over the results ends. If ctx is
+// done, it yields fewer results.
 func readSideBySide[P, C any](ctx context.Context, runs []P, read func(context.Context, P) C) iter.Seq[C] {
 	return func(yield func(C) bool) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -26,7 +26,8 @@ const (
 		(run_id, frame_no, content_hash, created_at_ms, vcs, vcs_root, operation_id, tree_id, based_on, subject, git_commit)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	// A frame continues from one with a lower number, so the recursion ends even with damaged data.
+	// sqlDropFrames marks the frames on which the newest frame does not build. Each step of the recursion goes to a
+	// lower frame number, so the recursion ends even with damaged data.
 	sqlDropFrames = `WITH RECURSIVE live (frame_no, next) AS (
 			SELECT frame_no, based_on FROM _smithers_snapshots WHERE run_id = ?1
 				AND frame_no = (SELECT max(frame_no) FROM _smithers_snapshots WHERE run_id = ?1)
@@ -51,8 +52,8 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// applyAll makes the changes in one transaction, each only if the run is still
-// indexed at the tip that it was read against. applied reports this for each.
+// applyAll makes the changes in one transaction. It skips a change if the run is no longer indexed at the tip
+// that the change was read against. applied has one element for each change: whether it was made.
 func applyAll(ctx context.Context, c *connection, changes []change) (applied []bool, err error) {
 	err = c.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)
@@ -60,7 +61,7 @@ func applyAll(ctx context.Context, c *connection, changes []change) (applied []b
 			return err
 		}
 		if applied, err = applyIn(ctx, tx, changes); err != nil {
-			_ = tx.Rollback() // err is the reason
+			_ = tx.Rollback() // err is the first error
 			return err
 		}
 		return tx.Commit()
@@ -68,7 +69,7 @@ func applyAll(ctx context.Context, c *connection, changes []change) (applied []b
 	return applied, err
 }
 
-// applyIn is applyAll inside a transaction. It stores the digest of the resulting tips.
+// applyIn makes the changes inside tx, as applyAll does, and stores the digest of the resulting tips.
 func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) {
 	insertFrame, err := tx.PrepareContext(ctx, sqlInsertFrame)
 	if err != nil {
@@ -79,7 +80,7 @@ func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = insertAttempt.Close() }() // as above
+	defer func() { _ = insertAttempt.Close() }() // the end of the transaction closes it, too
 	w := writer{tx, insertFrame, insertAttempt}
 	var stored []byte
 	if err := tx.QueryRowContext(ctx, sqlDigest).Scan(&stored); err != nil {
@@ -108,16 +109,16 @@ func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) 
 	return applied, err
 }
 
-// writer writes inside a transaction. It prepares only the statements that run for each frame or
-// attempt.
+// writer writes rows inside a transaction. Only the statements that run for each frame or attempt are
+// prepared.
 type writer struct {
 	tx            *sql.Tx
 	insertFrame   *sql.Stmt
 	insertAttempt *sql.Stmt
 }
 
-// apply makes the change and returns true. It changes nothing and returns false if the run is no longer indexed at
-// c.from, because another process has updated the index.
+// apply makes the change and returns true. If the run is no longer indexed at c.from, because another process
+// updated the index, apply changes nothing and returns false.
 func (w writer) apply(ctx context.Context, c change) (bool, error) {
 	var runID, tipText string
 	err := w.tx.QueryRowContext(ctx, sqlIndexed, c.ref).Scan(&runID, &tipText)
@@ -140,7 +141,8 @@ func (w writer) apply(ctx context.Context, c change) (bool, error) {
 	return true, w.insert(ctx, c.chain)
 }
 
-// insert writes the run's row, its new frames and attempts.
+// insert writes the run's row, the new frames, and the new or changed attempts. If a frame names the frame
+// that it continues, insert marks the dropped frames again.
 func (w writer) insert(ctx context.Context, c *chain) error {
 	run := c.run
 	var parentID, label, description any
@@ -169,7 +171,7 @@ func (w writer) insert(ctx context.Context, c *chain) error {
 		}
 		stepsOver = stepsOver || f.Based != nil
 	}
-	// A frame that continues from the frame before it, as nearly all do, drops none and revives none.
+	// Nearly all frames continue the frame before them. Such a frame changes no dropped mark.
 	if stepsOver {
 		if _, err := w.tx.ExecContext(ctx, sqlDropFrames, run.ID); err != nil {
 			return err
@@ -189,7 +191,8 @@ func (w writer) attempt(ctx context.Context, runID string, a snapshot.Attempt) e
 	return err
 }
 
-// vcsRoot returns the place of a working copy, "" for the repository's main one; NULL if there is none.
+// vcsRoot returns root, the path of a working copy ("" for the repository's main working copy). It returns
+// nil (NULL) if vcs is empty: the run or frame has no working copy.
 func vcsRoot(vcs, root string) any {
 	if vcs == "" {
 		return nil
@@ -197,7 +200,7 @@ func vcsRoot(vcs, root string) any {
 	return root
 }
 
-// treeID returns a tree's id; NULL for the zero id.
+// treeID returns a tree's id as text, or nil (NULL) for the zero id.
 func treeID(id objstore.ID) any {
 	if id.IsZero() {
 		return nil
@@ -205,7 +208,7 @@ func treeID(id objstore.ID) any {
 	return id.String()
 }
 
-// nullable returns a string; NULL if it is empty.
+// nullable returns s, or nil (NULL) if s is empty.
 func nullable(s string) any {
 	if s == "" {
 		return nil
@@ -213,7 +216,7 @@ func nullable(s string) any {
 	return s
 }
 
-// readDigest reads the digest of the indexed tips.
+// readDigest returns the stored digest of the indexed tips.
 func readDigest(ctx context.Context, c *connection) (d digest, err error) {
 	err = c.use(ctx, func(db *database) error {
 		var stored []byte
@@ -226,8 +229,9 @@ func readDigest(ctx context.Context, c *connection) (d digest, err error) {
 	return d, err
 }
 
-// readTips reads the indexed tips by ref, if they still have the digest that was read before the
-// refs.
+// readTips returns the indexed tips by ref component. before is the digest that was read before the refs. If
+// the stored digest is no longer before, readTips returns errOvertaken. If the tips do not match the stored
+// digest, the error wraps errDamaged.
 func readTips(ctx context.Context, c *connection, before digest) (map[string]tip, error) {
 	tips := make(map[string]tip)
 	err := c.use(ctx, func(db *database) error {
@@ -265,7 +269,7 @@ func readTips(ctx context.Context, c *connection, before digest) (map[string]tip
 	return tips, err
 }
 
-// readTip reads the indexed tip of one ref; zero if it is not indexed.
+// readTip returns the indexed tip of the ref component ref, or the zero tip if the ref is not indexed.
 func readTip(ctx context.Context, c *connection, ref string) (tip, error) {
 	var rows []tipRow
 	err := c.use(ctx, func(db *database) (err error) {

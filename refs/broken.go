@@ -7,9 +7,9 @@ import (
 	"io/fs"
 )
 
-// RemoveBroken removes a ref's file that is empty or holds garbage, which git
-// itself cannot do. A sound ref is unchanged. A symbolic ref is a *BrokenError, because a person
-// must have made it. If the ref is also packed, its packed value becomes visible again.
+// RemoveBroken removes the file of a ref if the file is empty or holds no object id. git itself cannot remove
+// such a ref. A sound or missing ref is unchanged. For a symbolic ref, which a person must have made,
+// RemoveBroken returns a *BrokenError. If the ref is also packed, its packed value becomes visible again.
 func (db *DB) RemoveBroken(ctx context.Context, name Name) error {
 	if err := name.check(); err != nil {
 		return err
@@ -24,10 +24,11 @@ func (db *DB) RemoveBroken(ctx context.Context, name Name) error {
 	return db.patiently(ctx, nil, func() error { return db.files.removeBroken(name) })
 }
 
-// removal is the content of a lock that will not be renamed to its ref.
+// removal is the content of a lock that only excludes other processes and is never renamed to its ref.
 const removal = "git-smithers:removes-broken-ref"
 
-// removeBroken removes a ref's file under the ref's lock if its content is broken.
+// removeBroken removes a ref's broken file under the ref's lock. It makes one attempt: if another process
+// holds the lock, the error is a *heldError.
 func (w *fileWriter) removeBroken(name Name) (err error) {
 	if err := w.owner.note([]Update{{Name: name}}, []string{removal}); err != nil {
 		return err

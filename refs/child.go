@@ -12,12 +12,12 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// childLife is the number of transactions after which a child is replaced: git keeps every pack
-// that it has used mapped, even deleted ones.
+// childLife is the number of transactions after which a child is replaced. git keeps every pack that it has
+// used in its memory map, even a deleted pack, so a child must not live for ever.
 const childLife = 500
 
-// child is a running git update-ref --stdin. It makes transactions until its input ends, and
-// exits at the first transaction that it refuses.
+// child is a running git update-ref --stdin. It makes transactions until its input ends. It exits at the
+// first transaction that it refuses.
 type child struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -38,7 +38,7 @@ func startChild(ctx context.Context, git *gitexec.Git, args []string) (*child, e
 	return c, nil
 }
 
-// start starts git with pipes for its input and output.
+// start starts git with pipes for its input and output. ctx ends the process.
 func (c *child) start(ctx context.Context, git *gitexec.Git, args []string) error {
 	var err error
 	if c.cmd, err = git.Command(ctx, args...); err != nil {
@@ -56,9 +56,9 @@ func (c *child) start(ctx context.Context, git *gitexec.Git, args []string) erro
 	return c.cmd.Start()
 }
 
-// transact makes one transaction. It calls prepared once git has locked all refs; an
-// error of prepared aborts the transaction. After a *childError the child has ended.
-// The end of ctx ends the child, too.
+// transact makes one transaction. When git has locked all refs, transact calls prepared; if prepared returns
+// an error, transact aborts the transaction and returns that error. A *childError means that git refused the
+// transaction or died, and that the child has ended. The end of ctx also ends the child.
 func (c *child) transact(ctx context.Context, updates []Update, prepared func() error) error {
 	c.used++
 	stop := context.AfterFunc(ctx, c.cancel)
@@ -91,7 +91,8 @@ func (c *child) transact(ctx context.Context, updates []Update, prepared func() 
 	return nil
 }
 
-// exchange writes commands and checks git's answers.
+// exchange writes commands to git and reads one line for each of answers. It returns an error if a line
+// differs.
 func (c *child) exchange(commands string, answers ...string) error {
 	if _, err := io.WriteString(c.in, commands); err != nil {
 		return err
@@ -108,7 +109,8 @@ func (c *child) exchange(commands string, answers ...string) error {
 	return nil
 }
 
-// fail ends the child and returns an error with git's message.
+// fail ends the child and returns a *childError with git's message. prepared is true if git had locked all
+// refs, so that some refs may have moved. cause is the error if git itself ends without an error.
 func (c *child) fail(prepared bool, cause error) error {
 	if err := c.end(); err != nil {
 		cause = err
@@ -116,8 +118,8 @@ func (c *child) fail(prepared bool, cause error) error {
 	return &childError{prepared, gitexec.NewError([]string{"update-ref"}, c.cmd.ProcessState, c.stderr.String(), cause)}
 }
 
-// end closes the child's input, so that it exits, and waits for it. An open transaction is
-// aborted.
+// end closes the child's input, so that the child exits, and waits for the exit. git then aborts an open
+// transaction.
 func (c *child) end() error {
 	defer c.cancel()
 	closeErr := c.in.Close()

@@ -1,9 +1,8 @@
-// Package refs is the refs/smithers namespace: its names, fast reading, and
-// moving refs by compare-and-swap.
+// Package refs names, reads and moves the refs below refs/smithers. Refs move by compare-and-swap.
 //
-// It reads refs as git's files backend stores them, without a process, and
-// reads no run's refs unless asked. It moves refs by git's own lock-file protocol or by native git,
-// if the repository needs hooks, reflogs, shared permissions or deletions; see [DB.Apply].
+// The package reads refs as git's files backend stores them, without a process, and reads only the requested runs.
+// It moves refs by the lock-file protocol of git. It uses native git if the repository needs hooks, reflogs or
+// shared permissions, or if a ref is deleted; see [DB.Apply].
 package refs
 
 import (
@@ -25,17 +24,17 @@ const (
 	FailRefsDone       = "refs-done"       // all refs have moved
 )
 
-// defaultPatience is Options.Patience when it is zero.
+// defaultPatience is the default value of Options.Patience.
 const defaultPatience = time.Second
 
-// Update moves one ref from Old to New. A zero Old means that the ref must not exist; a
-// zero New deletes it. Every update is conditional.
+// Update moves one ref from Old to New. A zero Old means that the ref must not exist. A zero New deletes the
+// ref.
 type Update struct {
 	Name     Name
 	Old, New objstore.ID
 }
 
-// Ref is a ref and its target.
+// Ref is the name of a ref and the object at which the ref points.
 type Ref struct {
 	Name Name
 	ID   objstore.ID
@@ -52,47 +51,47 @@ const (
 	Native
 )
 
-// Options configure a DB.
+// Options configures a [DB].
 type Options struct {
 	Repo  gitexec.Repo
-	Env   []string // the environment git runs under, as os.Environ gives it
+	Env   []string // the environment of git, in the form of os.Environ
 	Fsync bool     // Apply returns only when its writes are on stable storage
 
 	Backend Backend
 	// Patience is how long Apply waits for a lock of another process; 0 means one second.
 	Patience time.Duration
-	// Failpoint, if not nil, is called at named points of a write; an error it
-	// returns stops the write there. For tests of what a crash leaves behind.
+	// Failpoint, if not nil, is called at named points of a write; its error stops the write at that point. Tests
+	// use it to stop a write as a crash would.
 	Failpoint func(name string) error
-	// FS receives all writes except native git's; nil means the real file system. Tests use it to
-	// inject failed writes and power cuts.
+	// FS makes all writes except native git's; nil means the real file system. Tests use FS to inject failed
+	// writes and power cuts.
 	FS fsx.FS
 }
 
-// DB is the refs of one repository. Safe for concurrent use.
+// DB reads and moves the refs of one repository. It is safe for concurrent use.
 type DB struct {
 	opts   Options
 	reader reader
 	git    *gitexec.Git
 
-	writing chan struct{} // holds one token: the right to write
+	writing chan struct{} // has one element while a goroutine writes
 	closed  bool          // guarded by writing
 	files   *fileWriter
 	native  *nativeWriter
 
-	packing sync.Mutex
-	touched touchedRuns
+	packing sync.Mutex  // held by PackIfMany
+	touched touchedRuns // the runs whose frames this DB wrote
 }
 
-// A writer makes all updates of a transaction or none, in order. Only one goroutine calls it
-// at a time.
+// A writer makes all updates of a transaction, in order, or none of them. Only one goroutine calls a writer at a
+// time.
 type writer interface {
 	apply(ctx context.Context, updates []Update) error
 	close() error
 }
 
-// Open opens the refs of a repository. It starts no process and reads nothing. The
-// error wraps ErrUnsupported if the repository does not store its refs in files.
+// Open returns the refs of a repository. It starts no process and reads nothing. The error wraps
+// ErrUnsupported if the repository does not store its refs in files.
 func Open(opts Options) (*DB, error) {
 	if opts.Repo.RefFormat != "" && opts.Repo.RefFormat != "files" {
 		return nil, fmt.Errorf("%w: %s", ErrUnsupported, opts.Repo.RefFormat)
@@ -120,8 +119,8 @@ func Open(opts Options) (*DB, error) {
 	return db, nil
 }
 
-// Close waits for a write in progress and ends the child process. The DB must not be used for writing
-// afterwards.
+// Close waits until no write is in progress, and ends the child process. After Close, methods that write
+// return an error.
 func (db *DB) Close() error {
 	db.writing <- struct{}{}
 	defer db.unlock()
@@ -129,14 +128,14 @@ func (db *DB) Close() error {
 	return errors.Join(db.files.close(), db.native.close())
 }
 
-// Apply makes all updates or none, in order. After a crash or an I/O error, a prefix of them
-// may have been made; after any other error, no ref has moved. Each New must be an object of the
-// repository that is already on stable storage.
+// Apply makes all updates, in order, or none of them. After a crash or an I/O error, only the first of them
+// may have been made. After any other error, no ref has moved. Each New must be an object of the repository
+// that is already on stable storage.
 //
-// If a ref does not have its Old value, the error is a *ConflictError; if its file is invalid, a
-// *BrokenError. ErrLocked means that a lock was held for longer than Options.Patience;
-// ErrObstructed that another ref's name is a folder of an update's name or the reverse. When the
-// context ends, Apply returns the context's error, or nil if the refs have moved already.
+// If a ref does not have its Old value, the error is a *ConflictError. If a ref's file is invalid, the error
+// is a *BrokenError. ErrLocked means that another process held a lock for longer than Options.Patience.
+// ErrObstructed means that the name of another ref is a folder of an update's name, or the reverse. When ctx
+// ends, Apply returns the error of ctx, or nil if the refs have moved already.
 func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	if err := checkUpdates(updates); err != nil || len(updates) == 0 {
 		return err
@@ -160,7 +159,7 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	if db.opts.Fsync {
 		// The renames are durable only once their folders are synced.
 		folders := db.reader.folders(updates)
-		if native { // git may have created them
+		if native { // git may have created new folders
 			folders = append(folders, db.reader.foldersAbove(updates)...)
 		}
 		if err := syncFolders(db.opts.FS, folders); err != nil {
@@ -170,7 +169,8 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	return db.opts.Failpoint(FailRefsDone)
 }
 
-// lock waits for the right to write. It returns an error if ctx ends first or the DB is closed.
+// lock waits for the right to write, which unlock returns. It returns an error if ctx ends first or the DB is
+// closed.
 func (db *DB) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -210,8 +210,8 @@ func checkUpdates(updates []Update) error {
 	return nil
 }
 
-// check compares refs with the expected values of updates, and returns a *ConflictError or a
-// *BrokenError for the first that differs.
+// check compares refs with the expected values of updates. For the first ref that differs, it returns a
+// *ConflictError or, if the ref is broken, a *BrokenError.
 func (r reader) check(updates []Update) error {
 	for _, u := range updates {
 		actual, err := r.resolve(u.Name)

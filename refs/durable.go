@@ -9,8 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// Settle puts a ref's current value on stable storage, because the process that moved it may have
-// died first. Call it before acknowledging a ref that another process moved. Without Options.Fsync it does nothing.
+// Settle puts the current value of a ref on stable storage. The process that moved the ref may have died
+// before it did so. Call Settle before acknowledging a ref that another process moved. Without Options.Fsync,
+// Settle does nothing.
 func (db *DB) Settle(ctx context.Context, name Name) error {
 	if !db.opts.Fsync {
 		return nil
@@ -22,8 +23,8 @@ func (db *DB) Settle(ctx context.Context, name Name) error {
 	return syncFolders(db.opts.FS, append(db.reader.folders(update), db.reader.foldersAbove(update)...))
 }
 
-// folders returns the folders to sync after updates: that of the first ref, and those of all refs
-// but frames, which can be recreated from a tip.
+// folders returns the folders that must be synced after updates: the folder of the first ref, and the folders
+// of all refs except frames, which can be recreated from a tip.
 func (r reader) folders(updates []Update) []string {
 	var folders []string
 	for i, u := range updates {
@@ -35,7 +36,7 @@ func (r reader) folders(updates []Update) []string {
 	return folders
 }
 
-// foldersAbove returns all parent folders up to refs.
+// foldersAbove returns the parents of the folders that must be synced (see folders), up to the folder refs.
 func (r reader) foldersAbove(updates []Update) []string {
 	var above []string
 	for _, folder := range r.folders(updates) {
@@ -51,8 +52,8 @@ func (n Name) isFrame() bool {
 	return err == nil && frame != NoFrame
 }
 
-// syncFolders puts the names in all folders on stable storage, in parallel. A missing folder was
-// removed by git after packing its refs.
+// syncFolders puts the file names in all folders on stable storage, in parallel. A missing folder is not an
+// error: git removed the folder after packing its refs.
 func syncFolders(files fsx.FS, folders []string) error {
 	errs := make(chan error, len(folders))
 	for _, folder := range folders {

@@ -7,49 +7,48 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Errors of this package.
+// The errors of this package, which callers compare with errors.Is.
 var (
 	ErrNotFound    = errors.New("ref not found")
-	ErrConflict    = errors.New("ref moved")                 // always a *ConflictError
+	ErrConflict    = errors.New("ref moved")                 // a ref does not have its expected value; always a *ConflictError
 	ErrBroken      = errors.New("broken ref")                // an empty or invalid ref file; always a *BrokenError
 	ErrMalformed   = errors.New("malformed ref name")        // an invalid run id or ref name
 	ErrLocked      = errors.New("ref is locked")             // another process held the lock for longer than Options.Patience
 	ErrObstructed  = errors.New("another ref is in the way") // git allows only one of refs/smithers/a and refs/smithers/a/1
-	ErrUnsupported = errors.New("unsupported ref storage")   // reftable
+	ErrUnsupported = errors.New("unsupported ref storage")   // the repository does not store its refs in files
 )
 
-// ConflictError means that a ref did not have the value that an update expected. Nothing was
-// written.
+// ConflictError means that a ref did not have the value that an update expected. No ref has moved.
 type ConflictError struct {
 	Name             Name
-	Expected, Actual objstore.ID // zero means no such ref
+	Expected, Actual objstore.ID // zero means that the ref does not exist
 }
 
-// Error names the ref, its value and the expected value.
+// Error returns a message with the ref, its value and the expected value.
 func (e *ConflictError) Error() string {
 	switch {
 	case e.Actual.IsZero():
-		return fmt.Sprintf("%s does not exist, expected it at %v", e.Name, e.Expected)
+		return fmt.Sprintf("%s does not exist, but was expected at %v", e.Name, e.Expected)
 	case e.Expected.IsZero():
-		return fmt.Sprintf("%s exists already, at %v", e.Name, e.Actual)
+		return fmt.Sprintf("%s already exists, at %v", e.Name, e.Actual)
 	default:
-		return fmt.Sprintf("%s is at %v, expected it at %v", e.Name, e.Actual, e.Expected)
+		return fmt.Sprintf("%s is at %v, but was expected at %v", e.Name, e.Actual, e.Expected)
 	}
 }
 
 // Unwrap returns ErrConflict.
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
-// BrokenError means that a ref's stored value is not an object id. Name is empty if a
-// line of packed-refs is broken.
+// BrokenError means that the stored value of a ref is not an object id. Name is empty if a line of
+// packed-refs is broken.
 type BrokenError struct {
 	Name     Name
-	Path     string // the file
-	Reason   string
-	Symbolic bool // a symbolic ref, which git can read
+	Path     string // the path of the ref's file or of packed-refs
+	Reason   string // the flaw, for a person
+	Symbolic bool   // the file holds a symbolic ref, which git can read
 }
 
-// Error names the ref and the flaw.
+// Error returns a message with the ref, or the file if the ref is unknown, and the reason.
 func (e *BrokenError) Error() string {
 	what := string(e.Name)
 	if what == "" {

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// errStepBack means that the file writer left a transaction to native git. Nothing was written.
+// errStepBack means that the file writer leaves a transaction to native git. No ref has moved.
 var errStepBack = errors.New("left to native git")
 
-// fileWriter moves refs by the protocol of git's files backend: the process that creates
-// <ref>.lock owns the ref. It may then check the ref's value and replace it by renaming the lock
-// to the ref.
+// fileWriter moves refs by the protocol of git's files backend: the process that creates <ref>.lock owns the
+// ref. The process may then compare the ref's value, and replace the value by renaming the lock to the ref.
 type fileWriter struct {
 	db    *DB
 	rules stepBackRules
@@ -35,8 +34,8 @@ func (w *fileWriter) close() error {
 	return err
 }
 
-// apply makes a transaction, and waits for other processes' locks. It returns errStepBack if native git must make
-// the transaction.
+// apply makes a transaction, and waits for locks of other processes (see patiently). It returns errStepBack
+// if native git must make the transaction.
 func (w *fileWriter) apply(ctx context.Context, updates []Update) error {
 	if w.rules.stepBack(updates) {
 		return errStepBack
@@ -51,7 +50,8 @@ func (w *fileWriter) apply(ctx context.Context, updates []Update) error {
 	return w.db.patiently(ctx, updates, func() error { return w.once(updates, contents) })
 }
 
-// once makes one attempt at a transaction that writes contents.
+// once makes one attempt at a transaction. contents[i] is the text that the file of updates[i] gets. If
+// another process holds a lock, the error is a *heldError.
 func (w *fileWriter) once(updates []Update, contents []string) (err error) {
 	if err := w.owner.note(updates, contents); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (w *fileWriter) once(updates []Update, contents []string) (err error) {
 	return held.commit(func() error { return w.db.opts.Failpoint(FailBetweenRenames) })
 }
 
-// verify compares locked refs with the expected values of updates, and looks for refs that
-// obstruct new ones.
+// verify compares the locked refs with the expected values of updates. It returns the error of the first ref
+// that fails (see verifyOne).
 func (w *fileWriter) verify(updates []Update) error {
 	var packed *packedRefs // opened only if needed, because a tip is usually in a file
 	var err error
@@ -91,8 +91,9 @@ func (w *fileWriter) verify(updates []Update) error {
 	return err
 }
 
-// verifyOne compares one locked ref with its expected value and, if the ref is new, looks for refs that obstruct
-// it. It opens packed if necessary.
+// verifyOne returns a *ConflictError if the locked ref does not have its expected value, and ErrObstructed if
+// a packed ref obstructs a new ref. It returns errStepBack if a folder has the name of a new ref. It sets
+// *packed if it needs packed-refs; the caller closes it.
 func (w *fileWriter) verifyOne(u Update, packed **packedRefs) error {
 	actual, err := w.db.reader.loose(u.Name)
 	if err != nil {
@@ -114,15 +115,15 @@ func (w *fileWriter) verifyOne(u Update, packed **packedRefs) error {
 	if !u.Old.IsZero() {
 		return nil
 	}
-	// The folder may be empty, and native git removes empty folders.
+	// If the folder is empty, native git removes it and creates the ref.
 	if info, err := os.Lstat(w.db.reader.path(u.Name)); err == nil && info.IsDir() {
 		return errStepBack
 	}
 	return (*packed).obstructed(u.Name)
 }
 
-// obstructed looks for packed refs that cannot exist beside name, because one name is a folder of
-// the other.
+// obstructed returns an error that wraps ErrObstructed if a packed ref cannot exist together with name,
+// because one name is a folder of the other. Otherwise it returns nil.
 func (p *packedRefs) obstructed(name Name) error {
 	for ref, err := range p.scan(string(name) + "/") {
 		if err != nil {

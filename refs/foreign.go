@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// foreignBroken returns the files of other programs' refs that git cannot read, sorted by name. git
-// ignores what follows white space after an id.
+// foreignBroken returns an error for each ref file outside the folders of this program that git cannot read,
+// sorted by name.
 func (db *DB) foreignBroken(ctx context.Context) ([]*BrokenError, error) {
 	var broken []*BrokenError
 	top := filepath.Join(db.reader.dir, "refs")
@@ -51,7 +51,8 @@ func (db *DB) foreignBroken(ctx context.Context) ([]*BrokenError, error) {
 	return broken, err
 }
 
-// foreignFlaw returns git's complaint about the content of a ref's file; "" if there is none.
+// foreignFlaw returns the reason why git cannot read content, the content of a ref's file, or "" if git can
+// read it. Like git, it accepts a symbolic ref, and ignores the text after white space that follows an id.
 func (r reader) foreignFlaw(content []byte) string {
 	short := content[:min(len(content), r.hexLen+1)]
 	if _, reason := parseLoose(short, r.hexLen); reason == "" || reason == symbolic {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// FrameCounts returns the number of frame refs of every run, by the run's ref component
-// (see EscapeRun). It lists the folder of each run with loose refs, and reads the packed names,
-// but no ref. Broken refs count.
+// FrameCounts returns the number of frame refs of each run, by ref component (see EscapeRun). A run without
+// frame refs is missing from the map. FrameCounts counts names and reads no ref, so it also counts broken
+// refs.
 func (db *DB) FrameCounts(ctx context.Context) (map[string]int, error) {
 	root := filepath.Join(db.reader.dir, filepath.FromSlash(prefix))
 	components, err := readNames(root)
@@ -17,7 +17,7 @@ func (db *DB) FrameCounts(ctx context.Context) (map[string]int, error) {
 		return nil, err
 	}
 	counts := make(map[string]int)
-	loose := make(map[string]map[string]bool) // by component and last component
+	loose := make(map[string]map[string]bool) // the loose frame refs, by ref component and frame number
 	for _, component := range components {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -40,7 +40,7 @@ func (db *DB) FrameCounts(ctx context.Context) (map[string]int, error) {
 	return counts, db.countPacked(counts, loose)
 }
 
-// countPacked adds the packed frame refs that are not loose.
+// countPacked adds to counts the packed frame refs that are not in loose.
 func (db *DB) countPacked(counts map[string]int, loose map[string]map[string]bool) error {
 	packed, err := db.reader.openPacked()
 	if err != nil {

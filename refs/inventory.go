@@ -19,32 +19,32 @@ import (
 // Item is one file or packed ref under refs/smithers/ or refs/smithers-remote/.
 type Item struct {
 	Name   Name
-	File   string      // its file in the common directory; "" if packed
-	ID     objstore.ID // zero if broken
-	Broken error       // a *BrokenError, or nil
-	Ours   bool        // the name is a valid name of ours
+	File   string      // the path of its file in the common directory; "" if the ref is packed
+	ID     objstore.ID // zero if the ref is broken
+	Broken error       // a *BrokenError, or nil if the ref is sound
+	Ours   bool        // the name is a name that this package gives
 }
 
-// LockFile is the lock of a ref, of any process.
+// LockFile is the lock of a ref or of packed-refs. Any process may have made it.
 type LockFile struct {
-	File string // path in the common directory
-	Made time.Time
-	Dead bool // left by a dead process of this program
+	File string    // path in the common directory
+	Made time.Time // the modification time
+	Dead bool      // a process of this program made the lock and has died
 }
 
-// Inventory is everything in the folders of our refs, including what Tips and other lists omit,
-// and everything in any refs that stops git. Each list is sorted by name.
+// Inventory holds everything in the folders of this program's refs, including files that Tips and other lists
+// omit. It also holds every flaw of any ref that stops git. Each list is sorted by name.
 type Inventory struct {
 	Items  []Item
 	Locks  []LockFile
 	Packed error          // a *BrokenError if packed-refs is broken; Items then has no packed refs
 	Lines  []PackedLine   // invalid lines of packed-refs
-	Others []*BrokenError // broken files of other programs' refs
-	Files  int            // number of our loose refs
+	Others []*BrokenError // broken ref files outside the folders of this program
+	Files  int            // number of ref files in the folders of this program
 }
 
-// Inventory reads everything in the folders of our refs, all of packed-refs, and the files
-// of all other refs. It changes nothing.
+// Inventory reads everything in the folders of this program's refs, all of packed-refs, and the files of all
+// other refs. It changes nothing.
 func (db *DB) Inventory(ctx context.Context) (*Inventory, error) {
 	found := &Inventory{}
 	dead, err := db.deadLocks()
@@ -67,12 +67,13 @@ func (db *DB) Inventory(ctx context.Context) (*Inventory, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(found.Items, func(a, b Item) int { return cmp.Compare(a.Name, b.Name) })
-	// The loose ref comes first and hides the packed one, even if it is broken.
+	// The loose ref comes first and hides the packed ref, even if the loose ref is broken.
 	found.Items = slices.CompactFunc(found.Items, func(a, b Item) bool { return a.Name == b.Name })
 	return found, nil
 }
 
-// walkFolder adds the refs and locks in a folder to the inventory. dead are the paths of dead processes' locks.
+// walkFolder adds the ref files and locks below folder to found. dead holds the paths of locks of dead
+// processes.
 func (db *DB) walkFolder(ctx context.Context, folder string, dead map[string]bool, found *Inventory) error {
 	top := filepath.Join(db.reader.dir, filepath.FromSlash(folder))
 	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
@@ -108,7 +109,8 @@ func (db *DB) walkFolder(ctx context.Context, folder string, dead map[string]boo
 	})
 }
 
-// addPacked adds the packed refs in our folders to the inventory. If packed-refs is broken, it adds only the flaw.
+// addPacked adds the packed refs in this program's folders to found, and the invalid lines of packed-refs. If
+// packed-refs is broken, it sets found.Packed and adds no refs.
 func (db *DB) addPacked(found *Inventory) (err error) {
 	if found.Lines, err = db.reader.checkPacked(); errors.Is(err, ErrBroken) {
 		found.Packed = err
@@ -143,7 +145,7 @@ func (db *DB) addPacked(found *Inventory) (err error) {
 	return err
 }
 
-// deadLocks returns the paths of locks that killed processes of this program left behind.
+// deadLocks returns the paths of the locks that killed processes of this program left behind.
 func (db *DB) deadLocks() (map[string]bool, error) {
 	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
 	names, err := readNames(folder)
@@ -158,7 +160,7 @@ func (db *DB) deadLocks() (map[string]bool, error) {
 		path := filepath.Join(folder, name)
 		lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 		if gone, err := lock.TryLock(); err != nil || !gone {
-			_ = lock.Close() // its owner is alive, has just ended, or is another user
+			_ = lock.Close() // the owner is alive, has just ended, or is a process of another user
 			continue
 		}
 		note, err := os.ReadFile(path)
@@ -176,5 +178,5 @@ func (db *DB) deadLocks() (map[string]bool, error) {
 	return dead, nil
 }
 
-// IsOurs reports whether the name is a valid name of a ref of ours.
+// IsOurs reports whether n is a name that this package gives to a ref.
 func (n Name) IsOurs() bool { return n.check() == nil }

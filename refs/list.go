@@ -14,24 +14,25 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// parallelFrom is the number of ref files above which parallel reading is faster.
+// parallelFrom is the number of ref files from which parallel reading is faster.
 const parallelFrom = 32
 
-// FrameRef is a frame number and its entry.
+// FrameRef is a frame number and the frame's entry.
 type FrameRef struct {
 	Frame int64
 	ID    objstore.ID
 }
 
-// TipRef is a run's ref component (see EscapeRun) and its tip.
+// TipRef is a run's ref component (see EscapeRun) and the target of a ref with this component, usually the
+// run's tip.
 type TipRef struct {
 	Component string
 	ID        objstore.ID
 }
 
-// Frames lists the frame refs of one run, sorted by frame number, without
-// reading any other run's. It omits other refs in the folder. If some refs are broken, it returns
-// the others and an error that wraps ErrBroken.
+// Frames returns the frame refs of one run, sorted by frame number. It omits other refs in the run's folder,
+// and reads no ref of another run. If some refs are broken, it returns the others and an error that wraps
+// ErrBroken.
 func (db *DB) Frames(ctx context.Context, run string) ([]FrameRef, error) {
 	component, err := EscapeRun(run)
 	if err != nil {
@@ -50,11 +51,12 @@ func (db *DB) Frames(ctx context.Context, run string) ([]FrameRef, error) {
 	return frames, err
 }
 
-// Tips lists the tips of all runs, sorted by ref name. It omits other refs in the folder. If some
-// refs are broken, it returns the others and an error that wraps ErrBroken.
+// Tips returns the tips of all runs, sorted by ref name. It omits refs in the folder whose names are invalid.
+// If some refs are broken, it returns the others and an error that wraps ErrBroken.
 func (db *DB) Tips(ctx context.Context) ([]TipRef, error) { return db.tips(ctx, tipPrefix) }
 
-// tips lists the refs directly in a folder that are named for runs.
+// tips returns the refs directly in folder whose last component is a run's, sorted by name. It treats broken
+// refs as Tips does.
 func (db *DB) tips(ctx context.Context, folder string) ([]TipRef, error) {
 	leaves, err := db.reader.list(ctx, folder, isComponent)
 	tips := make([]TipRef, len(leaves))
@@ -64,7 +66,7 @@ func (db *DB) tips(ctx context.Context, folder string) ([]TipRef, error) {
 	return tips, err
 }
 
-// isComponent reports whether s is the result of EscapeRun for some run.
+// isComponent reports whether EscapeRun returns s for some run id.
 func isComponent(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
@@ -75,14 +77,14 @@ func isComponent(s string) bool {
 	return s != "" && len(s) <= maxComponent
 }
 
-// leaf is a ref directly inside a folder, without the folder's name.
+// leaf is a ref directly inside a folder. name is the last component of the ref's name.
 type leaf struct {
 	name string
 	id   objstore.ID
 }
 
-// list reads the refs directly in folder whose last components are wanted, sorted
-// by name. The error joins the flaws of all broken refs.
+// list returns the refs directly in folder for whose last component wanted returns true, sorted by name. It
+// omits broken refs, and returns their errors joined.
 func (r reader) list(ctx context.Context, folder string, wanted func(string) bool) ([]leaf, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -107,14 +109,15 @@ func (r reader) list(ctx context.Context, folder string, wanted func(string) boo
 	if err = errors.Join(err, packed.close()); err != nil {
 		return nil, err
 	}
-	// The loose ref comes first and hides the packed one, even if it is broken.
+	// The loose ref comes first and hides the packed ref, even if the loose ref is broken.
 	slices.SortStableFunc(leaves, func(a, b leaf) int { return cmp.Compare(a.name, b.name) })
 	leaves = slices.CompactFunc(leaves, func(a, b leaf) bool { return a.name == b.name })
 	leaves = slices.DeleteFunc(leaves, func(l leaf) bool { return l.id.IsZero() })
 	return leaves, broken
 }
 
-// looseLeaves reads the ref files in a folder. Broken ones have a zero id.
+// looseLeaves reads the wanted ref files in a folder. A broken ref has a zero id, and its error is in the
+// joined error.
 func (r reader) looseLeaves(folder string, wanted func(string) bool) ([]leaf, error) {
 	names, err := readNames(filepath.Join(r.dir, filepath.FromSlash(folder)))
 	if err != nil {
@@ -145,7 +148,8 @@ func (r reader) looseLeaves(folder string, wanted func(string) bool) ([]leaf, er
 	return leaves, errors.Join(errs...)
 }
 
-// readNames lists a folder in no particular order; a missing folder is empty.
+// readNames returns the names of the files in a folder, in no particular order. A missing folder has no
+// files.
 func readNames(dir string) ([]string, error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// mkdirAttempts limits the attempts to make a folder, because git removes empty folders at any time.
+// mkdirAttempts is the maximum number of attempts to make a folder. git may remove an empty folder at any
+// time.
 const mkdirAttempts = 5
 
-// heldLocks are the locks of one attempt at a transaction.
+// heldLocks holds the locks of one attempt at a transaction, in the order of its updates.
 type heldLocks struct {
 	fs     fsx.FS
 	reader reader
@@ -23,12 +24,13 @@ type heldLocks struct {
 
 type heldLock struct {
 	name Name
-	path string   // of the ref; the lock's is path + lockSuffix
-	file fsx.File // nil when closed
+	path string   // the path of the ref's file; the lock's path is path + lockSuffix
+	file fsx.File // the open lock; nil after it was closed
 }
 
-// take creates the lock of a ref and writes content into it. If another process holds the lock,
-// the error is a *heldError.
+// take creates the lock of a ref and writes content and a line feed into it. If another process holds the
+// lock, the error is a *heldError. If a file has the name of one of the ref's folders, the error wraps
+// ErrObstructed.
 func (h *heldLocks) take(name Name, content string) error {
 	path := h.reader.path(name)
 	file, err := h.createLock(path)
@@ -43,7 +45,8 @@ func (h *heldLocks) take(name Name, content string) error {
 	return err
 }
 
-// createLock creates the lock of the ref at path, and its folder.
+// createLock creates the lock of the ref at path, and the folder of the ref if it is missing. If the lock
+// exists, or if the folder keeps disappearing, the error is a *heldError.
 func (h *heldLocks) createLock(path string) (file fsx.File, err error) {
 	for range mkdirAttempts {
 		file, err = h.fs.OpenFile(path+lockSuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -53,7 +56,7 @@ func (h *heldLocks) createLock(path string) (file fsx.File, err error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return file, err
 		}
-		// If git removes the folder while MkdirAll makes it, the error says that it exists.
+		// If git removes the folder while MkdirAll makes it, MkdirAll fails with ErrExist.
 		if err := h.fs.MkdirAll(filepath.Dir(path), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
@@ -61,8 +64,8 @@ func (h *heldLocks) createLock(path string) (file fsx.File, err error) {
 	return nil, &heldError{path + lockSuffix}
 }
 
-// finish closes the locks. With fsync it first puts them on stable storage,
-// in parallel, because file systems combine parallel requests.
+// finish closes the files of the locks. If fsync is true, it first puts the locks on stable storage, in
+// parallel, because file systems combine parallel requests.
 func (h *heldLocks) finish(fsync bool) error {
 	var err error
 	if fsync {
@@ -75,8 +78,8 @@ func (h *heldLocks) finish(fsync bool) error {
 	return err
 }
 
-// sync puts the locks on stable storage, and the folders that may be new. Folders of frame refs need not be
-// durable, except the first ref's.
+// sync puts the locks on stable storage, and the folders that may be new. The folder of a frame ref need not
+// be durable unless the frame is the first update.
 func (h *heldLocks) sync() error {
 	errs := make(chan error, len(h.locks))
 	var created []Update
@@ -98,8 +101,8 @@ func (h *heldLocks) sync() error {
 	return err
 }
 
-// commit renames the locks to their refs, in order, and calls between before each rename
-// but the first.
+// commit renames the locks to their refs, in order. It calls between before each rename except the first. At
+// the first error it stops; the locks that remain in h are not renamed.
 func (h *heldLocks) commit(between func() error) error {
 	for first := true; len(h.locks) > 0; first = false {
 		if !first {
@@ -116,7 +119,7 @@ func (h *heldLocks) commit(between func() error) error {
 	return nil
 }
 
-// release removes the locks that were not renamed.
+// release closes and removes the locks that were not renamed.
 func (h *heldLocks) release() error {
 	var err error
 	for _, lock := range h.locks {

@@ -12,35 +12,35 @@ const (
 	prefix    = "refs/smithers/"
 	tipFolder = "_tip"
 	tipPrefix = prefix + tipFolder + "/"
-	// gonePrefix is for tombstones, and heldPrefix for the tips of pruned runs that are not yet
-	// collected.
+	// gonePrefix is the folder of tombstones. heldPrefix is the folder of the tips of pruned runs whose objects are
+	// not yet collected.
 	goneFolder = "_gone"
 	gonePrefix = prefix + goneFolder + "/"
 	heldPrefix = prefix + "_held/"
-	// remotePrefix is for tracking refs, by remote: tips and, in a folder named as here, tombstones.
+	// remotePrefix contains a folder of tracking refs for each remote: tips and, in its folder goneFolder, tombstones.
 	remotePrefix = "refs/smithers-remote/"
-	// hashPrefix begins the component of a run whose id is too long.
+	// hashPrefix is the start of the component of a run whose id is too long.
 	hashPrefix = "_h-"
-	// maxComponent keeps "<component>.lock" well below the 255-byte limit of file systems.
+	// maxComponent is the maximum length of a component in bytes. It keeps "<component>.lock" well below the 255-byte
+	// limit of file systems.
 	maxComponent = 200
 	lockSuffix   = ".lock"
 )
 
-// MaxFrame is the largest frame number: the largest integer that every JSON reader
-// reads exactly.
+// MaxFrame is the largest frame number. It is the largest integer that every JSON reader reads exactly.
 const MaxFrame = 1 << 53
 
-// NoFrame is the frame number of a tip's name.
+// NoFrame is the frame number that Split returns for the name of a tip.
 const NoFrame int64 = -1
 
 // Name is a full ref name under refs/smithers/ or refs/smithers-remote/.
 type Name string
 
-// Base is the newest commit that holds only code. A run builds on it if its remote has none of
-// the code. It belongs to no run.
+// Base is the name of the ref for the newest commit that holds only code. A run builds on that commit if its
+// remote has none of the code. The ref belongs to no run.
 const Base Name = prefix + "_base"
 
-// Tip returns the name of a run's tip. The error wraps ErrMalformed.
+// Tip returns the name of a run's tip ref. For an empty run id, the error wraps ErrMalformed.
 func Tip(run string) (Name, error) {
 	component, err := EscapeRun(run)
 	if err != nil {
@@ -49,8 +49,8 @@ func Tip(run string) (Name, error) {
 	return Name(tipPrefix + component), nil
 }
 
-// Frame returns the name of a run's frame, 0 <= frame <= MaxFrame. The error wraps
-// ErrMalformed.
+// Frame returns the name of a run's frame ref. The error wraps ErrMalformed if the run id is empty, or if
+// frame is less than 0 or greater than MaxFrame.
 func Frame(run string, frame int64) (Name, error) {
 	component, err := EscapeRun(run)
 	if err != nil {
@@ -62,8 +62,8 @@ func Frame(run string, frame int64) (Name, error) {
 	return Name(prefix + component + "/" + strconv.FormatInt(frame, 10)), nil
 }
 
-// Split is the inverse of Tip and Frame. It returns the run's ref component, and the frame
-// number or NoFrame. The error wraps ErrMalformed for every other name.
+// Split returns the run's ref component and the frame number of a name that Tip or Frame returned. For a tip,
+// frame is NoFrame. The error wraps ErrMalformed for every other name.
 func (n Name) Split() (component string, frame int64, err error) {
 	frame = NoFrame
 	rest, isTip := strings.CutPrefix(string(n), tipPrefix)
@@ -86,7 +86,7 @@ func (n Name) Split() (component string, frame int64, err error) {
 	return component, frame, nil
 }
 
-// check returns nil if the name is a valid name of ours. The error wraps ErrMalformed.
+// check returns nil if n is a name that this package gives to a ref. Otherwise the error wraps ErrMalformed.
 func (n Name) check() error {
 	if n == Base || n.isShared() {
 		return nil
@@ -95,8 +95,9 @@ func (n Name) check() error {
 	return err
 }
 
-// parseFrame reads a frame number in its only valid form.
-func parseFrame(s string) (int64, bool) {
+// parseFrame returns the frame number in s. ok is false unless s is the number in decimal digits, from 0 to
+// MaxFrame, without a sign or leading zeros.
+func parseFrame(s string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 || n > MaxFrame || s != strconv.FormatInt(n, 10) {
 		return 0, false
@@ -104,13 +105,12 @@ func parseFrame(s string) (int64, bool) {
 	return n, true
 }
 
-// EscapeRun returns the ref component of a run id: the id's bytes, with
-// every byte outside [a-z0-9._-], a dot after a dot, a leading ".", "-" or "_", and
-// the dot of a trailing "." or ".lock" written as "%" and two lower-case hex digits.
-// If the component would exceed 200 bytes, it is "_h-" and
-// the SHA-256 of the id in lower-case hex. Different ids have different components,
-// even on case-insensitive file systems. An id is any non-empty byte string;
-// for the empty string, the error wraps ErrMalformed.
+// EscapeRun returns the ref component of a run id: the bytes of the id, some of them written as "%" and two
+// lower-case hex digits. Those are every byte outside [a-z0-9._-], a dot after a dot, a leading ".", "-" or
+// "_", and the dot of a trailing "." or ".lock". If the component would exceed 200 bytes, it is "_h-" and the
+// SHA-256 of the id in lower-case hex instead. Different ids have different components, even on
+// case-insensitive file systems. An id is any non-empty byte string; for the empty string, the error wraps
+// ErrMalformed.
 func EscapeRun(run string) (string, error) {
 	if run == "" {
 		return "", fmt.Errorf("%w: empty run id", ErrMalformed)
@@ -145,8 +145,9 @@ func EscapeRun(run string) (string, error) {
 	return b.String(), nil
 }
 
-// UnescapeRun is the inverse of EscapeRun. ok is false for a hashed id, which only run.json
-// contains. If EscapeRun cannot return the component, the error wraps ErrMalformed.
+// UnescapeRun returns the run id whose component EscapeRun returned. ok is false, and run is empty, if the
+// component is the hash of an id; only run.json has such an id. For any other text, the error wraps
+// ErrMalformed.
 func UnescapeRun(component string) (run string, ok bool, err error) {
 	malformed := func() (string, bool, error) {
 		return "", false, fmt.Errorf("%w: run %q", ErrMalformed, component)

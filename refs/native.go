@@ -13,14 +13,14 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// childRestarts limits how often a killed child is restarted in one transaction.
+// childRestarts is the maximum number of times that a killed child is restarted in one transaction.
 const childRestarts = 3
 
-// nativeWriter moves refs by one long-lived git update-ref --stdin.
+// nativeWriter moves refs with a long-lived git update-ref --stdin.
 type nativeWriter struct {
 	db     *DB
-	global []string // options before the git command
-	child  *child   // nil if not running
+	global []string // options of git before the command
+	child  *child   // nil if no child runs
 }
 
 var _ writer = (*nativeWriter)(nil)
@@ -47,12 +47,13 @@ func (w *nativeWriter) apply(ctx context.Context, updates []Update) error {
 	return w.db.patiently(ctx, updates, func() error { return w.attempt(ctx, updates) })
 }
 
-// attempt makes a transaction, or finds out why git refused it. If another process was
-// first, the error is a *heldError.
+// attempt makes a transaction and, if git was killed, repeats it at most childRestarts times. If git refused
+// the transaction, attempt returns the reason: the error of a ref that differs or obstructs, or git's error.
+// If another process held a lock or moved a ref first, the error is a *heldError.
 func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 	for restarts := 0; ; restarts++ {
-		// git would write through a symbolic ref, and its messages about other broken refs
-		// would have to be parsed.
+		// Check for broken refs first: git would write through a symbolic ref, and git reports other broken refs
+		// only in its messages.
 		for _, u := range updates {
 			if _, err := w.db.reader.loose(u.Name); err != nil {
 				return err
@@ -68,7 +69,7 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 			if err != nil || len(left) == 0 {
 				return err
 			}
-			if len(left) < len(updates) { // a transaction that has begun must be completed
+			if len(left) < len(updates) { // some refs have moved, so the transaction must be completed
 				return w.apply(context.WithoutCancel(ctx), left)
 			}
 		}
@@ -84,8 +85,8 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 	}
 }
 
-// lockOf returns the lock that obstructed updates: the one that git names, which may be that of
-// packed-refs, or the most likely one.
+// lockOf returns the path of the lock that obstructed updates. It is the lock in git's message, which may be
+// the lock of packed-refs, or else the first existing lock of a ref, or else the lock of the first ref.
 func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
 	if lock := failure.lock(); filepath.IsAbs(lock) {
 		return filepath.Clean(lock)
@@ -99,7 +100,8 @@ func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
 	return w.db.reader.path(updates[0].Name) + lockSuffix
 }
 
-// once makes one attempt. If git refused or died, the error is a *childError.
+// once makes one attempt at a transaction, and starts a child if necessary. If git refused the transaction or
+// died, the error is a *childError.
 func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 	if w.child != nil && w.child.used >= childLife {
 		if err := w.close(); err != nil {
@@ -113,23 +115,24 @@ func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 		}
 	}
 	err := w.child.transact(ctx, updates, func() error {
-		// git takes packed-refs for unchanged if its size, inode and modification second
-		// are the same, so git may have compared old values. The refs are locked now, so read them again.
+		// git assumes that packed-refs is unchanged if its size, inode and modification second are the same, so
+		// git may have compared old values. The refs are locked now, so read them again.
 		if err := w.db.reader.check(updates); err != nil {
 			return err
 		}
 		return w.db.opts.Failpoint(FailRefsLocked)
 	})
 	if _, failed := errors.AsType[*childError](err); failed {
-		w.child = nil // it has ended
+		w.child = nil // the child has ended
 	} else if ctx.Err() != nil {
-		_ = w.close() // it is being ended, which is not an error of the transaction
+		_ = w.close() // the end of ctx ends the child, which is not an error of the transaction
 	}
 	return err
 }
 
-// remaining returns the updates left to do if git ended after locking all refs: none, a tail, or
-// all of them.
+// remaining returns the updates that git did not make before it ended: none, the last updates, or all of
+// them. git had locked all refs. A ref with neither its old nor its new value is an error: a *ConflictError
+// for the first update.
 func (w *nativeWriter) remaining(updates []Update, failure *childError) ([]Update, error) {
 	for i, u := range updates {
 		actual, err := w.db.reader.resolve(u.Name)
@@ -149,7 +152,8 @@ func (w *nativeWriter) remaining(updates []Update, failure *childError) ([]Updat
 	return nil, nil
 }
 
-// obstructed looks for refs that cannot exist beside new ones.
+// obstructed returns an error that wraps ErrObstructed if a ref cannot exist together with a new ref of
+// updates. Otherwise it returns nil.
 func (w *nativeWriter) obstructed(updates []Update) error {
 	packed, err := w.db.reader.openPacked()
 	if err != nil {
@@ -167,28 +171,28 @@ func (w *nativeWriter) obstructed(updates []Update) error {
 
 // childError means that git update-ref ended instead of making a transaction.
 type childError struct {
-	prepared bool // all refs were locked and as expected, so some may have moved
+	prepared bool // git had locked and checked all refs, so some refs may have moved
 	git      *gitexec.Error
 }
 
 // Error returns git's message.
 func (e *childError) Error() string { return e.git.Error() }
 
-// Unwrap returns the *gitexec.Error.
+// Unwrap returns the *gitexec.Error with git's status and message.
 func (e *childError) Unwrap() error { return e.git }
 
-// ended reports whether git was killed.
+// ended reports whether git was killed or died without a message, instead of refusing the transaction.
 func (e *childError) ended() bool { return e.git.Status < 0 || e.git.Stderr == "" }
 
-// contended reports whether another process held a lock or moved a ref. It compares messages of
-// the C locale.
+// contended reports whether git failed because another process held a lock or moved a ref. It searches git's
+// message for phrases of the C locale.
 func (e *childError) contended() bool {
 	return slices.ContainsFunc(
 		[]string{"File exists", "but expected", "reference already exists", "unable to resolve reference"},
 		func(words string) bool { return strings.Contains(e.git.Stderr, words) })
 }
 
-// lock returns the lock in git's message; "" if there is none.
+// lock returns the path of the lock in git's message, or "" if the message names no lock.
 func (e *childError) lock() string {
 	_, rest, _ := strings.Cut(e.git.Stderr, "Unable to create '")
 	path, _, found := strings.Cut(rest, "': File exists")

@@ -16,25 +16,25 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// locksFolder contains a file for each DB that writes, in the common directory.
+// locksFolder is the folder, in the common directory, with the owner file of each DB that writes.
 const locksFolder = "smithers/locks"
 
 const (
-	noteLocked = "locks\n"
-	noteIdle   = "idle.\n" // as long as noteLocked, so that one write clears a note
-	noteEnd    = "end\n"
+	noteLocked = "locks\n" // the first line of a note
+	noteIdle   = "idle.\n" // replaces noteLocked, and has the same length, so that one write clears a note
+	noteEnd    = "end\n"   // the last line of a note
 )
 
-// ownerAttempts limits the attempts to make an owner file, because another process may take the new
-// file for a dead one's.
+// ownerAttempts is the maximum number of attempts to make an owner file. Another process may find the new
+// file before its flock is held, and remove it as a dead owner's file.
 const ownerAttempts = 10
 
-// owner is the file in which a DB notes ref locks, with their contents, before it creates
-// them. The DB holds the file's flock for its life, so a process that gets the flock
-// knows that the owner is dead, and which remaining locks are the owner's.
+// owner is the file in which a DB notes ref locks, with their contents, before it creates the locks. The DB
+// holds the flock of the file as long as the DB is open. So a process that gets the flock knows that the
+// owner is dead, and that the noted locks which still exist are the owner's.
 //
-// The file is "idle.\n", or "locks\n", a line "<content> <ref name>\n" for each
-// lock and "end\n"; the rest is left over from a longer note.
+// The file is "idle.\n", or it is "locks\n", a line "<content> <ref name>\n" for each lock, and "end\n". Any
+// text after that is left over from a longer note.
 type owner struct {
 	fs   fsx.FS
 	path string
@@ -42,7 +42,8 @@ type owner struct {
 	file fsx.File
 }
 
-// own makes the DB's owner file if necessary, and removes the locks of dead owners.
+// own makes the owner file of the DB and removes the locks of dead owners. If the DB has an owner file
+// already, own does nothing.
 func (w *fileWriter) own() error {
 	if w.owner != nil {
 		return nil
@@ -62,10 +63,10 @@ func (w *fileWriter) own() error {
 	return err
 }
 
-var errLostOwner = errors.New("owner file was taken for a dead one's")
+var errLostOwner = errors.New("another process removed the new owner file")
 
-// newOwner makes an owner file for this process and takes its flock. If another process has removed the file
-// before the flock, the error wraps errLostOwner.
+// newOwner makes an owner file in folder for this process, and takes its flock. If another process removed
+// the file before newOwner got the flock, the error wraps errLostOwner.
 func newOwner(files fsx.FS, folder string) (*owner, error) {
 	var random [4]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -81,14 +82,14 @@ func newOwner(files fsx.FS, folder string) (*owner, error) {
 	if err == nil && locked && o.isCurrent() {
 		return o, nil
 	}
-	// The file was removed between its creation and its flock.
+	// Another process removed the file between its creation and its flock.
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = errLostOwner
 	}
 	return nil, errors.Join(err, file.Close(), o.lock.Close())
 }
 
-// makeOwnerFile makes the file, and the folder if necessary.
+// makeOwnerFile creates and opens the file at path, and creates the folder of the file if it is missing.
 func makeOwnerFile(files fsx.FS, path string) (fsx.File, error) {
 	const flag = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	file, err := files.OpenFile(path, flag, 0o666)
@@ -101,7 +102,7 @@ func makeOwnerFile(files fsx.FS, path string) (fsx.File, error) {
 	return file, err
 }
 
-// isCurrent reports whether the open file is still the one at its path.
+// isCurrent reports whether the open file and the locked file are both the file at o.path.
 func (o *owner) isCurrent() bool {
 	locked, err1 := o.lock.Stat()
 	open, err2 := o.file.Stat()
@@ -109,7 +110,7 @@ func (o *owner) isCurrent() bool {
 	return errors.Join(err1, err2, err3) == nil && os.SameFile(locked, open) && os.SameFile(open, named)
 }
 
-// note records that the locks of names are about to be made with contents.
+// note records in the file that the locks of updates are about to be created with contents.
 func (o *owner) note(updates []Update, contents []string) error {
 	var b strings.Builder
 	b.WriteString(noteLocked)
@@ -121,26 +122,25 @@ func (o *owner) note(updates []Update, contents []string) error {
 	return err
 }
 
-// clear records that no lock is held.
+// clear records in the file that the owner holds no locks.
 func (o *owner) clear() error {
 	_, err := o.file.WriteAt([]byte(noteIdle), 0)
 	return err
 }
 
-// close removes the file, and releases its flock last, so that a living owner never looks
-// dead.
+// close closes and removes the file. It releases the flock last, so that a living owner never looks dead.
 func (o *owner) close() error {
 	return errors.Join(o.file.Close(), o.fs.Remove(o.path), o.lock.Close())
 }
 
-// notedLock is a lock that an owner noted.
+// notedLock is a ref lock in the note of an owner.
 type notedLock struct {
 	name    Name
-	content string // without the final line feed
+	content string // the content of the lock without the final line feed
 }
 
-// parseNote reads an owner file. An incomplete note means that the owner died while writing it, so
-// it had not made any of the locks.
+// parseNote returns the locks that the content of an owner file notes. It returns nil for an idle owner and
+// for an incomplete note: the owner died while writing the note, before it created a lock.
 func parseNote(file string) []notedLock {
 	body, locked := strings.CutPrefix(file, noteLocked)
 	if !locked {

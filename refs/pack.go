@@ -12,17 +12,18 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// manyLoose is the number of loose refs above which packing them is worthwhile: each costs every
-// git log on a terminal some microseconds, and 4 KB.
+// manyLoose is the number of loose refs from which packing is worthwhile. Each loose ref takes 4 KB of disk
+// and costs every git log on a terminal some microseconds.
 const manyLoose = 400
 
-// touchedRuns are the runs whose frames a DB wrote since it last packed.
+// touchedRuns holds the ref components of the runs whose frame refs a DB wrote since it last packed the refs. It is safe
+// for concurrent use.
 type touchedRuns struct {
 	mu         sync.Mutex
 	components map[string]bool
 }
 
-// add records the runs of the frame refs in updates.
+// add adds the runs of the frame refs in updates to t.
 func (t *touchedRuns) add(updates []Update) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,10 +49,10 @@ func (t *touchedRuns) clear() {
 	clear(t.components)
 }
 
-// PackIfMany packs the repository's refs with git if some hundreds of ours are
-// loose. To count them, it reads a folder for each run that this DB wrote to, and
-// two more; a run with loose frames counts at least once. If another goroutine or process packs
-// already, PackIfMany returns at once.
+// PackIfMany packs all refs of the repository with git if it counts at least manyLoose loose refs of this
+// program. To count them, it reads the folder of each run that this DB wrote to, and two more folders. In
+// these, a run with loose frames counts at least once. If another goroutine or process is packing, PackIfMany
+// does nothing.
 func (db *DB) PackIfMany(ctx context.Context) error {
 	if !db.packing.TryLock() {
 		return nil
@@ -64,8 +65,8 @@ func (db *DB) PackIfMany(ctx context.Context) error {
 	return db.pack(ctx)
 }
 
-// manyLoose reports whether there are at least manyLoose loose refs: runs' folders, tips, and frames of the
-// touched runs.
+// manyLoose reports whether the folders that PackIfMany reads hold at least manyLoose names: folders of runs,
+// tips, and frames of the touched runs.
 func (db *DB) manyLoose() (bool, error) {
 	folders := []string{prefix, tipPrefix}
 	for _, component := range db.touched.list() {
@@ -84,7 +85,8 @@ func (db *DB) manyLoose() (bool, error) {
 	return false, nil
 }
 
-// pack runs git pack-refs, unless another process of this program is packing.
+// pack runs git pack-refs and clears db.touched. If another process of this program is packing, pack does
+// nothing.
 func (db *DB) pack(ctx context.Context) (err error) {
 	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
 	if err := db.opts.FS.MkdirAll(folder, 0o777); err != nil {

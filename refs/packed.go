@@ -16,35 +16,35 @@ import (
 
 const (
 	packedHeader = "# pack-refs with:"
-	// packedBlock is the read size for a big packed-refs; up to packedWhole bytes, the file is read at
-	// once.
+	// packedBlock is the number of bytes that one read takes from a big packed-refs. A packed-refs of at most
+	// packedWhole bytes is read at once.
 	packedBlock = 2 << 10
 	packedWhole = 64 << 10
-	// packedLinear is the range below which linear search is faster than binary search.
+	// packedLinear is the number of bytes up to which linear search is faster than binary search.
 	packedLinear = 1 << 10
-	// maxPackedLine is above the maximum path length of any system.
+	// maxPackedLine is the maximum length of a line in bytes. It is above the maximum path length of any system.
 	maxPackedLine = 16 << 10
 )
 
-// packedRefs is an open packed-refs file: a header line, then a line "<id> <name>"
-// for each ref, sorted by name if the header says "sorted", each followed by
-// "^<id>" if the ref is an annotated tag. git replaces the file as a whole, so an open
-// file never changes. Not safe for concurrent use.
+// packedRefs is an open packed-refs file. The file has a header line, and then a line "<id> <name>" for each
+// ref. If the header has the word "sorted", the lines are sorted by name. If a ref is an annotated tag, the
+// line "^<id>" follows. git replaces the file as a whole, so an open file never changes. packedRefs is not
+// safe for concurrent use.
 type packedRefs struct {
 	file   io.ReaderAt
-	closer io.Closer // nil if there is no file
+	closer io.Closer // nil if the repository has no packed-refs
 	path   string
-	size   int64
-	hexLen int
+	size   int64 // bytes
+	hexLen int   // hex digits of an id
 
 	begin  int64 // offset of the first line after the header
-	sorted bool
+	sorted bool  // the lines are sorted by name
 
 	blockSize int64
 	blocks    map[int64][]byte // blocks read so far, by offset / blockSize
 }
 
-// openPacked opens packed-refs; without the file there are no packed refs.
+// openPacked opens packed-refs. If the file is missing, the result has no refs. The caller closes the result.
 func (r reader) openPacked() (*packedRefs, error) {
 	path := filepath.Join(r.dir, "packed-refs")
 	f, err := os.Open(path)
@@ -65,7 +65,8 @@ func (r reader) openPacked() (*packedRefs, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
-// newPacked reads the header of a packed-refs file.
+// newPacked reads the header of a packed-refs file and returns the file. size is the size of the file in
+// bytes.
 func newPacked(file io.ReaderAt, size int64, path string, hexLen int) (*packedRefs, error) {
 	p := &packedRefs{file: file, path: path, size: size, hexLen: hexLen, blockSize: packedBlock}
 	if size <= packedWhole {
@@ -94,7 +95,7 @@ func (p *packedRefs) close() error {
 	return p.closer.Close()
 }
 
-// lookup returns one ref's id; zero if there is none.
+// lookup returns the id of one packed ref, or the zero id if the ref is not packed.
 func (p *packedRefs) lookup(name Name) (objstore.ID, error) {
 	for ref, err := range p.scan(string(name)) {
 		if err != nil {
@@ -110,8 +111,8 @@ func (p *packedRefs) lookup(name Name) (objstore.ID, error) {
 	return objstore.ID{}, nil
 }
 
-// scan yields the refs whose names begin with prefix, in file order. It
-// ends at the first error.
+// scan yields the packed refs whose names begin with prefix, in the order of the file. At the first error, it
+// yields the error with an empty Ref, and ends.
 func (p *packedRefs) scan(prefix string) iter.Seq2[Ref, error] {
 	return func(yield func(Ref, error) bool) {
 		at, err := p.begin, error(nil)
@@ -140,8 +141,9 @@ func (p *packedRefs) scan(prefix string) iter.Seq2[Ref, error] {
 	}
 }
 
-// search returns the offset of the first ref >= name, by binary search: every line
-// that begins before lo is less than name, no line at or after hi is.
+// search returns the offset of the first line whose ref is not less than name, or the end of the file. It
+// needs a sorted file. In the binary search, every line that begins before lo is less than name, and no line
+// at or after hi is.
 func (p *packedRefs) search(name string) (int64, error) {
 	lo, hi := p.begin, p.size
 	for hi-lo > packedLinear {
@@ -173,8 +175,8 @@ func (p *packedRefs) search(name string) (int64, error) {
 	return p.size, nil
 }
 
-// record is a ref's line; it points into a block. Its name is empty if the line belongs to the
-// previous ref.
+// record is the line of a ref. Its slices point into a block. The name is nil if the line belongs to the ref
+// before it.
 type record struct {
 	id, name []byte
 }
@@ -187,7 +189,8 @@ func (rec record) ref(p *packedRefs) (Ref, error) {
 	return Ref{Name: Name(rec.name), ID: id}, nil
 }
 
-// record reads the line at an offset, and returns the offset of the next line.
+// record returns the record in the line at offset at, and the offset of the next line. An invalid line is a
+// *BrokenError.
 func (p *packedRefs) record(at int64) (record, int64, error) {
 	line, next, err := p.line(at)
 	if err != nil {
@@ -202,16 +205,17 @@ func (p *packedRefs) record(at int64) (record, int64, error) {
 	return record{id: line[:p.hexLen], name: line[p.hexLen+1:]}, next, nil
 }
 
-// lineStart returns the offset of the first line that begins at or after an offset.
+// lineStart returns the offset of the first line that begins at or after the offset at.
 func (p *packedRefs) lineStart(at int64) (int64, error) {
 	_, next, err := p.line(at - 1)
 	return next, err
 }
 
-// line reads from an offset to the end of its line, without the line feed, and returns the offset
-// of the next line. The bytes are valid until the file is closed.
+// line returns the bytes from the offset at to the end of the line, without the line feed, and the offset of
+// the next line. The bytes are valid until the file is closed. A line that is too long or has no line feed is
+// a *BrokenError.
 func (p *packedRefs) line(at int64) ([]byte, int64, error) {
-	var joined []byte // for a line that continues in the next block
+	var joined []byte // the line so far, if the line continues in the next block
 	for at < p.size && len(joined) < maxPackedLine {
 		block, err := p.block(at / p.blockSize)
 		if err != nil {
@@ -230,7 +234,7 @@ func (p *packedRefs) line(at int64) ([]byte, int64, error) {
 	return nil, 0, p.broken(joined)
 }
 
-// block returns a block of the file. It reads each block once.
+// block returns block number n of the file. It reads each block only once.
 func (p *packedRefs) block(n int64) ([]byte, error) {
 	if block, ok := p.blocks[n]; ok {
 		return block, nil
@@ -248,5 +252,5 @@ func (p *packedRefs) block(n int64) ([]byte, error) {
 }
 
 func (p *packedRefs) broken(line []byte) error {
-	return &BrokenError{Path: p.path, Reason: fmt.Sprintf("not a line of packed-refs: %.80q", line)}
+	return &BrokenError{Path: p.path, Reason: fmt.Sprintf("packed-refs has an invalid line: %.80q", line)}
 }

@@ -10,18 +10,21 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// PackedLine is an invalid line of packed-refs. Because of it, git reads no ref at all.
+// PackedLine is an invalid line of packed-refs. git reads no ref at all as long as packed-refs has such a
+// line.
 type PackedLine struct {
 	Number int    // counted from 1
-	Text   string // without its line feed
-	Name   Name   // the ref of the line; "" if unknown
-	Cut    bool   // the file ends in this line, so the name may be incomplete
+	Text   string // the line without its line feed
+	Name   Name   // the ref of the line; "" if the line has no ref name
+	Cut    bool   // the file ends in this line without a line feed, so Name may be incomplete
 }
 
-// SoundPacked splits packed-refs into valid and invalid lines. The valid lines stay sorted, as the
-// header says.
+// SoundPacked splits data, the content of packed-refs, into its valid and its invalid lines. sound has the
+// valid lines in their old order, so a sorted file stays sorted. SoundPacked also drops the "^<id>" line
+// after an invalid line.
 func SoundPacked(data []byte) (sound []byte, broken []PackedLine) {
-	number, kept, met := 0, false, false // whether the previous line was kept, and whether it was a ref
+	// kept means that the previous line is in sound; met means that the previous line was a ref's.
+	number, kept, met := 0, false, false
 	for line := range bytes.Lines(data) {
 		number++
 		text, ended := strings.CutSuffix(string(line), "\n")
@@ -31,7 +34,7 @@ func SoundPacked(data []byte) (sound []byte, broken []PackedLine) {
 			kept, met = false, false
 			continue
 		case ended && met && strings.HasPrefix(text, "^") && isID(text[1:]):
-			if kept { // otherwise it goes with its ref
+			if kept { // otherwise the line is dropped with its ref
 				sound = append(sound, line...)
 			}
 			met = false
@@ -56,8 +59,8 @@ func isID(text string) bool {
 	return err == nil && !id.IsZero()
 }
 
-// checkPacked reads all of packed-refs, including other programs' refs: any invalid line stops every
-// git command.
+// checkPacked returns the invalid lines of packed-refs, and a *BrokenError if it has such lines. It reads the
+// lines of all refs, because an invalid line of another program's ref also stops git.
 func (r reader) checkPacked() ([]PackedLine, error) {
 	path := filepath.Join(r.dir, "packed-refs")
 	data, err := os.ReadFile(path)
@@ -71,5 +74,5 @@ func (r reader) checkPacked() ([]PackedLine, error) {
 	if len(broken) == 0 {
 		return nil, nil
 	}
-	return broken, &BrokenError{Path: path, Reason: fmt.Sprintf("not a line of packed-refs: %.80q", broken[0].Text)}
+	return broken, &BrokenError{Path: path, Reason: fmt.Sprintf("packed-refs has an invalid line: %.80q", broken[0].Text)}
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// reader reads refs as git's files backend stores them: a file each, or a line of
-// packed-refs. The file wins. git pack-refs writes packed-refs before it removes the
-// files, so a reader looks at the files first and misses no ref.
+// reader reads refs as git's files backend stores them: in a file for each ref, or in a line of packed-refs.
+// If a ref has both, the file counts. git pack-refs writes packed-refs before it removes the files. So a
+// reader that looks at the files first misses no ref.
 type reader struct {
 	dir    string // the common directory
 	hexLen int    // hex digits of an id
 }
 
-// path returns the file of a loose ref.
+// path returns the path of the file of a loose ref.
 func (r reader) path(name Name) string { return filepath.Join(r.dir, filepath.FromSlash(string(name))) }
 
-// resolve reads one ref; zero if there is none.
+// resolve returns the target of a ref, or the zero id if the ref does not exist.
 func (r reader) resolve(name Name) (objstore.ID, error) {
 	id, err := r.loose(name)
 	if err != nil || !id.IsZero() {
@@ -42,7 +42,8 @@ func (r reader) resolve(name Name) (objstore.ID, error) {
 	return r.loose(name)
 }
 
-// loose reads the file of one ref; zero if there is none.
+// loose returns the target in the file of a ref, or the zero id if the ref has no file. If the file is
+// invalid or holds a symbolic ref, the error is a *BrokenError.
 func (r reader) loose(name Name) (objstore.ID, error) {
 	path := r.path(name)
 	var buf [2*32 + 2]byte
@@ -60,19 +61,19 @@ func (r reader) loose(name Name) (objstore.ID, error) {
 	return id, nil
 }
 
-// isNoFile reports whether err means that path is not a file: another ref's name may need a folder
-// there, or a file in place of a folder.
+// isNoFile reports whether err means that no file is at the path: nothing has the name, a folder has the
+// name, or a file is in the place of a folder of the path.
 func isNoFile(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR)
 }
 
 const (
-	symbolic  = "it is a symbolic ref"
+	symbolic  = "the file holds a symbolic ref"
 	emptyFile = "the file is empty"
 )
 
-// parseLoose reads the content of a ref's file, an id and a line feed, or returns the
-// reason why it is invalid.
+// parseLoose returns the id in the content of a ref's file, which is an id and a line feed. If the content is
+// invalid, parseLoose returns the zero id and the reason; otherwise reason is "".
 func parseLoose(content []byte, hexLen int) (id objstore.ID, reason string) {
 	switch {
 	case len(content) == 0:
@@ -89,7 +90,8 @@ func parseLoose(content []byte, hexLen int) (id objstore.ID, reason string) {
 	return id, ""
 }
 
-// Resolve reads one ref. Errors wrap ErrNotFound or ErrBroken.
+// Resolve returns the target of a ref. The error wraps ErrNotFound, ErrBroken or, for an invalid name,
+// ErrMalformed.
 func (db *DB) Resolve(ctx context.Context, name Name) (objstore.ID, error) {
 	if err := ctx.Err(); err != nil {
 		return objstore.ID{}, err
@@ -104,8 +106,8 @@ func (db *DB) Resolve(ctx context.Context, name Name) (objstore.ID, error) {
 	return id, err
 }
 
-// obstructed looks for ref files that cannot exist beside name, because one name is a folder of the
-// other.
+// obstructed returns an error that wraps ErrObstructed if a ref file cannot exist together with name, because
+// one name is a folder of the other. Otherwise it returns nil.
 func (r reader) obstructed(name Name) error {
 	for folder := filepath.Dir(r.path(name)); len(folder) > len(r.dir); folder = filepath.Dir(folder) {
 		if info, err := os.Stat(folder); err == nil && !info.IsDir() {

@@ -6,19 +6,21 @@ import (
 	"strings"
 )
 
-// Gone returns the name of a run's tombstone: a commit that records which history of the run
-// was pruned. The error wraps ErrMalformed.
+// Gone returns the name of the ref for a run's tombstone: a commit that records which history of the run was
+// pruned. For an empty run id, the error wraps ErrMalformed.
 func Gone(run string) (Name, error) { return named(gonePrefix, run) }
 
-// Held returns the name that keeps a pruned run's objects until it is collected. Its target is the
-// run's tip when it was pruned. No push sends it. The error wraps ErrMalformed.
+// Held returns the name of the ref that keeps the objects of a pruned run until git collects them. Its target
+// is the tip that the run had when it was pruned. No push sends this ref. For an empty run id, the error
+// wraps ErrMalformed.
 func Held(run string) (Name, error) { return named(heldPrefix, run) }
 
-// Remote returns the name of the tracking ref for a remote's tip of a run; see
-// RemoteComponent for remote. The error wraps ErrMalformed.
+// Remote returns the name of the tracking ref for a remote's tip of a run. remote is a RemoteComponent. For
+// an empty run id, the error wraps ErrMalformed.
 func Remote(remote, run string) (Name, error) { return named(remotePrefix+remote+"/", run) }
 
-// RemoteGone returns the name of the tracking ref for a tombstone.
+// RemoteGone returns the name of the tracking ref for a remote's tombstone of a run. remote is a
+// RemoteComponent. For an empty run id, the error wraps ErrMalformed.
 func RemoteGone(remote, run string) (Name, error) {
 	return named(remotePrefix+remote+"/"+goneFolder+"/", run)
 }
@@ -28,8 +30,9 @@ func named(folder, run string) (Name, error) {
 	return Name(folder + component), err
 }
 
-// RemoteComponent returns the ref component of a remote: the escaped name of a configured
-// remote, or the hash of a URL or path, which may contain secrets.
+// RemoteComponent returns the ref component of a remote. If configured is true, remote is the name of a
+// configured remote, and the component is the escaped name. Otherwise remote is a URL or path, which may
+// contain secrets, and the component is its hash.
 func RemoteComponent(remote string, configured bool) string {
 	if configured {
 		if component, err := EscapeRun(remote); err == nil {
@@ -40,7 +43,7 @@ func RemoteComponent(remote string, configured bool) string {
 	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
-// isShared reports whether a name is one of Gone, Held, Remote or RemoteGone.
+// isShared reports whether n is a name that Gone, Held, Remote or RemoteGone returns.
 func (n Name) isShared() bool {
 	if rest, ok := strings.CutPrefix(string(n), remotePrefix); ok {
 		remote, rest, ok := strings.Cut(rest, "/")

@@ -11,9 +11,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// RecoverLocks removes the ref locks that killed processes of this program left behind, and no
-// others. If it is not clear whose a lock is, it waits for Options.Patience. Apply does the same
-// when a lock is in its way.
+// RecoverLocks removes the ref locks that killed processes of this program left behind, and no other locks.
+// If it finds an incomplete lock, it waits for Options.Patience, and removes the lock only if it is still
+// unchanged. Apply does the same if a lock is in its way.
 func (db *DB) RecoverLocks(ctx context.Context) error {
 	if err := db.lock(ctx); err != nil {
 		return err
@@ -35,12 +35,12 @@ func (db *DB) RecoverLocks(ctx context.Context) error {
 	return err
 }
 
-// removeStaleLocks reads the notes of dead owners and removes their locks and the notes. A
-// lock belongs to a dead owner if it has the noted content.
+// removeStaleLocks removes the locks of dead owners, and the owner files. It returns the number of removed
+// locks. A lock belongs to a dead owner if the lock has the content that the owner noted.
 //
-// An incomplete lock belongs to an owner that was killed while writing, or to a process
-// that is about to write it. Such locks stay, and are returned as torn, by path. If a lock is in
-// seen and still unchanged, no process is writing it, and it is removed.
+// An incomplete lock belongs to an owner that was killed while writing the lock, or to a process that is
+// about to write it. removeStaleLocks keeps such a lock and returns it in torn, by path. But if the lock is
+// in seen and unchanged since, no process is writing it, and removeStaleLocks removes it.
 func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn map[string]fs.FileInfo, err error) {
 	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
 	names, err := readNames(folder)
@@ -62,18 +62,20 @@ func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn m
 	return removed, torn, nil
 }
 
-// removeOwner removes the locks of an owner and its file, if the owner is dead.
+// removeOwner removes the locks of the owner whose file is at path, and then the file, if the owner is dead.
+// It returns the number of removed locks. seen and torn are those of removeStaleLocks; while an incomplete
+// lock is left, the file stays.
 func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (removed int, err error) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	dead, err := lock.TryLock()
 	if err != nil || !dead {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			err = nil // the owner has just ended, or is another user
+			err = nil // the owner has just ended, or is a process of another user
 		}
 		return 0, err
 	}
-	// While this process holds the flock, no other process acts on the note, so a dead owner's lock
-	// stays one until it is removed.
+	// While this process holds the flock, no other process acts on the note. So the locks stay the dead owner's until
+	// this process removes them.
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	note, err := os.ReadFile(path)
 	if err != nil {
@@ -100,13 +102,14 @@ func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (remov
 	return removed, nil
 }
 
-// staleState is the result of looking at locks that a dead owner noted.
+// staleState is the result of removeNoted.
 type staleState struct {
-	removed int
-	torn    bool // an incomplete lock was left, because a process may be writing it
+	removed int  // number of removed locks: 0 or 1
+	torn    bool // the lock is incomplete and was kept, because a process may be writing it
 }
 
-// removeNoted removes one lock that a dead owner noted. seen and torn are those of removeStaleLocks.
+// removeNoted removes the lock that a dead owner noted, unless the lock belongs to another process or is
+// missing. seen and torn are those of removeStaleLocks.
 func (db *DB) removeNoted(noted notedLock, seen, torn map[string]fs.FileInfo) (staleState, error) {
 	path := db.reader.path(noted.name) + lockSuffix
 	info, err := os.Lstat(path)

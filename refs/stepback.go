@@ -8,15 +8,16 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// stepBackRules detect what a repository requires when refs move and renaming lock files does
-// not do.
+// stepBackRules holds the conditions under which moving refs must do more than rename lock files, so that
+// native git must move them.
 type stepBackRules struct {
-	always bool   // the configuration requires native git
-	hook   string // the hook that git would run, if it exists
-	logs   string // the folder of reflogs that git would extend, if it exists
+	always bool   // the configuration requires native git for every transaction
+	hook   string // the path of the hook that git would run, if the hook exists
+	logs   string // the folder of reflogs to which git would append, if the folder exists
 }
 
-// newStepBackRules reads the rules from the repository's configuration and the environment.
+// newStepBackRules returns the rules for a repository. It reads the repository's configuration, and HOME in
+// env.
 func newStepBackRules(repo gitexec.Repo, env []string) stepBackRules {
 	rules := stepBackRules{logs: filepath.Join(repo.CommonDir, "logs", "refs", "smithers")}
 	if value, _ := repo.Config.Get("core.logallrefupdates"); strings.EqualFold(value, "always") {
@@ -25,7 +26,7 @@ func newStepBackRules(repo gitexec.Repo, env []string) stepBackRules {
 	switch value, _ := repo.Config.Get("core.sharedrepository"); strings.ToLower(value) {
 	case "", "umask", "false", "no", "off", "0":
 	default:
-		rules.always = true // files need other permissions than the umask gives
+		rules.always = true // ref files need other permissions than the umask leaves
 	}
 	folder, ok := hooksFolder(repo, env)
 	rules.hook = filepath.Join(folder, "reference-transaction")
@@ -33,7 +34,8 @@ func newStepBackRules(repo gitexec.Repo, env []string) stepBackRules {
 	return rules
 }
 
-// stepBack reports whether native git must move the refs.
+// stepBack reports whether native git must move the refs of updates: the configuration requires it, an update
+// deletes a ref, git would run a hook, or git would write a reflog.
 func (r stepBackRules) stepBack(updates []Update) bool {
 	if r.always {
 		return true
@@ -50,8 +52,8 @@ func (r stepBackRules) stepBack(updates []Update) bool {
 	return err == nil
 }
 
-// hooksFolder returns the folder of git's hooks. ok is false for a core.hooksPath that
-// only git can expand.
+// hooksFolder returns the folder of git's hooks. ok is false if only git can expand core.hooksPath, or if the
+// path begins with "~/" and env has no HOME.
 func hooksFolder(repo gitexec.Repo, env []string) (folder string, ok bool) {
 	path, set := repo.Config.Get("core.hookspath")
 	switch {
@@ -76,8 +78,8 @@ func hooksFolder(repo gitexec.Repo, env []string) (folder string, ok bool) {
 	}
 }
 
-// hooksArgs returns options by which a git in the git directory finds the same hooks as a git in the
-// working copy.
+// hooksArgs returns the options with which a git that runs in the git directory finds the same hooks as a git
+// that runs in the working copy. It returns nil if both find the same hooks without options.
 func hooksArgs(repo gitexec.Repo, env []string) []string {
 	path, set := repo.Config.Get("core.hookspath")
 	folder, ok := hooksFolder(repo, env)

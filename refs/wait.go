@@ -9,26 +9,28 @@ import (
 	"time"
 )
 
+// firstDelay is the average pause before the first repetition. The pause doubles each time, up to maxDelay.
 const (
 	firstDelay = time.Millisecond
 	maxDelay   = 50 * time.Millisecond
 )
 
-// waiter delays the attempts to get a lock of another process.
+// waiter pauses between the attempts to get a lock of another process.
 type waiter struct {
-	ctx      context.Context // the caller's
-	patience context.Context // its deadline is the patience; nil until the first wait
-	cancel   context.CancelFunc
-	limit    time.Duration
-	delay    time.Duration
+	ctx      context.Context    // the context of the caller
+	patience context.Context    // ends after limit; nil until the first wait
+	cancel   context.CancelFunc // cancels patience; nil until the first wait
+	limit    time.Duration      // how long all waits may take, from the first wait on
+	delay    time.Duration      // the average length of the next pause
 }
 
 func newWaiter(ctx context.Context, patience time.Duration) *waiter {
 	return &waiter{ctx: ctx, limit: patience, delay: firstDelay}
 }
 
-// wait pauses before the next attempt. When patience has run out, it returns an
-// error that wraps ErrLocked and names the lock.
+// wait pauses before the next attempt. If w.limit has passed since the first wait, wait returns an error that
+// wraps ErrLocked and contains what, the path of the lock. If the caller's context ends first, wait returns
+// its error.
 func (w *waiter) wait(what string) error {
 	if w.patience == nil {
 		w.patience, w.cancel = context.WithTimeout(w.ctx, w.limit)
@@ -56,15 +58,17 @@ func (w *waiter) stop() {
 // heldError means that another process holds a lock, or just held it.
 type heldError struct{ path string }
 
-// Error names the lock.
+// Error returns a message with the path of the lock.
 func (e *heldError) Error() string { return e.path + " exists" }
 
-// looks is how often patiently looks for dead processes' locks when patience has run
-// out: while another process inspects a dead owner's note, the owner seems to be alive.
+// looks is how often lookForStale looks for locks of dead processes. While another process inspects the note
+// of a dead owner, the owner seems to be alive.
 const looks = 5
 
-// patiently repeats a transaction while once returns a *heldError, as long as its
-// refs have their expected values and patience lasts.
+// patiently calls once again as long as once returns a *heldError, and returns once's last result. Between
+// the calls it removes locks of dead processes, and compares the refs with the expected values of updates. If
+// a ref differs, it returns a *ConflictError. After Options.Patience, it returns an error that wraps
+// ErrLocked.
 func (db *DB) patiently(ctx context.Context, updates []Update, once func() error) error {
 	wait := newWaiter(ctx, db.opts.Patience)
 	defer func() { wait.stop() }()
@@ -93,8 +97,8 @@ func (db *DB) patiently(ctx context.Context, updates []Update, once func() error
 		if !errors.Is(waitErr, ErrLocked) {
 			return waitErr
 		}
-		// A lock that was unchanged all the while belongs to a dead process. A lock that is new now gets
-		// its own waiting time.
+		// An incomplete lock that did not change during the wait belongs to a dead process, and is removed. For a new
+		// incomplete lock, a new waiting time begins.
 		removed, left, err := db.lookForStale(ctx, torn)
 		_, known := torn[held.path]
 		if _, met := left[held.path]; err != nil || removed == 0 && (!met || known) {
@@ -105,7 +109,8 @@ func (db *DB) patiently(ctx context.Context, updates []Update, once func() error
 	}
 }
 
-// lookForStale removes the locks of dead processes, and tries again if it found none.
+// lookForStale calls removeStaleLocks with seen until the call removes a lock or fails, at most looks times.
+// It returns the results of the last call.
 func (db *DB) lookForStale(ctx context.Context, seen map[string]fs.FileInfo) (removed int, torn map[string]fs.FileInfo, err error) {
 	pause := newWaiter(ctx, time.Minute)
 	defer pause.stop()

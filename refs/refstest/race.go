@@ -19,10 +19,10 @@ const (
 	racers     = 8
 )
 
-// testRace checks that exactly one of several goroutines, each with its own DB, and one git update-ref can move a
-// ref from the same value. If packed, git pack-refs runs meanwhile. There is only one git update-ref because two
-// can both win: git reads packed-refs before it has the lock, and takes a new file with the same size, inode and
-// second for the old one.
+// testRace checks that exactly one of several processes can move a ref from the same value: goroutines, each
+// with its own DB, and one git update-ref. If packed is true, git pack-refs runs at the same time. The race
+// has only one git update-ref, because two could both win: git reads packed-refs before it has the lock, and
+// does not notice a new file with the same size, inode and modification second.
 func testRace(t *testing.T, open Opener, packed bool) {
 	f := newFixture(t, open, packed)
 	ids := Objects(t, f.repo, 1+raceRounds*racers)
@@ -45,8 +45,8 @@ func testRace(t *testing.T, open Opener, packed bool) {
 	assert.Len(t, frames, 1+raceRounds, "a frame a round")
 }
 
-// raceRound runs one round and returns the new target of the tip. The winner also creates the round's frame,
-// unless the winner is git.
+// raceRound runs one round and returns the new target of the tip. A winning goroutine also creates the frame
+// of the round; if git wins, raceRound creates the frame.
 func raceRound(t *testing.T, f *fixture, dbs []*refs.DB, at objstore.ID, ids []objstore.ID) objstore.ID {
 	t.Helper()
 	frames, err := f.db.Frames(t.Context(), "run")
@@ -84,7 +84,7 @@ func raceRound(t *testing.T, f *fixture, dbs []*refs.DB, at objstore.ID, ids []o
 	return now
 }
 
-// packLoop runs git pack-refs until stop is called.
+// packLoop runs git pack-refs again and again until the caller calls stop.
 func packLoop(t *testing.T, repo *repotest.Repo) (stop func()) {
 	t.Helper()
 	var stopping atomic.Bool

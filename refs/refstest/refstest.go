@@ -19,8 +19,8 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// Open opens the refs of a scratch repository, and closes them at the end of the test. change, if not nil, changes
-// the options first.
+// Open opens the refs of a scratch repository, and closes them at the end of the test. If change is not nil,
+// it can first change the options.
 func Open(t testing.TB, repo *repotest.Repo, change func(*refs.Options)) *refs.DB {
 	t.Helper()
 	found, err := gitexec.Discover(t.Context(), repo.Dir, repo.Env)
@@ -35,7 +35,8 @@ func Open(t testing.TB, repo *repotest.Repo, change func(*refs.Options)) *refs.D
 	return db
 }
 
-// New makes a scratch repository. The test fails if a lock is left at its end.
+// New returns a new scratch repository. The test fails if the repository has a ref lock at the end of the
+// test.
 func New(t testing.TB, opts ...repotest.Option) *repotest.Repo {
 	t.Helper()
 	repo := repotest.New(t, opts...)
@@ -46,7 +47,7 @@ func New(t testing.TB, opts ...repotest.Option) *repotest.Repo {
 	return repo
 }
 
-// Locks lists the ref locks in a repository.
+// Locks returns the paths of the ref locks in a repository.
 func Locks(t testing.TB, repo *repotest.Repo) []string {
 	t.Helper()
 	var locks []string
@@ -60,7 +61,7 @@ func Locks(t testing.TB, repo *repotest.Repo) []string {
 	return locks
 }
 
-// Objects writes n different objects as targets of refs.
+// Objects writes n different objects, which refs can have as targets, and returns their ids.
 func Objects(t testing.TB, repo *repotest.Repo, n int) []objstore.ID {
 	t.Helper()
 	dir := t.TempDir()
@@ -79,7 +80,7 @@ func Objects(t testing.TB, repo *repotest.Repo, n int) []objstore.ID {
 	return ids
 }
 
-// ID parses an object id.
+// ID returns the object id that s encodes.
 func ID(t testing.TB, s string) objstore.ID {
 	t.Helper()
 	id, err := objstore.ParseID(s)
@@ -87,7 +88,7 @@ func ID(t testing.TB, s string) objstore.ID {
 	return id
 }
 
-// Tip is refs.Tip of a valid run id.
+// Tip returns the name of a run's tip ref. It fails the test if the run id is invalid.
 func Tip(t testing.TB, run string) refs.Name {
 	t.Helper()
 	name, err := refs.Tip(run)
@@ -95,7 +96,7 @@ func Tip(t testing.TB, run string) refs.Name {
 	return name
 }
 
-// Frame is refs.Frame of a valid run id and number.
+// Frame returns the name of a run's frame ref. It fails the test if the run id or the number is invalid.
 func Frame(t testing.TB, run string, frame int64) refs.Name {
 	t.Helper()
 	name, err := refs.Frame(run, frame)
@@ -103,7 +104,7 @@ func Frame(t testing.TB, run string, frame int64) refs.Name {
 	return name
 }
 
-// Want checks that git and db see a ref at want or, if want is zero, see no ref.
+// Want checks that both git and db find the ref at want or, if want is zero, that both find no ref.
 func Want(t testing.TB, repo *repotest.Repo, db *refs.DB, name refs.Name, want objstore.ID) {
 	t.Helper()
 	got := repo.Git("for-each-ref", "--format=%(objectname)", string(name))
@@ -127,7 +128,7 @@ func WriteRef(t testing.TB, repo *repotest.Repo, name refs.Name, content string)
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o666))
 }
 
-// RefPath returns the file of a loose ref.
+// RefPath returns the path of the file of a loose ref.
 func RefPath(repo *repotest.Repo, name refs.Name) string {
 	return filepath.Join(repo.GitDir, filepath.FromSlash(string(name)))
 }

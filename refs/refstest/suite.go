@@ -20,7 +20,7 @@ type Opener func(t testing.TB, repo *repotest.Repo) *refs.DB
 
 var zero objstore.ID
 
-// Run runs the contract's tests.
+// Run runs all tests of this package against the refs that open opens.
 func Run(t *testing.T, open Opener) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Opener, bool){
@@ -45,13 +45,13 @@ func Run(t *testing.T, open Opener) {
 	t.Run("writes the reflogs that git would", func(t *testing.T) { t.Parallel(); testReflog(t, open) })
 }
 
-// fixture is a repository with a run of one frame. Its refs are in files or packed.
+// fixture is a repository with a run that has one frame. The refs of the run are in files or packed.
 type fixture struct {
 	repo       *repotest.Repo
 	db         *refs.DB
 	ids        []objstore.ID
-	tip, frame refs.Name // both at ids[0]
-	next       refs.Name // of frame 1, which does not exist
+	tip, frame refs.Name // the refs of the tip and of frame 0, both at ids[0]
+	next       refs.Name // the name of the ref for frame 1, which does not exist
 }
 
 func newFixture(t *testing.T, open Opener, packed bool) *fixture {

@@ -16,9 +16,9 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// Bundle writes a git bundle to w: the named refs of this repository and all that they reach,
-// without what exclude reaches. Each exclude is an object of this repository. Refs that
-// exclude reaches are omitted; if none remains, that is an error. After an error, the
+// Bundle writes a git bundle to w. The bundle has the named refs of this repository and everything that the
+// refs reach, except everything that exclude reaches. exclude holds ids of objects of this repository. Bundle
+// omits a ref whose target exclude reaches, and returns an error if no ref remains. After an error, the
 // output is not a valid bundle.
 func (t *Transport) Bundle(ctx context.Context, w io.Writer, names []refs.Name, exclude []objstore.ID) error {
 	quiet := "--quiet"
@@ -38,10 +38,11 @@ func (t *Transport) Bundle(ctx context.Context, w io.Writer, names []refs.Name, 
 	return err
 }
 
-// bundleSignatures are the first lines of valid bundles.
+// bundleSignatures holds the valid first lines of a bundle, which all have the same length.
 var bundleSignatures = []string{"# v2 git bundle\n", "# v3 git bundle\n"}
 
-// takeBundle stores the objects of the bundle at path. It does nothing if path is not a bundle.
+// takeBundle stores the objects of the bundle at path in this repository. It does nothing if remote is a
+// configured remote or if path is not a bundle.
 func (t *Transport) takeBundle(ctx context.Context, path, remote string) error {
 	if t.isConfigured(remote) {
 		return nil
@@ -54,9 +55,9 @@ func (t *Transport) takeBundle(ctx context.Context, path, remote string) error {
 	return errors.Join(err, bundle.Close())
 }
 
-// openBundle opens a file if it is a bundle; otherwise it returns nil.
+// openBundle opens the file at path. It returns nil if the file cannot be opened or is not a bundle.
 func openBundle(path string) *os.File {
-	// git handles anything but a regular file, such as a URL or a folder.
+	// Leave everything except a regular file, such as a URL or a folder, to git.
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
@@ -72,14 +73,14 @@ func openBundle(path string) *os.File {
 	return nil
 }
 
-// takeObjects stores the objects of a bundle, with the checks of a fetch, because an older
-// git does not check them.
+// takeObjects stores the objects of a bundle in this repository. It checks the objects as a fetch does,
+// because older versions of git do not. If the bundle is damaged or incomplete, the error wraps ErrBundle.
 func (t *Transport) takeObjects(ctx context.Context, bundle io.Reader) error {
 	r := bufio.NewReader(bundle)
 	for line := ""; line != "\n"; {
 		var err error
 		if line, err = r.ReadString('\n'); err != nil {
-			return fmt.Errorf("%w: its header is cut short: %w", ErrBundle, err)
+			return fmt.Errorf("%w: the header is cut short: %w", ErrBundle, err)
 		}
 	}
 	strict := "--strict"
@@ -97,7 +98,7 @@ func (t *Transport) takeObjects(ctx context.Context, bundle io.Reader) error {
 	return err
 }
 
-// fsckExceptions returns the user's fetch.fsck settings as options of git index-pack.
+// fsckExceptions returns the user's fetch.fsck settings as options for git index-pack --strict, sorted.
 func (t *Transport) fsckExceptions() []string {
 	var exceptions []string
 	for key, values := range t.opts.Repo.Config {

@@ -11,25 +11,25 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// ErrRemote means that a repository cannot be reached, is not a repository, or that the connection
-// broke. Such errors also wrap the *gitexec.Error.
+// ErrRemote means that a repository cannot be reached or is not a repository, or that the connection broke.
+// An error that wraps ErrRemote usually also wraps the *gitexec.Error.
 var ErrRemote = errors.New("remote")
 
-// ErrBundle means that a bundle is damaged, has objects that fail git fsck, or needs commits that
-// are missing here.
+// ErrBundle means that a bundle is damaged, has objects that fail git fsck, or needs commits that this
+// repository lacks.
 var ErrBundle = errors.New("bad bundle")
 
-// ErrUnsound means that received objects are damaged or malformed. None of the received objects is
-// stored.
+// ErrUnsound means that received objects are damaged or malformed. git has stored none of the received
+// objects.
 var ErrUnsound = errors.New("unsound objects")
 
-// ofObjects are parts of git's messages about received objects.
+// ofObjects holds parts of git's messages about received objects.
 var ofObjects = []string{"fsck error", "error in object", "bad object"}
 
-// ofHere are parts of git's messages about this repository.
+// ofHere holds parts of git's messages about this repository.
 var ofHere = []string{"fsck error", "bad object", "pack-objects", "cannot lock ref", "No space left on device"}
 
-// ofRemote are parts of git's messages about the remote and the connection.
+// ofRemote holds parts of git's messages about the remote and the connection.
 var ofRemote = []string{
 	"Could not read from remote repository", "does not appear to be a git repository", "the remote end hung up",
 	"unable to access", "unable to connect", "unable to look up", "Could not resolve", "Connection ", "connection ",
@@ -40,16 +40,18 @@ var ofRemote = []string{
 	"unrecognized bundle", "does not exist",
 }
 
-// brokenHere matches git's message that a ref of this repository points to a missing object.
+// brokenHere matches git's message that a ref of this repository points at a missing object.
 var brokenHere = regexp.MustCompile(`(?m)^fatal: bad object (refs/\S+)$`)
 
-// secret matches the password, or other secret, in a URL in git's messages.
+// secret matches the user and the password, or another secret, of a URL in git's messages.
 var secret = regexp.MustCompile(`([^\s/:@'"]*):[^\s/@'"]+@`)
 
-// withoutSecrets removes secrets from the URLs in a message.
+// withoutSecrets returns a message without the passwords and other secrets in its URLs.
 func withoutSecrets(said string) string { return secret.ReplaceAllString(said, "$1@") }
 
-// classify wraps an error of git in this package's errors.
+// classify returns err wrapped in the error that git's message means: a *refs.BrokenError, refs.ErrNotFound,
+// ErrBundle, ErrUnsound or ErrRemote. It removes progress and secrets from the message inside err. It returns
+// err unchanged if git did not fail, was stopped, or gave another reason.
 func classify(ctx context.Context, err error) error {
 	var failed *gitexec.Error
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failed) || failed.Stopped() {
@@ -57,7 +59,7 @@ func classify(ctx context.Context, err error) error {
 	}
 	failed.Stderr = withoutSecrets(withoutProgress(failed.Stderr))
 	if name := brokenHere.FindStringSubmatch(failed.Stderr); name != nil {
-		return fmt.Errorf("%w: %w", &refs.BrokenError{Name: refs.Name(name[1]), Reason: "git finds no object that it names"}, err)
+		return fmt.Errorf("%w: %w", &refs.BrokenError{Name: refs.Name(name[1]), Reason: "the object that the ref names is missing"}, err)
 	}
 	switch says := func(words string) bool { return strings.Contains(failed.Stderr, words) }; {
 	case says("couldn't find remote ref"):

@@ -9,21 +9,23 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// Spec maps refs of the remote to refs here. A name that ends in "*" matches all names with that
-// prefix, on both sides. Refs here are overwritten.
+// Spec maps refs of the remote (From) to refs of this repository (To). Both names are complete, or both end
+// in "*" and stand for all names with that prefix. A fetch overwrites the refs in To.
 type Spec struct {
 	From, To string
 }
 
-// notTips excludes refs of the remote that are not tips of runs, and whose names here would conflict
-// with tombstones.
+// notTips excludes refs of the remote that are not tips of runs, and whose names in this repository would
+// conflict with tombstones.
 const notTips = "^refs/smithers/_tip/_gone\n^refs/smithers/_tip/_gone/*\n"
 
-// Fetch fetches refs of remote with their objects. With prune, it deletes refs here that match the
-// To of a spec with "*" and no longer exist there. If the ref of a spec without "*" does not
-// exist, Fetch stores nothing and the error wraps refs.ErrNotFound. Objects
-// are checked as by git fsck, with the user's fetch.fsck settings, and are on stable
-// storage if git's core.fsync has its default. remote may be the path of a bundle.
+// Fetch fetches the refs that specs name, with their objects, from remote. remote may be the path of a
+// bundle. With prune, Fetch deletes each ref of this repository that matches a To with "*" and whose ref at
+// the remote is missing. If a spec without "*" names a missing ref, Fetch stores nothing and the error wraps
+// refs.ErrNotFound.
+//
+// Fetch checks objects as git fsck does, with the user's fetch.fsck settings. The objects are on stable
+// storage if git's core.fsync has its default value.
 func (t *Transport) Fetch(ctx context.Context, remote string, specs []Spec, prune bool) error {
 	process := t.process(t.fetchArgs(remote, prune), t.fetchSettings(remote))
 	if t.opts.Talk != nil {
@@ -48,15 +50,15 @@ func (t *Transport) Fetch(ctx context.Context, remote string, specs []Spec, prun
 		if err == nil || tries == 0 || !errors.As(err, &failed) || !strings.Contains(failed.Stderr, "cannot lock ref") {
 			return err
 		}
-		// Another process is fetching the same refs.
+		// Another process is fetching the same refs, so try again.
 		if err := pause(ctx, contendedFor); err != nil {
 			return err
 		}
 	}
 }
 
-// fetchArgs returns the arguments of git fetch. They disable everything that writes anything but the requested
-// refs and objects.
+// fetchArgs returns the arguments of git fetch. They make git write nothing except the requested refs and
+// their objects.
 func (t *Transport) fetchArgs(remote string, prune bool) []string {
 	args := []string{
 		"fetch", t.progress(), "--stdin", "--refmap=", "--no-tags", "--no-prune-tags",
@@ -76,11 +78,11 @@ func (t *Transport) fetchArgs(remote string, prune bool) []string {
 	return append(args, "--", remote)
 }
 
-// fetchSettings returns configuration for git fetch only.
+// fetchSettings returns configuration that applies only to git fetch.
 func (t *Transport) fetchSettings(remote string) []string {
 	settings := []string{
 		"fetch.fsckObjects=true", "advice.fetchShowForcedUpdates=false",
-		// git writes one pack to stable storage, but not loose objects.
+		// Make git store a pack, because git syncs a pack to stable storage but not loose objects.
 		"fetch.unpackLimit=1",
 	}
 	if t.isPromisor(remote) {
@@ -90,7 +92,7 @@ func (t *Transport) fetchSettings(remote string) []string {
 	return settings
 }
 
-// filterOfNothing filters out no object.
+// filterOfNothing is a filter for partial clones that leaves out no object.
 const filterOfNothing = "blob:limit=1023g"
 
 // isPromisor reports whether this repository is a partial clone of remote.
@@ -99,7 +101,7 @@ func (t *Transport) isPromisor(remote string) bool {
 	return err == nil && promisor
 }
 
-// inDir returns a path relative to dir.
+// inDir returns path if it is absolute, and otherwise path joined to dir.
 func inDir(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path

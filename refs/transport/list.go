@@ -9,9 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// List lists the refs of remote whose names begin with prefix, sorted by name. The remote
-// sends the names of all of its refs, so prefer Fetch to find runs. remote may be the path of a
-// bundle.
+// List returns the refs of remote whose names begin with prefix, sorted by name. remote may be the path of a
+// bundle. The remote sends the names of all of its refs, so prefer Fetch to find runs.
 func (t *Transport) List(ctx context.Context, remote, prefix string) ([]refs.Ref, error) {
 	stdout, err := t.run(ctx, t.process([]string{"ls-remote", "--quiet", "--refs", "--", remote}, nil))
 	if err != nil {

@@ -12,30 +12,31 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// maxSaid limits the stored message of a refusal.
+// maxSaid is the maximum length of the stored message of a refusal, in bytes.
 const maxSaid = 2000
 
-// A verdict is the result of one push for one ref. If a remote has several push URLs, the larger
-// verdict counts.
+// verdict is the result of one git push for one ref. If a remote has several push URLs, the largest verdict counts.
 type verdict uint8
 
 const (
-	unknown verdict = iota
-	current
-	done
-	heldUp   // because of other refs in its chunk
-	raced    // another process locked or moved it during this push
-	stale    // it does not have the expected value
-	declined // the remote refuses it
-	unsent   // its objects cannot be read here
+	unknown  verdict = iota // git gave no result
+	current                 // the remote has the ref already
+	done                    // the push moved the ref
+	heldUp                  // the ref did not move because of other refs in its chunk
+	raced                   // another process locked or moved the ref during this push
+	stale                   // the ref does not have the expected value
+	declined                // the remote refuses the move
+	unsent                  // this repository cannot read objects that the ref needs
 )
 
+// answer is a verdict and the reason for it: a message of git or the remote, or "".
 type answer struct {
 	verdict verdict
 	reason  string
 }
 
-// push runs git push for one chunk and returns the answer for each ref.
+// push runs git push for one chunk and returns the answer for each ref of the chunk. If the remote does not
+// support atomic pushes, push sets p.atomic to false and tries again.
 func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, error) {
 	process := p.t.process(p.args(chunk), p.settings())
 	stdout, _, err := process.Run(ctx)
@@ -52,7 +53,7 @@ func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, 
 		p.atomic = false
 		return p.push(ctx, chunk)
 	case isUnsent(failed.Stderr):
-		// The remote reports a bad pack, but the cause is here.
+		// The remote reports a bad pack, but the cause is in this repository.
 		if reason := unreadable(failed.Stderr); reason != "" {
 			return allOf(chunk, answer{unsent, reason}), nil
 		}
@@ -69,8 +70,8 @@ func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, 
 	return nil, classify(ctx, err)
 }
 
-// refusedAll are parts of messages that end a push without a message about any ref: from a
-// reference-transaction hook, or from a proxy because of the size.
+// refusedAll holds parts of messages that end a push without a result for any ref: a message of a
+// reference-transaction hook, and messages of a proxy that refuses the size.
 var refusedAll = []string{"ref updates aborted by hook", "HTTP 413", "returned error: 413"}
 
 // args returns the arguments of git push for a chunk.
@@ -96,19 +97,20 @@ func (p *pusher) args(chunk []Move) []string {
 	return append(append(args, "--", p.remote), specs...)
 }
 
-// settings returns options that disable the user's push configuration.
+// settings returns configuration that disables the user's own settings for pushes.
 func (p *pusher) settings() []string {
 	settings := []string{"push.pushOption=", "color.push=false", "color.transport=false", "advice.pushUpdateRejected=false"}
 	if p.t.isConfigured(p.remote) {
 		settings = append(settings, "remote."+p.remote+".mirror=false",
-			// If a fetch refspec covers our refs, git push would also move them here.
+			// If the user's fetch refspec covers refs/smithers, git push would also move those refs in this repository.
 			"remote."+p.remote+".fetch=^refs/smithers/*")
 	}
 	return settings
 }
 
-// parsePorcelain parses the output of git push --porcelain. said is the remote's message. A
-// move without an answer is an error.
+// parsePorcelain returns the answer for each ref of chunk in out, the output of git push --porcelain. It adds
+// said, the remote's message, to the reasons of refused and raced refs. A ref without a result is an error
+// that wraps ErrRemote.
 func parsePorcelain(out []byte, said string, chunk []Move) (map[refs.Name]answer, error) {
 	answers := make(map[refs.Name]answer, len(chunk))
 	for line := range strings.Lines(string(out)) {
@@ -134,15 +136,15 @@ func parsePorcelain(out []byte, said string, chunk []Move) (map[refs.Name]answer
 	return answers, nil
 }
 
-// Reasons of git: a ref was held up by others of its chunk, or moved or was
-// locked during the push. The latter may be permanent, because a crash can leave a lock, and a ref's
-// name can be a folder of another's.
+// ofOthers holds git's reasons for a ref that other refs of its chunk held up. ofRaces holds git's reasons for a ref
+// that moved or was locked during the push. A reason in ofRaces may be permanent: a crash can leave a lock behind, and
+// the name of a ref can be a folder of another ref.
 var (
 	ofOthers = []string{"atomic push failed", "atomic push failure"}
 	ofRaces  = []string{"failed to update ref", "atomic transaction failed", "failed to lock", "transaction failed to start"}
 )
 
-// judge parses one line of git push --porcelain.
+// judge returns the answer in one line of git push --porcelain: its flag and its summary.
 func judge(flag, summary string) answer {
 	switch flag {
 	case "=":
@@ -150,7 +152,7 @@ func judge(flag, summary string) answer {
 	case " ", "*", "-":
 		return answer{verdict: done}
 	case "!":
-	default: // "+" is a forced update, which is never requested
+	default: // the flag "+" means a forced update, which args never requests
 		return answer{}
 	}
 	what, reason, _ := strings.Cut(summary, " (")
@@ -169,7 +171,7 @@ func judge(flag, summary string) answer {
 	}
 }
 
-// remoteSaid returns the remote's messages on stderr, without progress.
+// remoteSaid returns the remote's messages in stderr without progress, at most maxSaid bytes of them.
 func remoteSaid(stderr string) string {
 	var lines []string
 	for line := range strings.Lines(withoutProgress(stderr)) {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// progressLine matches a line of git's progress.
+// progressLine matches a line of git's progress, and an empty line.
 var progressLine = regexp.MustCompile(
 	`^(remote: )?((Enumerating|Counting|Compressing|Writing|Receiving|Resolving|Unpacking|Checking|Delta compression|Total)\b.*|.*: +[0-9]+% \([0-9]+/[0-9]+\).*)?$`)
 
-// withoutProgress removes progress from git's messages.
+// withoutProgress returns git's messages without the lines of progress.
 func withoutProgress(said string) string {
 	var kept []string
 	for line := range strings.Lines(said) {
@@ -24,13 +24,15 @@ func withoutProgress(said string) string {
 	return strings.Join(kept, "\n")
 }
 
-// progressFilter passes on progress, without the list of moved refs.
+// progressFilter is a writer that passes on git's progress and drops all other lines, such as the list of
+// moved refs.
 type progressFilter struct {
 	to   io.Writer
 	line []byte // an incomplete line
 }
 
-// Write passes on each complete line that is progress. Lines end with LF or CR.
+// Write passes on each complete line that is progress. A line ends with LF or CR. An incomplete line waits
+// for the next Write.
 func (f *progressFilter) Write(p []byte) (int, error) {
 	for _, c := range p {
 		f.line = append(f.line, c)

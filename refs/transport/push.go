@@ -9,48 +9,49 @@ import (
 )
 
 const (
-	// defaultChunk is the default of Options.Chunk.
+	// defaultChunk is the default value of Options.Chunk.
 	defaultChunk = 200
-	// maxRefused is the number of successive refusals after which a push gives up.
+	// maxRefused is the number of successive refusals of single refs after which a push gives up.
 	maxRefused = 3
-	// maxContended is the number of retries after another process was first.
+	// maxContended is the maximum number of retries because another process was first, and contendedFor is the pause
+	// before each of them.
 	maxContended = 8
 	contendedFor = 20 * time.Millisecond
 )
 
-// How selects the condition for a move on the remote.
+// How is the condition of a move at the remote.
 type How uint8
 
 const (
 	// FastForward moves a ref to a descendant, or creates it.
 	FastForward How = iota
-	// Create creates a ref. An existing ref with the same id is fine.
+	// Create creates a ref. A ref that already has the new value counts as up to date.
 	Create
-	// Delete deletes a ref that has the value Move.Old. A missing ref is fine.
+	// Delete deletes a ref that has the value Move.Old. A missing ref counts as up to date.
 	Delete
 )
 
-// Move is a requested move of a ref on the remote.
+// Move is a requested move of a ref at the remote.
 type Move struct {
 	Name refs.Name
 	How  How
-	New  objstore.ID // zero for Delete
-	Old  objstore.ID // for Delete
+	New  objstore.ID // the new value; zero for Delete
+	Old  objstore.ID // the expected value for Delete; otherwise zero
 }
 
 // Status is the result of a Move.
 type Status uint8
 
 const (
-	// Moved means that the remote has the ref now.
+	// Moved means that the push made the move.
 	Moved Status = iota
-	// UpToDate means that the remote had the ref already.
+	// UpToDate means that no move was necessary.
 	UpToDate
-	// Stale means that the ref there does not have the expected value; nothing was written.
+	// Stale means that the ref at the remote does not have the expected value and was not moved.
 	Stale
-	// Refused means that the remote refuses the move, by a hook, a rule or a limit.
+	// Refused means that the remote refuses the move because of a hook, a rule or a limit.
 	Refused
-	// Unreadable means that an object to send is missing or damaged here.
+	// Unreadable means that an object to send is missing or damaged in this repository.
 	Unreadable
 )
 
@@ -59,19 +60,21 @@ type Outcome struct {
 	Move
 
 	Status Status
-	Reason string // the message of the remote or of git here; "" for Moved and UpToDate
+	Reason string // the message of the remote or of the local git; "" for Moved and UpToDate
 }
 
-// Push moves refs on remote, a configured remote's name or a URL, and returns the
-// result of each move, in order. No two moves may name the same ref. Each chunk moves as a
-// whole or not at all, if the remote supports that; stale refs are skipped and do not hold up
-// the others. If the remote refuses a chunk, Push tries its halves, down to single refs; if it
-// refused their number, later chunks are no larger than the accepted size. After three successive
-// refusals of single refs, Push gives up and the remaining moves are Refused. If objects cannot
-// be read here, Push also halves the chunk until the ref that needs them is alone.
+// Push moves refs at remote, which is the name of a configured remote or a URL, and returns the outcome of
+// each move, in order. No two moves may name the same ref. Push sends the moves in chunks. A chunk moves as a
+// whole or not at all if the remote supports that. Stale refs are left out and do not hold up the other refs
+// of their chunk.
 //
-// The error is about the connection or this repository. The returned outcomes are valid even then;
-// the outcomes of missing moves are unknown, and repeating the Push completes them.
+// If the remote refuses a chunk, Push tries the halves of the chunk, down to single refs. If both halves are
+// accepted, the chunk was too large, and later chunks have the accepted size. After three successive refusals
+// of single refs, Push gives up, and the remaining moves are Refused. If this repository cannot read an
+// object, Push also halves the chunk until the ref that needs the object is alone.
+//
+// An error is about the connection or this repository. The returned outcomes are valid even then. The results
+// of the other moves are unknown, and a repeated Push completes them.
 func (t *Transport) Push(ctx context.Context, remote string, moves []Move) ([]Outcome, error) {
 	p := &pusher{t: t, remote: remote, atomic: true, size: t.opts.Chunk, contended: maxContended}
 	if p.size <= 0 {
@@ -91,17 +94,17 @@ func (t *Transport) Push(ctx context.Context, remote string, moves []Move) ([]Ou
 	return outcomes, err
 }
 
-// pusher is one Push in progress.
+// pusher is a Push in progress.
 type pusher struct {
 	t         *Transport
 	remote    string
-	atomic    bool // false once the remote rejects atomic pushes
-	size      int  // size of the next chunk
-	settled   map[refs.Name]Outcome
-	refused   int    // number of Refused and Unreadable moves
-	inARow    int    // refusals since the last success
-	over      string // the reason to give up
-	contended int    // remaining retries after another process was first
+	atomic    bool                  // false after the remote rejected an atomic push
+	size      int                   // number of moves in the next chunk
+	settled   map[refs.Name]Outcome // the outcomes so far
+	refused   int                   // number of Refused and Unreadable moves
+	inARow    int                   // number of refusals since the last success
+	over      string                // the reason to give up; "" while the push continues
+	contended int                   // number of remaining retries because another process was first
 }
 
 func (p *pusher) settle(move Move, status Status, reason string) {
@@ -111,7 +114,7 @@ func (p *pusher) settle(move Move, status Status, reason string) {
 	}
 }
 
-// each pushes moves in chunks.
+// each pushes moves in chunks of at most p.size moves.
 func (p *pusher) each(ctx context.Context, moves []Move) error {
 	for len(moves) > 0 {
 		n := min(p.size, len(moves))
@@ -123,7 +126,8 @@ func (p *pusher) each(ctx context.Context, moves []Move) error {
 	return nil
 }
 
-// try pushes a chunk until every move of it has a result.
+// try pushes a chunk, and parts of it again, until each move of the chunk has an outcome. If p.over is set,
+// all moves are Refused.
 func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	if p.over != "" {
 		for _, move := range chunk {
@@ -170,8 +174,8 @@ func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	return p.try(ctx, left)
 }
 
-// sort records the final answers, and returns the moves that were held up by
-// others, refused, or contended.
+// sort records the final outcomes of a chunk. It returns the moves without an outcome: left were held up by
+// others, refused were declined by the remote, and contended lost a race against another process.
 func (p *pusher) sort(chunk []Move, answers map[refs.Name]answer) (left, refused, contended []Move) {
 	for _, move := range chunk {
 		switch a := answers[move.Name]; a.verdict {
@@ -182,7 +186,7 @@ func (p *pusher) sort(chunk []Move, answers map[refs.Name]answer) (left, refused
 			p.settle(move, UpToDate, "")
 		case stale:
 			p.settle(move, Stale, a.reason)
-		case unknown, unsent, heldUp: // left has neither of the first two
+		case unknown, unsent, heldUp: // try and parsePorcelain have excluded unknown and unsent
 			left = append(left, move)
 		case raced:
 			contended = append(contended, move)
@@ -193,7 +197,8 @@ func (p *pusher) sort(chunk []Move, answers map[refs.Name]answer) (left, refused
 	return left, refused, contended
 }
 
-// halve retries a refused chunk in halves. If both are accepted, the chunk was too large.
+// halve pushes a refused chunk again in halves. If the halves succeed, the chunk was too large, and p.size
+// keeps the smaller size.
 func (p *pusher) halve(ctx context.Context, chunk []Move) error {
 	size, refused := p.size, p.refused
 	p.size = len(chunk) / 2
@@ -204,7 +209,7 @@ func (p *pusher) halve(ctx context.Context, chunk []Move) error {
 	return err
 }
 
-// forgive checks deletions of refs without their old value: a missing ref counts as deleted.
+// forgive changes the outcome of Stale deletions whose refs are missing at the remote to UpToDate.
 func (p *pusher) forgive(ctx context.Context) error {
 	var stale []Move
 	for _, outcome := range p.settled {
@@ -228,7 +233,7 @@ func (p *pusher) forgive(ctx context.Context) error {
 	return nil
 }
 
-// unsettled returns the moves without a result.
+// unsettled returns the moves without an outcome in settled.
 func unsettled(moves []Move, settled map[refs.Name]Outcome) []Move {
 	var left []Move
 	for _, move := range moves {

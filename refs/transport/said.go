@@ -8,21 +8,21 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// advice are lines that git adds to a failure it has already named.
+// advice holds lines of general advice that git adds after the reason for a failure.
 var advice = []string{
 	"fatal: Could not read from remote repository.",
 	"Please make sure you have the correct access rights", "and the repository exists.",
 }
 
-// ofAddresses are parts of messages about an address without a repository.
+// ofAddresses holds parts of git's messages about an address without a repository.
 var ofAddresses = []string{
 	"does not appear to be a git repository", "not a git repository", "does not exist", "not found", "not exported",
 	"Could not resolve", "unable to look up", "unable to find remote helper", "strange hostname", "strange pathname",
 	"No such remote", "no path specified",
 }
 
-// Said returns git's own reason for an error that wraps ErrRemote: one line, without general
-// advice.
+// Said returns git's own reason for err, an error that wraps ErrRemote, in one line and without general
+// advice. If err has no message of git, Said returns the text of err.
 func Said(err error) string {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	if !ok || failed.Stderr == "" {
@@ -36,13 +36,13 @@ func Said(err error) string {
 		}
 	}
 	if len(lines) == 0 {
-		return "git could not read from it"
+		return "git could not read from the remote"
 	}
 	return strings.Join(lines, "; ")
 }
 
-// IsNowhere reports whether an error that wraps ErrRemote is about an address without a repository,
-// so that a retry is useless.
+// IsNowhere reports whether err, an error that wraps ErrRemote, means that the address has no repository. A
+// retry is then useless.
 func IsNowhere(err error) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	return ok && saysAny(failed.Stderr, ofAddresses)

@@ -1,10 +1,10 @@
 // Package transport moves refs of refs/smithers, with their objects, between this
 // repository and others. It uses native git, so that credentials, proxies and ssh work as
-// for the user's own pushes. It knows names and objects, but not runs.
+// for the user's own pushes. It handles refs and objects, and does not read runs.
 //
 // It never changes the user's own push or fetch, runs a hook of this
 // repository, writes configuration, tags, FETCH_HEAD or a remote-tracking branch, or
-// starts git gc. It never forces a push: every move names the expected value of the ref.
+// starts git gc. It never forces a push: every move has a condition on the ref's old value.
 package transport
 
 import (
@@ -17,31 +17,31 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// Options configure a Transport.
+// Options configures a [Transport].
 type Options struct {
 	Repo gitexec.Repo
-	Env  []string // the environment git runs under, as os.Environ gives it
-	// Talk, if not nil, gets git's own progress, for a terminal.
+	Env  []string // the environment of git, in the form of os.Environ
+	// Talk, if not nil, receives git's own progress, for a terminal.
 	Talk io.Writer
 	// Chunk is the initial number of refs in one push; 0 means 200.
 	Chunk int
 }
 
-// Transport moves refs to and from other repositories. Safe for concurrent use.
+// Transport moves refs to other repositories and from them. It is safe for concurrent use.
 type Transport struct {
 	opts Options
 }
 
-// New returns a Transport. It reads nothing yet.
+// New returns a Transport. It reads nothing.
 func New(opts Options) *Transport { return &Transport{opts: opts} }
 
-// process returns a git command that runs in the user's folder, so that relative paths of
-// remotes have the same meaning. settings are for this command only.
+// process returns a git command that runs in the user's folder, so that a relative path of a remote has the
+// user's meaning. settings holds configuration for this command only.
 func (t *Transport) process(args, settings []string) gitexec.Process {
 	repo := t.opts.Repo
 	gitDir := cmp.Or(repo.GitDir, repo.CommonDir)
 	options := []string{"--git-dir=" + gitDir}
-	// No hook of this repository concerns our refs. The remote's hooks run there.
+	// No hook of this repository concerns refs/smithers. The hooks of the remote run at the remote.
 	for _, setting := range append([]string{"core.hooksPath=" + os.DevNull, "core.warnAmbiguousRefs=false"}, settings...) {
 		options = append(options, "-c", setting)
 	}
@@ -51,13 +51,14 @@ func (t *Transport) process(args, settings []string) gitexec.Process {
 	}
 }
 
-// run runs a process and classifies its error.
+// run runs a git command and returns its output. classify has wrapped the error.
 func (t *Transport) run(ctx context.Context, process gitexec.Process) (stdout []byte, err error) {
 	stdout, _, err = process.Run(ctx)
 	return stdout, classify(ctx, err)
 }
 
-// progress returns the option that turns git's progress on or off.
+// progress returns the option that makes git print progress if Options.Talk is set, or the option that
+// prevents it.
 func (t *Transport) progress() string {
 	if t.opts.Talk != nil {
 		return "--progress"
@@ -65,7 +66,7 @@ func (t *Transport) progress() string {
 	return "--no-progress"
 }
 
-// isConfigured reports whether remote is a configured name, and not a URL or a path.
+// isConfigured reports whether remote is the name of a configured remote, and not a URL or a path.
 func (t *Transport) isConfigured(remote string) bool {
 	for key := range t.opts.Repo.Config {
 		if strings.HasPrefix(key, "remote."+remote+".") {

@@ -6,14 +6,14 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// ofObjectsHere are parts of git's messages about objects that it could not read here.
+// ofObjectsHere holds parts of git's messages about objects of this repository that git could not read.
 var ofObjectsHere = []string{
 	"bad object", "bad tree object", "bad blob object", "bad commit object", "bad tag object", "unable to read", "unable to parse",
 	"could not parse", "missing", "is corrupt", "failed to read object", "loose object", "packed object", "unable to get type of object",
 	"cannot read", "not a valid object",
 }
 
-// isUnsent reports whether a push failed on this side: git gave a reason that is neither about the
+// isUnsent reports whether a push failed in this repository: stderr has a reason that is neither about the
 // connection nor about the remote's refs.
 func isUnsent(stderr string) bool {
 	for line := range strings.Lines(withoutProgress(stderr)) {
@@ -26,7 +26,8 @@ func isUnsent(stderr string) bool {
 	return false
 }
 
-// unreadable returns why objects could not be read here; "" if the failure is a different one.
+// unreadable returns the reason in stderr why git could not read objects of this repository, or "" if git
+// failed for another reason.
 func unreadable(stderr string) string {
 	for line := range strings.Lines(withoutProgress(stderr)) {
 		if reason := fatalHere(line); saysAny(reason, ofObjectsHere) {
@@ -36,8 +37,8 @@ func unreadable(stderr string) string {
 	return ""
 }
 
-// fatalHere returns git's own fatal reason in a line; "" if there is none or it is about the
-// remote.
+// fatalHere returns the text after "fatal: " in a line of git's messages. It returns "" if the line has no
+// such text or is about the remote.
 func fatalHere(line string) string {
 	reason, ok := strings.CutPrefix(line, "fatal: ")
 	if !ok || saysAny(line, ofRemote) || saysAny(line, refusedAll) || strings.HasPrefix(reason, "remote error") {
@@ -46,7 +47,7 @@ func fatalHere(line string) string {
 	return strings.TrimSpace(reason)
 }
 
-// allOf returns the same answer for every move of a chunk.
+// allOf returns a map with the answer a for each ref of a chunk.
 func allOf(chunk []Move, a answer) map[refs.Name]answer {
 	answers := make(map[refs.Name]answer, len(chunk))
 	for _, move := range chunk {

@@ -14,39 +14,42 @@ import (
 
 type transportSpec = transport.Spec
 
-// tips is the spec for all tips of the remote.
+// tips returns the spec that fetches all tips of the remote into tracking refs.
 func (f *fetch) tips() transportSpec {
 	return transportSpec{From: refs.TipsFolder + "*", To: refs.RemoteFolder(f.from.Component) + "*"}
 }
 
-// stones is the spec for all tombstones of the remote.
+// stones returns the spec that fetches all tombstones of the remote into tracking refs.
 func (f *fetch) stones() transportSpec {
 	return transportSpec{From: refs.GoneFolder + "*", To: refs.RemoteGoneFolder(f.from.Component) + "*"}
 }
 
-// tip is the spec for the tip of one run.
+// tip returns the spec that fetches the tip of one run into its tracking ref. component is the run's ref
+// component.
 func (f *fetch) tip(component string) transportSpec {
 	return transportSpec{From: refs.TipsFolder + component, To: refs.RemoteFolder(f.from.Component) + component}
 }
 
-// bring fetches, and gives an error its code; an error about a missing ref wraps refs.ErrNotFound.
+// bring fetches the refs that specs name; with prune, it deletes the tracking refs of vanished refs. If a
+// named ref is missing, the error wraps refs.ErrNotFound. Any other error has a code: broken_ref,
+// fetch_refused or a code of the remote.
 func (f *fetch) bring(ctx context.Context, specs []transportSpec, prune bool) error {
 	err := f.transport().Fetch(ctx, f.from.Name, specs, prune)
 	if errors.Is(err, refs.ErrNotFound) {
 		return err
 	}
 	if errors.Is(err, refs.ErrBroken) {
-		return fault.New(fault.BrokenRef, "nothing can be fetched while a ref here is broken: %w", err).
-			Hint("`git smithers doctor` shows the right value, and repairs it")
+		return fault.New(fault.BrokenRef, "nothing was fetched, because a ref of this repository is broken: %w", err).
+			Hint("`git smithers doctor` shows the correct value and repairs the ref")
 	}
 	if errors.Is(err, transport.ErrUnsound) {
 		return fault.New(fault.FetchRefused, "%s has objects that git refuses: %w", f.from.Shown(), err).
-			Hint("nothing was fetched; name the runs that you want")
+			Hint("nothing was fetched; `%s RUN` fetches one run without the others", f.again())
 	}
 	return f.from.Explain(err)
 }
 
-// tellStrangers warns about tips of the remote with invalid names.
+// tellStrangers warns about each tip of the remote whose name is invalid.
 func (f *fetch) tellStrangers(ctx context.Context) error {
 	folder := refs.RemoteFolder(f.from.Component)
 	out, err := gitexec.New(f.store.Repo(), f.store.Env()).Run(ctx, "for-each-ref", "--format=%(refname)", folder)
@@ -57,7 +60,7 @@ func (f *fetch) tellStrangers(ctx context.Context) error {
 		name = strings.TrimSuffix(name, "\n")
 		component := strings.TrimPrefix(strings.TrimPrefix(name, refs.RemoteGoneFolder(f.from.Component)), folder)
 		if _, _, err := refs.UnescapeRun(component); err != nil {
-			f.store.Warn(fmt.Errorf("%s of %s is ignored: its name is invalid", refs.TipsFolder+component, f.from.Shown()))
+			f.store.Warn(fmt.Errorf("%s of %s is ignored: the name of the ref is invalid", refs.TipsFolder+component, f.from.Shown()))
 		}
 	}
 	return nil

@@ -16,9 +16,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
-// Bundle writes the named runs (ids or unique prefixes), with all that they reach, to w as a git
-// bundle. `git clone` and `git fetch` read it, too. It returns the ids of the runs. After
-// an error, the output is not a valid bundle.
+// Bundle writes the named runs, with everything that they reach, to w as a git bundle, and returns the ids of
+// the runs. Each of runs is an id or a unique prefix. `git clone` and `git fetch` can also read the bundle.
+// After an error, the output is not a valid bundle.
 func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]string, error) {
 	var ids []string
 	var names []refs.Name
@@ -38,19 +38,20 @@ func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]str
 		seen[id], ids, names = true, append(ids, id), append(names, name)
 	}
 	if len(ids) == 0 {
-		return nil, fault.New(fault.Usage, "no runs to bundle").Hint("name the runs")
+		return nil, fault.New(fault.Usage, "no runs to bundle").Hint("name at least one run")
 	}
 	return ids, timeline.Explain(s.transport().Bundle(ctx, w, names, nil))
 }
 
-// Unbundle takes runs from the bundle file at path, as Fetch takes them from a remote; no
-// runs means all. Unlike Fetch it keeps no tracking refs. The error's code is invalid_bundle if the
-// file is not a bundle, or one of Fetch's codes.
+// Unbundle takes runs from the bundle file at path, as [Sharer.Fetch] takes runs from a remote. Without runs,
+// it takes all runs in the bundle. Unlike Fetch, it keeps no tracking refs. The error's code is
+// invalid_bundle if git cannot read the file as a bundle, or one of Fetch's codes.
 func (s *Sharer) Unbundle(ctx context.Context, path string, runs ...string) (*Fetched, error) {
 	return s.UnbundleAs(ctx, path, "", runs...)
 }
 
-// UnbundleAs is Unbundle with FetchRequest.As.
+// UnbundleAs takes runs like [Sharer.Unbundle]. If as is not empty, it stores the one named run under the id
+// as; see FetchRequest.As.
 func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string) (*Fetched, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -62,16 +63,17 @@ func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string
 	from := place.Place{Name: path, Component: refs.RemoteComponent(path, false)}
 	out, err := s.fetch(ctx, from, FetchRequest{Runs: runs, As: as, command: "unbundle"})
 	if _, forgetErr := s.forget(context.WithoutCancel(ctx), from); forgetErr != nil {
-		s.store.Warn(fmt.Errorf("forget the bundle: %w", forgetErr))
+		s.store.Warn(fmt.Errorf("delete the tracking refs of the bundle: %w", forgetErr))
 	}
 	return out, explainBundle(err, path)
 }
 
-// checkBundle returns an error if a file does not begin as a bundle does.
+// checkBundle returns an error with code invalid_bundle if the file at path cannot be opened or does not
+// begin like a bundle.
 func checkBundle(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return fault.New(fault.InvalidBundle, "open bundle: %w", err).Hint("name a file that `git smithers bundle` made")
+		return fault.New(fault.InvalidBundle, "open bundle: %w", err).Hint("name a file that `git smithers bundle` wrote")
 	}
 	defer file.Close() //nolint:errcheck // opened for reading
 	beginning := []byte("# v? git bundle\n")
@@ -81,21 +83,22 @@ func checkBundle(path string) error {
 		beginning[3] = got[3]
 	}
 	if err != nil || !bytes.Equal(got, beginning) {
-		return fault.New(fault.InvalidBundle, "%s is not a git bundle", path).Hint("name a file that `git smithers bundle` made")
+		return fault.New(fault.InvalidBundle, "%s is not a git bundle", path).Hint("name a file that `git smithers bundle` wrote")
 	}
 	return nil
 }
 
-// explainBundle explains why git could not read a bundle: it is cut off, damaged, or
-// needs objects that this repository lacks.
+// explainBundle returns an error with code invalid_bundle and git's reason if git could not read the bundle
+// at path: the bundle is cut short or damaged, or needs objects that this repository lacks. It returns any
+// other error unchanged.
 func explainBundle(err error, path string) error {
 	if code := fault.CodeOf(err); code != fault.RemoteFailed && code != fault.GitFailed {
 		return err
 	}
-	said := "git cannot read it"
+	said := "git gives no reason"
 	if git, ok := errors.AsType[*gitexec.Error](err); ok && git.Stderr != "" {
 		said = git.Stderr
 	}
 	return fault.New(fault.InvalidBundle, "%s cannot be read: %s", path, said).
-		Hint("nothing was taken; make the bundle again")
+		Hint("no run was taken; make the bundle again")
 }

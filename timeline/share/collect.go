@@ -11,7 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// collect finds the requested runs, and the tombstones.
+// collect sets p.runs to the requested runs, and p.gone to the tombstones of this repository. Without named
+// runs, it takes the runs of all tips.
 func (p *push) collect(ctx context.Context) error {
 	gone, err := p.store.Refs().Gone(ctx)
 	if err = p.broken(err); err != nil {
@@ -23,7 +24,7 @@ func (p *push) collect(ctx context.Context) error {
 		return p.collectNamed(ctx)
 	}
 	if p.req.Revive {
-		return fault.New(fault.Usage, "name the runs to bring back").Hint("`git smithers push REMOTE RUN --revive`")
+		return fault.New(fault.Usage, "--revive needs the ids of runs").Hint("`git smithers push REMOTE RUN --revive`")
 	}
 	tips, err := p.store.Refs().Tips(ctx)
 	if err = p.broken(err); err != nil {
@@ -40,7 +41,7 @@ func (p *push) collect(ctx context.Context) error {
 	return nil
 }
 
-// readTombstones checks again whether the runs were pruned here.
+// readTombstones adds to p.gone the tombstones of runs in p.runs that were pruned since collect.
 func (p *push) readTombstones(ctx context.Context) error {
 	for _, run := range p.runs {
 		name, err := refs.Gone(run.RunID)
@@ -57,7 +58,8 @@ func (p *push) readTombstones(ctx context.Context) error {
 	return nil
 }
 
-// collectNamed finds the named runs. A run that was pruned here needs its exact id.
+// collectNamed sets p.runs to the named runs, each once, and removes the tombstones of other runs from
+// p.gone. A run that was pruned in this repository must be named by its whole id.
 func (p *push) collectNamed(ctx context.Context) error {
 	stones := make(map[string]objstore.ID)
 	for _, name := range p.req.Runs {

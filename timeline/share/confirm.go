@@ -17,12 +17,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
-// shownFiles is the maximum number of untracked files that an error lists.
+// shownFiles is the maximum number of paths of untracked files that an error lists.
 const shownFiles = 10
 
-// confirmFiles checks that the untracked files of the push may go to the other side: by the setting, by an earlier
-// answer for that place, or by asking. If the setting forbids it, the runs with such files are refused. Without an
-// answer, the error is unconfirmed.
+// confirmFiles decides whether the untracked files of the runs in open may be pushed, and returns the runs
+// that may be pushed. smithers.pushFiles decides. If its value is ask, an earlier answer for this remote
+// decides, and otherwise PushRequest.Confirm. If the setting forbids untracked files, the runs that have such
+// files are refused. Without a yes, the error's code is unconfirmed.
 func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoingRun, error) {
 	if p.store.Settings().PushFiles == timeline.PushYes || p.confirmed {
 		return open, nil
@@ -45,8 +46,8 @@ func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoi
 	return open, p.ask(open, files)
 }
 
-// filesOf returns the untracked files of each run; a shared file belongs to the first run. Runs that
-// cannot be read end here.
+// filesOf returns the untracked files of each run. A file that several runs share belongs to the first of
+// them. If a run cannot be read, filesOf ends the run as damaged or refused and leaves it out.
 func (p *push) filesOf(ctx context.Context, open []*outgoingRun) (map[*outgoingRun][]UntrackedFile, error) {
 	known := make(map[objstore.ID]bool)
 	for _, id := range p.there.tips {
@@ -61,7 +62,7 @@ func (p *push) filesOf(ctx context.Context, open []*outgoingRun) (map[*outgoingR
 			continue
 		}
 		if isUnreadable(err) {
-			run.end(StateRefused, "its captured files cannot be read: "+err.Error())
+			run.end(StateRefused, "the run's captured files cannot be read: "+err.Error())
 			continue
 		}
 		if err != nil {
@@ -72,7 +73,7 @@ func (p *push) filesOf(ctx context.Context, open []*outgoingRun) (map[*outgoingR
 	return files, nil
 }
 
-// withhold refuses the runs with untracked files, and returns the others.
+// withhold refuses the runs with untracked files and returns the other runs.
 func (p *push) withhold(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) []*outgoingRun {
 	var clean []*outgoingRun
 	for _, run := range open {
@@ -81,20 +82,21 @@ func (p *push) withhold(open []*outgoingRun, files map[*outgoingRun][]UntrackedF
 			clean = append(clean, run)
 			continue
 		}
-		run.end(StateRefused, "it holds untracked files, such as "+found[0].Path+", and smithers.pushFiles is "+timeline.PushNo)
+		run.end(StateRefused, "the run has untracked files, such as "+found[0].Path+", and smithers.pushFiles is "+timeline.PushNo)
 		p.withheld = append(p.withheld, found...)
 	}
 	return clean
 }
 
-// ask asks whether the files may be pushed, and stores a yes. It does not ask without files. A
-// dry run only reports the files.
+// ask asks whether the files may be pushed, and stores the answer if it is yes. If the runs have no files, it
+// does not ask. A dry run only adds a reason to each run with files. An answer of no, or nobody to ask, is an
+// error with code unconfirmed.
 func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) error {
 	var all []UntrackedFile
 	for _, run := range open {
 		found := files[run]
 		if p.req.DryRun && len(found) > 0 {
-			run.Reason = "it holds untracked files, such as " + found[0].Path + ", which need confirmation"
+			run.Reason = "the run has untracked files, such as " + found[0].Path + ", which need confirmation"
 		}
 		all = append(all, found...)
 	}
@@ -112,19 +114,23 @@ func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) 
 		}
 		return notConfirmed(p.to, all)
 	}
-	return unconfirmed(p.to, all).
-		Hint("nothing was pushed; --yes allows them for this remote from now on; smithers.pushFiles=yes or no decides for every remote")
+	return unconfirmed(p.to, all).Hint(hintYes).Hint(hintPushFiles)
 }
 
-// notConfirmed returns the error that a person refused to push the files.
+// The hints of an error with code unconfirmed.
+const (
+	hintYes       = "nothing was pushed; add --yes to allow untracked files for this remote from now on"
+	hintPushFiles = "`git config smithers.pushFiles yes` allows untracked files for every remote; the value no forbids them"
+)
+
+// notConfirmed returns the error for a person who answered no: the files may not be pushed.
 func notConfirmed(to place.Place, files []UntrackedFile) error {
 	return fault.New(fault.Unconfirmed, "pushing untracked files to %s was not confirmed", to.Shown()).
-		Hint("nothing was pushed; --yes allows them for this remote from now on; smithers.pushFiles=yes or no decides for every remote").
-		Detail("files", files)
+		Hint(hintYes).Hint(hintPushFiles).Detail("files", files)
 }
 
-// unconfirmed returns the error that the user has not agreed to push the files. It lists each path once, even if
-// several runs have it.
+// unconfirmed returns the error that the user has not agreed to push the files. It lists each path once, even
+// if several runs have the path.
 func unconfirmed(to place.Place, files []UntrackedFile) *fault.Error {
 	paths := ByPath(files)
 	what := "untracked files"
@@ -141,26 +147,26 @@ func unconfirmed(to place.Place, files []UntrackedFile) *fault.Error {
 	return err.Detail("files", files)
 }
 
-// pushAnswers stores which remotes a person lets untracked files go to.
+// pushAnswers stores the remotes to which a person allowed untracked files to be pushed.
 type pushAnswers struct{ store *timeline.Store }
 
-// path returns the file that stores the answer for a place.
+// path returns the path of the file that stores the answer for a remote.
 func (a pushAnswers) path(to place.Place) string {
 	return filepath.Join(a.store.Private(), "pushes", to.Component)
 }
 
-// content returns the content of that file: the address of the place, so that a remote with a
-// new address is asked about again.
+// content returns the content of the file for a yes. The content has the hash of the remote's address, so a
+// remote that gets a new address needs a new answer.
 func (a pushAnswers) content(to place.Place) string {
 	sum := sha256.Sum256([]byte(place.URL(a.store, to)))
 	return "untracked files may go to " + hex.EncodeToString(sum[:]) + "\n"
 }
 
-// given reports whether a person has agreed before.
+// given reports whether a person has allowed untracked files for a remote at its present address.
 func (a pushAnswers) given(to place.Place) (bool, error) {
 	data, err := os.ReadFile(a.path(to))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, timeline.Explain(fmt.Errorf("whether untracked files may be pushed: %w", err))
+		return false, timeline.Explain(fmt.Errorf("read whether untracked files may be pushed: %w", err))
 	}
 	return string(data) == a.content(to), nil
 }

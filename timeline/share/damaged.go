@@ -9,13 +9,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// isDamage reports whether an error is about a missing or damaged object here.
+// isDamage reports whether err means that an object of this repository is missing or damaged.
 func isDamage(err error) bool {
 	return errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt)
 }
 
-// isUnreadable reports whether an error is about a run that is intact but unreadable here: written
-// by a newer version, or beyond a limit.
+// isUnreadable reports whether err means that a run is intact but cannot be read: a newer version wrote the
+// run, or the run exceeds a limit.
 func isUnreadable(err error) bool {
 	return errors.Is(err, objstore.ErrTreeSize) || errors.Is(err, snapshot.ErrNewerFormat) ||
 		errors.Is(err, snapshot.ErrLimit) || errors.Is(err, snapshot.ErrInvalid)
@@ -24,8 +24,8 @@ func isUnreadable(err error) bool {
 // objectName matches an object id in git's messages.
 var objectName = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 
-// damage returns the error that a run was not pushed because an object of it is missing or
-// damaged here. run may be nil.
+// damage returns the error that run was not pushed because an object of the run is missing or damaged in this
+// repository. It returns nil if run is nil.
 func (p *push) damage(run *outgoingRun) error {
 	if run == nil {
 		return nil
@@ -36,7 +36,7 @@ func (p *push) damage(run *outgoingRun) error {
 			code = fault.MissingObject
 		}
 	}
-	return fault.New(code, "run %q was not pushed: it is damaged here: %s", run.RunID, run.Reason).
-		Hint("`git smithers doctor` saves what can be saved, and fetches the rest from a remote that has the run").
+	return fault.New(code, "run %q was not pushed, because an object of the run is missing or damaged: %s", run.RunID, run.Reason).
+		Hint("`git smithers doctor` saves the undamaged objects, and fetches the rest from a remote that has the run").
 		Detail("runs", p.result().Runs)
 }

@@ -12,19 +12,20 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// extension is a new run that is made of existing entries.
+// extension describes a new run that consists of existing entries of another run.
 type extension struct {
-	id      string
-	subject string
-	tip     *snapshot.Entry // the newest of these entries, of another run
-	parent  *snapshot.Parent
-	row     snapshot.Run    // at the tip
-	frames  []refs.FrameRef // numbered for the new run, newest first, including frame 0
-	events  []snapshot.Event
-	journal []snapshot.Change
+	id      string            // the id of the new run
+	subject string            // the subject line of the new run's first entry
+	tip     *snapshot.Entry   // the newest of the existing entries
+	parent  *snapshot.Parent  // the parent of the new run
+	row     snapshot.Run      // the row of the other run at tip
+	frames  []refs.FrameRef   // the frames with the new run's numbers, newest first, including frame 0
+	events  []snapshot.Event  // the events that the first entry repeats
+	journal []snapshot.Change // changes of attempts whose frame numbers differ in the new run
 }
 
-// extension reads the entries of a new run, from a tip back to the frame of parent.
+// extension returns the extension with the frames from tip back to the frame of parent, and its journal. The
+// caller sets the id, the subject and the events.
 func (s splitter) extension(ctx context.Context, tip *snapshot.Entry, parent *snapshot.Parent) (*extension, error) {
 	own, err := s.store.Frames(ctx, tip, parent.Commit)
 	if err != nil {
@@ -38,7 +39,7 @@ func (s splitter) extension(ctx context.Context, tip *snapshot.Entry, parent *sn
 	return x, s.renumber(x)
 }
 
-// renumber changes the frame numbers in the journal's attempts to the new run's.
+// renumber sets x.journal: for each attempt with a frame number, the change to the new run's number.
 func (s splitter) renumber(x *extension) error {
 	attempts, err := x.tip.Attempts()
 	if err != nil {
@@ -64,8 +65,10 @@ func (s splitter) renumber(x *extension) error {
 	return nil
 }
 
-// eventsAfter returns the events of a tip's run after one of its entries, or all of them, in order. If the
-// run is itself an extension, its first entry repeats the extension's events at its end.
+// eventsAfter returns the events of the entries of tip's run after the entry after, in order. If after is the
+// zero id, it returns all events of the run. If the run is itself an extension, and after is an entry of the
+// extended run, the run's first own entry repeats all events of the extension. eventsAfter then returns only
+// those that come after after.
 func (s splitter) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot.Event, error) {
 	var newestFirst [][]snapshot.Event
 	entries := snapshot.NewWalk(s.store.Objects(), tip)
@@ -96,8 +99,8 @@ func (s splitter) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapsho
 	return slices.Concat(newestFirst...), nil
 }
 
-// write writes the first entry of the new run, and records its op as done here. Existing data is
-// checked only against the format's limits.
+// write writes the first entry of the new run, and records in this clone that the fork was made here. It sets
+// x.parent.AtMs. It checks existing data only against the limits of the format.
 func (s splitter) write(x *extension, w objstore.Writer) (*snapshot.Entry, error) {
 	at := s.store.Now().UnixMilli()
 	fork := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at}
@@ -121,14 +124,15 @@ func (s splitter) write(x *extension, w objstore.Writer) (*snapshot.Entry, error
 		Run: func(row *snapshot.Run) {
 			row.ID, row.Parent, row.CreatedAtMs = x.id, x.parent, at
 			row.Epoch, row.Owner = 0, ""
-			if row.Status == snapshot.RunRunning { // no process runs the child
+			if row.Status == snapshot.RunRunning { // no process executes the new run
 				row.Status = snapshot.RunPending
 			}
 		},
 	})
 }
 
-// updates returns the updates that create the new run: its tip, and frame refs.
+// updates returns the ref updates that create the new run: the update of its tip, and those of its frame
+// refs.
 func (s splitter) updates(x *extension, tip objstore.ID) ([]refs.Update, error) {
 	name, err := refs.Tip(x.id)
 	if err != nil {
@@ -138,8 +142,8 @@ func (s splitter) updates(x *extension, tip objstore.ID) ([]refs.Update, error) 
 	return append([]refs.Update{{Name: name, New: tip}}, frames...), err
 }
 
-// keptRefs returns updates that create refs of a run's newest frames, as many as this clone keeps.
-// frames is sorted, newest first.
+// keptRefs returns updates that create refs for the first of frames, at most as many as smithers.frameRefs
+// allows. frames is sorted, newest first.
 func (s splitter) keptRefs(run string, frames []refs.FrameRef) ([]refs.Update, error) {
 	frames = frames[:min(int64(len(frames)), s.store.Settings().FrameRefs)]
 	updates := make([]refs.Update, len(frames))

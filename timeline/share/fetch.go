@@ -19,52 +19,53 @@ import (
 // FetchRequest describes a fetch.
 type FetchRequest struct {
 	Remote string   // as in PushRequest
-	Runs   []string // exact run ids; none means all runs of the remote
-	// As stores the one named run under another id. A local run of its own id is unaffected.
+	Runs   []string // whole run ids; empty means all runs of the remote
+	// As, if not empty, is the id under which the one named run is stored. The local run with the named id is
+	// unaffected.
 	As string
 
-	command string // the command that people typed; "" means fetch
+	command string // the command that the user typed; "" means fetch
 }
 
 // States of a fetched run, in addition to those of a push.
 const (
-	StateCreated   = "created"
-	StateForwarded = "forwarded"
-	StateSplit     = "split" // it was continued here, too: see FetchedRun.Fork
-	StateAhead     = "ahead" // this repository has newer entries
-	StateInvalid   = "invalid"
-	StateBusy      = "busy"   // it must be split, and a process here executes it
-	StateBroken    = "broken" // a local ref is broken, so it cannot be compared
+	StateCreated   = "created"   // the run is new in this repository
+	StateForwarded = "forwarded" // the local tip moved to the remote's tip
+	StateSplit     = "split"     // the run was also continued in this repository: see FetchedRun.Fork
+	StateAhead     = "ahead"     // this repository has newer entries
+	StateInvalid   = "invalid"   // the remote's run fails the checks
+	StateBusy      = "busy"      // the run must be split, but a process in this repository executes it
+	StateBroken    = "broken"    // a local ref is broken, so the run cannot be compared
 )
 
-// FetchedRun is the result for one run.
+// FetchedRun is the result of a fetch for one run.
 type FetchedRun struct {
 	RunID  string      `json:"runId"`
 	State  string      `json:"state"`
-	Tip    objstore.ID `json:"tip"`            // the run's tip here afterwards; zero if there is none
-	Fork   string      `json:"fork,omitempty"` // the fork of the local continuation, or the run named by FetchRequest.As
-	Frames int         `json:"frames"`         // frames that are new here
+	Tip    objstore.ID `json:"tip"`            // the local tip after the fetch; zero if this repository lacks the run
+	Fork   string      `json:"fork,omitempty"` // id of the fork with the local continuation, or FetchRequest.As
+	Frames int         `json:"frames"`         // number of frames that are new in this repository
 	Reason string      `json:"reason,omitempty"`
 }
 
-// Fetched is the result of a fetch. Runs is never nil. It omits unnamed runs without news.
+// Fetched is the result of a fetch. Runs is never nil. It omits runs that were not named and did not change.
 type Fetched struct {
 	Remote string       `json:"remote"`
 	Runs   []FetchedRun `json:"runs"`
-	// None means that the remote shows no run and no tombstone: it has none, or its server hides them.
+	// None means that the remote shows no run and no tombstone: the remote has no runs, or its server hides them.
 	None bool `json:"-"`
 }
 
-// Fetch brings runs from a remote, checks them, and moves the local tips forward. A run that was
-// continued in both places is split: the run becomes the remote's, and the local continuation
-// becomes a fork, whose frame 0 is the last common frame and whose frames are the same commits as
-// before. A run without common history stays as it is here, and so does a run that was pruned here or
-// there. A run that fails the checks stays under refs/smithers-remote and changes nothing else.
+// Fetch fetches runs from a remote, checks them, and moves the local tips forward. A run that was continued
+// in both places is split: the run becomes the remote's, and the local continuation becomes a fork. Frame 0
+// of the fork is the last common frame, and the fork's frames are the same commits as before. The local run
+// stays unchanged if it has no entry in common with the remote's, or if the run was pruned in this repository
+// or at the remote. A run that fails the checks stays under refs/smithers-remote and changes nothing else.
 //
-// Error codes: remote_not_found, remote_failed, run_not_found; fetch_refused if a run is
-// invalid, broken_ref if a ref here is broken, run_owned if a run is busy, run_exists if a named
-// run differs from the local one, each with the result for each run in Fetched; run_pruned
-// if FetchRequest.As was pruned here.
+// Error codes: remote_not_found, remote_failed and run_not_found; run_pruned if the run named FetchRequest.As
+// was pruned in this repository. With other codes, Fetched has the result for each run: fetch_refused if a
+// run is invalid, broken_ref if a local ref is broken, run_owned if a run is busy, run_exists if a named run
+// differs from the local run.
 func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) {
 	from, err := place.Find(s.store, req.Remote)
 	if err != nil {
@@ -73,10 +74,10 @@ func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) 
 	return s.fetch(ctx, from, req)
 }
 
-// fetch is Fetch from a resolved place.
+// fetch makes the fetch that Fetch describes, from a resolved place.
 func (s *Sharer) fetch(ctx context.Context, from place.Place, req FetchRequest) (*Fetched, error) {
 	if req.As != "" && len(req.Runs) != 1 {
-		return nil, fault.New(fault.Usage, "--as takes one run, not %d", len(req.Runs)).Hint("name the run")
+		return nil, fault.New(fault.Usage, "--as needs exactly one run, but %d were named", len(req.Runs)).Hint("name one run")
 	}
 	f := &fetch{Sharer: s, from: from, req: req, verifier: verify.NewEntryVerifier(s.store)}
 	f.out = &Fetched{Remote: from.Shown(), Runs: []FetchedRun{}}
@@ -93,23 +94,23 @@ type fetch struct {
 	from place.Place
 	req  FetchRequest
 	out  *Fetched
-	// before and after are the tracking refs of the remote.
+	// before and after hold the tracking refs of the remote before and after git fetched.
 	before, after atRemote
-	budget        *int64 // remaining frame refs to create; nil until counted
-	checked       int    // number of entries
+	budget        *int64 // number of frame refs that may still be created; nil before room counts them
+	checked       int    // number of checked entries
 	verifier      *verify.EntryVerifier
 }
 
 func (f *fetch) named() bool { return len(f.req.Runs) > 0 }
 
-// again returns the command that repeats this fetch.
+// again returns the command line that repeats this fetch for all runs.
 func (f *fetch) again() string {
 	return "git smithers " + cmp.Or(f.req.command, "fetch") + " " + fault.Word(f.from.Shown())
 }
 
-// run fetches and takes each run.
+// run fetches the requested refs, and applies each fetched run to the local run. The results are in f.out.
 func (f *fetch) run(ctx context.Context) (err error) {
-	// git does not fetch existing objects, even if only a pruned run has them.
+	// git does not fetch objects that exist, even if only a pruned run has them. So keep them until the refs have moved.
 	release, err := f.store.Objects().Pin(ctx)
 	if err != nil {
 		return err
@@ -147,7 +148,8 @@ func (f *fetch) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// bringAll fetches all tips and tombstones, and deletes tracking refs of vanished ones.
+// bringAll fetches all tips and tombstones, and deletes the tracking refs of tips and tombstones that the
+// remote no longer has.
 func (f *fetch) bringAll(ctx context.Context) error {
 	if err := f.bring(ctx, []transportSpec{f.tips(), f.stones()}, true); err != nil {
 		return err
@@ -155,7 +157,7 @@ func (f *fetch) bringAll(ctx context.Context) error {
 	return f.tellStrangers(ctx)
 }
 
-// bringNamed fetches the named runs and all tombstones. It returns the runs' components.
+// bringNamed fetches the named runs and all tombstones. It returns the ref components of the runs, each once.
 func (f *fetch) bringNamed(ctx context.Context) ([]string, error) {
 	var specs []transportSpec
 	var components []string
@@ -177,8 +179,8 @@ func (f *fetch) bringNamed(ctx context.Context) ([]string, error) {
 	return components, f.bringThere(ctx, components)
 }
 
-// bringThere is bringNamed if the remote lacks a tip: for runs that were pruned there, it fetches
-// the tombstones. For a run that was never there, the error's code is run_not_found.
+// bringThere fetches the named runs that the remote has, and all tombstones, after bringNamed has found a tip
+// missing. If the remote has neither a tip nor a tombstone of a run, the error's code is run_not_found.
 func (f *fetch) bringThere(ctx context.Context, components []string) error {
 	list, err := f.transport().List(ctx, f.from.Name, refs.Folder)
 	if err != nil {
@@ -197,15 +199,16 @@ func (f *fetch) bringThere(ctx context.Context, components []string) error {
 		case !there[refs.GoneFolder+component]:
 			err := fault.New(fault.RunNotFound, "%s has no run %q", f.from.Shown(), f.req.Runs[i]).Detail("run", f.req.Runs[i])
 			if len(list) == 0 {
-				return err.Hint("it shows no runs; the server may hide refs/smithers: ask its administrator about transfer.hideRefs")
+				return err.Hint("the remote shows no runs: if the server hides refs/smithers, ask its administrator about transfer.hideRefs")
 			}
-			return err.Hint("`%s` fetches all of its runs", f.again())
+			return err.Hint("`%s` fetches all runs of the remote", f.again())
 		}
 	}
 	return f.bring(ctx, specs, false)
 }
 
-// refusal returns the error about the runs that were not taken; nil if all were.
+// refusal returns the error for the most serious state of a run that was not taken, or nil if no state is an
+// error. Unrelated and pruned runs are an error only if runs were named.
 func (f *fetch) refusal() error {
 	var invalid, broken, busy, other, pruned *FetchedRun
 	for i := range f.out.Runs {
@@ -226,15 +229,15 @@ func (f *fetch) refusal() error {
 	switch {
 	case invalid != nil:
 		err = fault.New(fault.FetchRefused, "run %q of %s does not pass the checks: %s", invalid.RunID, f.from.Shown(), invalid.Reason).
-			Hint("the run here is unchanged; a damaged, foreign or newer git-smithers wrote the remote's")
+			Hint("the run in this repository is unchanged; if a newer git-smithers wrote the remote's run, update git-smithers")
 	case broken != nil:
 		err = fault.New(fault.BrokenRef, "run %q: %s", broken.RunID, broken.Reason).
-			Hint("`git smithers doctor` shows the right value, and repairs it")
+			Hint("`git smithers doctor` shows the correct value and repairs the ref")
 	case busy != nil:
-		err = fault.New(fault.RunOwned, "run %q was continued in %s, too, and a process here is running it", busy.RunID, f.from.Shown()).
-			Hint("the run here is unchanged; fetch again when the process has ended")
+		err = fault.New(fault.RunOwned, "run %q was also continued in %s, and a process in this repository is executing the run", busy.RunID, f.from.Shown()).
+			Hint("the run in this repository is unchanged; fetch again when the process has ended")
 	case other != nil && f.named():
-		err = fault.New(fault.RunExists, "run %q of %s has another history than the one here", other.RunID, f.from.Shown()).
+		err = fault.New(fault.RunExists, "run %q of %s has another history than the run with that id in this repository", other.RunID, f.from.Shown()).
 			Hint("%s", f.takeAs(other.RunID))
 	case pruned != nil && f.named():
 		err = f.prunedRun(pruned)
@@ -244,11 +247,11 @@ func (f *fetch) refusal() error {
 	return err.Detail("runs", f.out.Runs)
 }
 
-// prunedRun returns run_pruned for a named run, with hints to get it back.
+// prunedRun returns the error with code run_pruned for a named run, with hints for getting the run back.
 func (f *fetch) prunedRun(run *FetchedRun) *fault.Error {
 	err := fault.New(fault.RunPruned, "run %q was not taken from %s: %s", run.RunID, f.from.Shown(), run.Reason)
 	if run.Reason == prunedHere {
-		err = err.Hint("`git smithers prune --undo %s` brings it back, unless it was collected", fault.Word(run.RunID))
+		err = err.Hint("`git smithers prune --undo %s` brings the run back, unless git has already collected its objects", fault.Word(run.RunID))
 	}
 	if component, _ := refs.EscapeRun(run.RunID); !f.after.tips[component].IsZero() {
 		err = err.Hint("%s", f.takeAs(run.RunID))
@@ -256,7 +259,7 @@ func (f *fetch) prunedRun(run *FetchedRun) *fault.Error {
 	return err
 }
 
-// takeAs returns the hint to fetch a run under another id.
+// takeAs returns the hint for fetching a run under another id.
 func (f *fetch) takeAs(run string) string {
-	return fmt.Sprintf("`%s %s --as NEWID` fetches it under another id", f.again(), fault.Word(run))
+	return fmt.Sprintf("`%s %s --as NEWID` fetches the run under another id", f.again(), fault.Word(run))
 }

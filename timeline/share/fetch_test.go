@@ -173,8 +173,8 @@ func TestWhatAClonePrunedStaysAway(t *testing.T) {
 	var known *fault.Error
 	require.ErrorAs(t, err, &known)
 	assert.Equal(t, []string{
-		"`git smithers prune --undo one` brings it back, unless it was collected",
-		"`git smithers fetch " + theirs.Dir + " one --as NEWID` fetches it under another id",
+		"`git smithers prune --undo one` brings the run back, unless git has already collected its objects",
+		"`git smithers fetch " + theirs.Dir + " one --as NEWID` fetches the run under another id",
 	}, known.Hints)
 }
 

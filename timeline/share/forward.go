@@ -10,11 +10,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// framesAtOnce is the number of frame refs in one transaction.
+// framesAtOnce is the maximum number of frame refs that one transaction creates.
 const framesAtOnce = 200
 
-// forward moves the tip of a run to a descendant, and creates refs of the new frames
-// as smithers.frameRefs allows. Frames without a ref are found through the chain.
+// forward moves the local tip of run to there, a descendant or the tip of a new run, and sets run.Tip and
+// run.Frames. It also creates refs of the new frames if smithers.frameRefs allows them. A frame without a ref
+// is found through the chain.
 func (f *fetch) forward(ctx context.Context, run *incomingRun, there objstore.ID) error {
 	entry, err := snapshot.ReadEntry(f.store.Objects(), there)
 	if err != nil {
@@ -35,8 +36,8 @@ func (f *fetch) forward(ctx context.Context, run *incomingRun, there objstore.ID
 	return f.frameRefs(ctx, run.RunID, fresh.Frames)
 }
 
-// frameRefs creates the missing refs of frames, if there is room for all of them. It does not check
-// existing ones; verify does.
+// frameRefs creates the missing refs of frames. If the limit leaves no room for all frames, it creates none.
+// It does not check existing refs; the command verify does.
 func (f *fetch) frameRefs(ctx context.Context, run string, frames []refs.FrameRef) error {
 	room, err := f.room(ctx)
 	if err != nil || int64(len(frames)) > *room {
@@ -70,8 +71,8 @@ func (f *fetch) frameRefs(ctx context.Context, run string, frames []refs.FrameRe
 	return f.store.Refs().PackIfMany(ctx)
 }
 
-// tolerate ignores an error about a frame ref that is broken or that another process creates now,
-// because the frame is found through the chain.
+// tolerate returns nil if err means that a frame ref is broken, or that another process is creating the ref.
+// The frame is then found through the chain. It returns any other error unchanged.
 func (f *fetch) tolerate(err error) error {
 	if errors.Is(err, refs.ErrConflict) {
 		return nil
@@ -79,7 +80,8 @@ func (f *fetch) tolerate(err error) error {
 	return f.broken(err)
 }
 
-// room returns the number of frame refs that may still be created here.
+// room returns a pointer to the number of frame refs that may still be created in this repository. The caller
+// subtracts the refs that it creates.
 func (f *fetch) room(ctx context.Context) (*int64, error) {
 	if f.budget != nil {
 		return f.budget, nil

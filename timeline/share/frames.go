@@ -13,9 +13,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// sendFrames creates frame refs at the remote for the runs that it has now: first the runs that were
-// pushed or named, then the newest runs, until the remote's budget is used. The frames are read from
-// the chains, because a sealed run has no frame refs here, and a ref here may be wrong.
+// sendFrames creates frame refs at the remote for the runs that are equal on both sides, if --frames asks for
+// them. It begins with the runs that were pushed or named, and continues with the newest runs, up to
+// smithers.remoteFrameRefs. It reads the frames from the chains, because a sealed run has no frame refs in
+// this repository, and a local ref may be wrong. A frame ref that was not created is only a reason in the
+// run's result.
 func (p *push) sendFrames(ctx context.Context) error {
 	if !p.req.Frames || p.req.DryRun {
 		return nil
@@ -38,8 +40,8 @@ func (p *push) sendFrames(ctx context.Context) error {
 	return p.to.Explain(err)
 }
 
-// frameMoves returns the frame refs to create, with their runs. It considers other runs than the requested
-// ones only while there is room.
+// frameMoves returns the moves that create frame refs, and the run of each move. It considers runs that were
+// neither pushed nor named only while the limit leaves room.
 func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner map[refs.Name]*outgoingRun, err error) {
 	owner = make(map[refs.Name]*outgoingRun)
 	left := p.store.Settings().RemoteFrameRefs - int64(len(p.there.frames))
@@ -66,7 +68,8 @@ func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner ma
 	return moves, owner, nil
 }
 
-// framesToMake returns the missing frame refs of a run, newest first: at most one more than most.
+// framesToMake returns the moves that create the missing frame refs of a run, newest first. It returns at
+// most most+1 moves; one move more than most means that the limit was reached.
 func (p *push) framesToMake(ctx context.Context, run *outgoingRun, most int64) (moves []transport.Move, err error) {
 	for frame, err := range p.framesOf(run.Tip) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
@@ -87,7 +90,8 @@ func (p *push) framesToMake(ctx context.Context, run *outgoingRun, most int64) (
 	return moves, nil
 }
 
-// framesOf yields the frames of a tip's run from its chain, newest first.
+// framesOf yields the frames of tip's run, newest first, from the chain. Frame 0 of a fork is the parent's
+// entry. After an error, the iteration ends.
 func (s *Sharer) framesOf(tip objstore.ID) iter.Seq2[refs.FrameRef, error] {
 	return func(yield func(refs.FrameRef, error) bool) {
 		newest, err := snapshot.ReadEntry(s.store.Objects(), tip)
@@ -115,14 +119,15 @@ func (s *Sharer) framesOf(tip objstore.ID) iter.Seq2[refs.FrameRef, error] {
 		switch {
 		case err != nil:
 			yield(refs.FrameRef{}, err)
-		case row.Parent != nil: // a fork, whose frame 0 is its parent's
+		case row.Parent != nil: // frame 0 of a fork is an entry of the parent
 			yield(refs.FrameRef{Frame: 0, ID: row.Parent.Commit}, nil)
 		}
 	}
 }
 
-// newestFirst returns the runs that are equal here and at the remote, sorted by their last change:
-// with meant, those that were pushed or named, otherwise the rest.
+// newestFirst returns runs that are equal on both sides, the one with the newest change first. If meant is
+// true, it returns those that were pushed or named; otherwise it returns the others. It leaves out runs whose
+// tips cannot be read.
 func (p *push) newestFirst(meant bool) []*outgoingRun {
 	var runs []*outgoingRun
 	at := make(map[*outgoingRun]int64)
@@ -132,7 +137,7 @@ func (p *push) newestFirst(meant bool) []*outgoingRun {
 		}
 		tip, err := snapshot.ReadEntry(p.store.Objects(), run.Tip)
 		if err != nil {
-			continue // damaged, which verify reports
+			continue // the command verify reports the damaged tip
 		}
 		runs, at[run] = append(runs, run), tip.AtMs
 	}

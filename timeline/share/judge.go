@@ -11,9 +11,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// judge compares every open run with the remote's, and returns the runs to push. If the remote's
-// tip is unknown here, judge fetches it, but only for runs that were named or continued here since
-// the last push.
+// judge compares each open run with the remote's run, and returns the runs to push. It ends the other runs
+// with a state and a reason, and updates the tracking refs. If this repository lacks the remote's tip, judge
+// fetches that tip only for a run that was named, or that was continued in this repository since the last
+// push.
 func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 	var open, unknown []*outgoingRun
 	var found []refs.Update // updates of tracking refs
@@ -31,14 +32,14 @@ func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 			known, err := p.has(there)
 			switch {
 			case isDamage(err):
-				run.end(StateUnrelated, fmt.Sprintf("the remote's run of that name cannot be read: %v", err))
+				run.end(StateUnrelated, fmt.Sprintf("the remote's run with this id cannot be read: %v", err))
 			case err != nil:
 				return nil, err
 			case known:
 				open = p.compare(run, there, open)
 				found = append(found, p.sighting(run, there)...)
 			case !run.named && p.tracked.tips[run.component] == run.Tip:
-				run.end(StateCurrent, "the remote has more")
+				run.end(StateCurrent, "the remote has newer entries")
 			default:
 				unknown = append(unknown, run)
 			}
@@ -65,7 +66,8 @@ func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 	return open, nil
 }
 
-// sighting returns the update that tracks the remote's tip of a run; none if it is up to date.
+// sighting returns the update that moves the tracking ref of a run to there, the remote's tip. It returns nil
+// if the tracking ref already has this value.
 func (p *push) sighting(run *outgoingRun, there objstore.ID) []refs.Update {
 	tracked := p.tracked.tips[run.component]
 	if tracked == there {
@@ -74,44 +76,50 @@ func (p *push) sighting(run *outgoingRun, there objstore.ID) []refs.Update {
 	return []refs.Update{{Name: refs.Name(refs.RemoteFolder(p.to.Component) + run.component), Old: tracked, New: there}}
 }
 
-// prunedHere is the reason for a run with a local tombstone.
-const prunedHere = "it was pruned here"
+// prunedHere and prunedThere are the reasons for a run with a tombstone in this repository or at the remote.
+const (
+	prunedHere  = "the run was pruned in this repository"
+	prunedThere = "the run was pruned at the remote"
+)
 
-// isPruned ends a run that has a tombstone, and reports whether it did.
+// isPruned reports whether the run has a tombstone, and then ends the run as pruned. A tombstone at the
+// remote does not count if --revive names the run.
 func (p *push) isPruned(run *outgoingRun) bool {
 	here, there := p.gone[run.component], p.there.gone[run.component]
 	switch {
 	case !here.IsZero():
 		run.end(StatePruned, prunedHere)
 	case !there.IsZero() && (!p.req.Revive || !run.named):
-		run.end(StatePruned, "it was pruned there")
+		run.end(StatePruned, prunedThere)
 	default:
 		return false
 	}
 	return true
 }
 
-// compare adds a run to open if it is a continuation of the remote's.
+// compare compares a run with there, the remote's tip. If the run continues the remote's run, compare returns
+// open with the run added. Otherwise it ends the run with a state and a reason, and returns open.
 func (p *push) compare(run *outgoingRun, there objstore.ID, open []*outgoingRun) []*outgoingRun {
 	kin, err := relate(p.store.Objects(), run.Tip, there)
 	switch {
 	case err != nil:
-		run.end(StateUnrelated, fmt.Sprintf("the remote's run of that name cannot be read: %v", err))
+		run.end(StateUnrelated, fmt.Sprintf("the remote's run with this id cannot be read: %v", err))
 	case kin.kinship == same:
 		run.end(StateCurrent, "")
 	case kin.kinship == behind:
-		run.end(StateCurrent, "the remote has more")
+		run.end(StateCurrent, "the remote has newer entries")
 	case kin.kinship == ahead:
 		return append(open, run)
 	case kin.kinship == diverged:
-		run.end(StateDiverged, fmt.Sprintf("it was continued there, too: %d new entries here and %d there", kin.ahead, kin.behind))
+		run.end(StateDiverged, fmt.Sprintf("%s: %d entries are only in this repository, %d only at the remote", continuedThere, kin.ahead, kin.behind))
 	default:
-		run.end(StateUnrelated, "the remote's run of that id has another history")
+		run.end(StateUnrelated, otherHistory)
 	}
 	return open
 }
 
-// fetchTips fetches the remote's tips of runs for comparison.
+// fetchTips fetches the remote's tips of runs into their tracking refs, for comparison. If a tip is damaged
+// or deleted, it ends all runs as diverged. It returns only errors of the connection or ctx.
 func (p *push) fetchTips(ctx context.Context, runs []*outgoingRun) error {
 	if len(runs) == 0 {
 		return nil
@@ -132,14 +140,14 @@ func (p *push) fetchTips(ctx context.Context, runs []*outgoingRun) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, transport.ErrRemote) {
 		return p.to.Explain(err)
 	}
-	// Damaged, hostile or deleted since: the tip there is not part of this run's history.
+	// The remote's tip is damaged, hostile or deleted by now, so it is not part of the local run's history.
 	for _, run := range runs {
-		run.end(StateDiverged, fmt.Sprintf("the remote has another tip, which could not be fetched: %v", err))
+		run.end(StateDiverged, fmt.Sprintf("the remote's tip of the run could not be fetched: %v", err))
 	}
 	return nil
 }
 
-// runID returns the id of a tip's run.
+// runID returns the run id of a tip. If the ref component is a hash, runID reads the id from the tip's entry.
 func (s *Sharer) runID(tip refs.TipRef) (string, error) {
 	run, ok, err := refs.UnescapeRun(tip.Component)
 	if err != nil || ok {

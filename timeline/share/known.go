@@ -16,16 +16,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
-// addressBook stores the addresses of places without a name.
+// addressBook stores the addresses of remotes that the configuration does not name.
 type addressBook struct{ store *timeline.Store }
 
-// path returns the file that stores the address of a place without a name, without the
-// secrets of its URL.
+// path returns the path of the file that stores the address of the remote with a ref component. The stored
+// address has no secrets.
 func (b addressBook) path(component string) string {
 	return filepath.Join(b.store.Private(), "remotes", component)
 }
 
-// note stores the address of a place without a name, for people.
+// note stores the address of a remote that the configuration does not name, for later messages. A failure is
+// only a warning.
 func (b addressBook) note(at place.Place) {
 	if at.Configured || b.place(at.Component).Name == at.Shown() {
 		return
@@ -36,12 +37,12 @@ func (b addressBook) note(at place.Place) {
 		err = os.WriteFile(path, []byte(at.Shown()+"\n"), 0o666)
 	}
 	if err != nil {
-		b.store.Warn(fmt.Errorf("remember where the remote is: %w", err))
+		b.store.Warn(fmt.Errorf("store the address of the remote: %w", err))
 	}
 }
 
-// place returns a remembered place by its stored address or, if there is none, by its ref
-// component.
+// place returns the remote with a ref component. Its name is the stored address, or else the name that the
+// component encodes, or else the component.
 func (b addressBook) place(component string) place.Place {
 	name := component
 	if data, err := os.ReadFile(b.path(component)); err == nil {
@@ -52,15 +53,15 @@ func (b addressBook) place(component string) place.Place {
 	return place.Place{Name: name, Component: component}
 }
 
-// Forgotten is the result of Forget.
+// Forgotten is the result of [Sharer.Forget].
 type Forgotten struct {
 	Remote string `json:"remote"`
-	Refs   int    `json:"refs"` // number of deleted local refs
+	Refs   int    `json:"refs"` // number of deleted tracking refs
 }
 
-// Forget deletes everything remembered about a remote: its tracking refs, its address, and the
-// permission to push untracked files. It does not contact the remote. The error's code is
-// remote_not_found if nothing is remembered.
+// Forget deletes everything that this repository stores about a remote: its tracking refs, its address, and
+// the permission to push untracked files. It does not contact the remote. If this repository stores nothing
+// about the remote, the error's code is remote_not_found.
 func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) {
 	places, err := s.places(ctx, nil)
 	if err != nil {
@@ -87,12 +88,12 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) 
 			return &Forgotten{at.Shown(), count}, nil
 		}
 	}
-	return nil, fault.New(fault.RemoteNotFound, "remote %q is not known here", remote).
-		Hint("`git smithers remote` lists the known ones").Detail("remote", remote)
+	return nil, fault.New(fault.RemoteNotFound, "this repository stores nothing about remote %q", remote).
+		Hint("`git smithers remote` lists the known remotes").Detail("remote", remote)
 }
 
-// forget deletes the tracking refs of a place, including those with invalid names, and returns their
-// number.
+// forget deletes the tracking refs of a remote, including refs with invalid names, and returns the number of
+// deleted refs.
 func (s *Sharer) forget(ctx context.Context, at place.Place) (int, error) {
 	git := gitexec.Process{Dir: s.store.Repo().CommonDir, Env: gitexec.PlumbingEnv(s.store.Env()), Options: []string{"--git-dir=."}}
 	list := git

@@ -10,10 +10,12 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// moveAside creates the fork, unless made is its tip already, and moves the run to the remote's tip.
-// Frame refs that the run will lose are deleted first: no ref is ever wrong, and a missing
-// one is found through the chain. They are deleted only while the tip is the local one, because
-// another process may be splitting the run and own them.
+// moveAside creates the fork, and moves the run's tip to the remote's tip. If made is not zero, it is the tip
+// of the fork, which exists already.
+//
+// moveAside first deletes the frame refs that the run will lose. So no frame ref is ever wrong, and a frame
+// without a ref is found through the chain. It deletes them only while the run's tip is still the local tip,
+// because another process may be splitting the run and may have created them.
 func (s splitter) moveAside(ctx context.Context, what split, fork *extension, made objstore.ID) error {
 	batch := s.store.Objects().Begin()
 	updates, err := s.forkUpdates(ctx, batch, fork, made)
@@ -51,8 +53,8 @@ func (s splitter) moveAside(ctx context.Context, what split, fork *extension, ma
 	return err
 }
 
-// forkUpdates writes the fork's first entry and returns the updates that create the fork; if the fork
-// exists, only its missing frame refs.
+// forkUpdates writes the fork's first entry, and returns the ref updates that create the fork. If made is not
+// zero, the fork exists, and forkUpdates returns only the updates that create the fork's missing frame refs.
 func (s splitter) forkUpdates(ctx context.Context, w objstore.Writer, fork *extension, made objstore.ID) ([]refs.Update, error) {
 	if made.IsZero() {
 		entry, err := s.write(fork, w)
@@ -77,11 +79,12 @@ func (s splitter) forkUpdates(ctx context.Context, w objstore.Writer, fork *exte
 	return missing, nil
 }
 
-// dropRefs deletes the frame refs of a run that which selects, while the refs of others are unchanged,
-// and returns the updates that it made.
+// dropRefs deletes the frame refs of a run for which which returns true, and returns the updates that delete
+// them. It makes others, updates of other refs, in the same transaction. So the deletion fails if one of
+// those refs has moved.
 func (s splitter) dropRefs(ctx context.Context, run string, others []refs.Update, which func(refs.FrameRef) bool) ([]refs.Update, error) {
 	list, err := s.store.Refs().Frames(ctx, run)
-	if err != nil && !errors.Is(err, refs.ErrBroken) { // verify reports these
+	if err != nil && !errors.Is(err, refs.ErrBroken) { // the command verify reports broken refs
 		return nil, err
 	}
 	var updates []refs.Update
@@ -101,13 +104,14 @@ func (s splitter) dropRefs(ctx context.Context, run string, others []refs.Update
 	return updates, s.store.Refs().Apply(ctx, slices.Concat(others, updates)...)
 }
 
-// putBack recreates frame refs that were deleted in vain, if the run's tip has not moved. Frames
-// without a ref are found through the chain.
+// putBack recreates the frame refs that the updates in dropped deleted, if the run's tip has not moved since.
+// still is an update that leaves the tip unchanged. A failure is only a warning, because a frame without a
+// ref is found through the chain.
 func (s splitter) putBack(ctx context.Context, still refs.Update, dropped []refs.Update) {
 	for _, update := range dropped {
 		err := s.store.Refs().Apply(ctx, still, refs.Update{Name: update.Name, New: update.Old})
 		if err != nil && !errors.Is(err, refs.ErrConflict) {
-			s.store.Warn(fmt.Errorf("make %s again: %w", update.Name, err))
+			s.store.Warn(fmt.Errorf("recreate %s: %w", update.Name, err))
 		}
 	}
 }

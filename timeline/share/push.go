@@ -17,13 +17,15 @@ import (
 
 // PushRequest describes a push.
 type PushRequest struct {
-	Remote string   // the name of a remote, or a URL; "": smithers.remote, the branch's remote, the only one, origin
-	Runs   []string // ids or unique prefixes; none means every run whose tip the remote lacks
-	Frames bool     // push frame refs, too, within the remote's budget
-	Revive bool     // delete the tombstones of the named runs there
-	DryRun bool     // report what would be pushed, and change nothing there
-	// Confirm is called before the first push to a remote: may the untracked files of captured
-	// working copies go there? nil means no. A dry run does not call it.
+	// Remote is the name of a remote, or a URL. "" means the first of these that exists: smithers.remote, the branch's
+	// remote, the only remote, origin.
+	Remote string
+	Runs   []string // ids or unique prefixes; empty means every run whose tip the remote lacks
+	Frames bool     // also push frame refs, up to smithers.remoteFrameRefs
+	Revive bool     // delete the remote's tombstones of the named runs
+	DryRun bool     // report the runs that a push would send, and change nothing at the remote
+	// Confirm reports whether the untracked files of captured working copies may be pushed to remote. A push of such
+	// files calls Confirm if no answer for the remote is stored. nil means no. A dry run does not call Confirm.
 	Confirm func(remote string, files []UntrackedFile) (bool, error)
 }
 
@@ -34,43 +36,44 @@ type UntrackedFile struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// States of a run.
+// States of a pushed run.
 const (
-	StatePushed    = "pushed"
-	StateCurrent   = "current"   // the remote is up to date
+	StatePushed    = "pushed"    // the remote's tip was moved; in a dry run, it would be moved
+	StateCurrent   = "current"   // the remote is up to date, or has newer entries
 	StateDiverged  = "diverged"  // the remote's run was continued elsewhere: fetch first
-	StateUnrelated = "unrelated" // the remote's run of that id has another history
-	StatePruned    = "pruned"    // there is a tombstone here or there
-	StateRefused   = "refused"   // by the remote, or by smithers.pushFiles
-	StateDamaged   = "damaged"   // an object is missing or damaged here
+	StateUnrelated = "unrelated" // the remote's run with this id has another history
+	StatePruned    = "pruned"    // this repository or the remote has a tombstone of the run
+	StateRefused   = "refused"   // the remote or smithers.pushFiles refused the run, or the run cannot be read
+	StateDamaged   = "damaged"   // an object of the run is missing or damaged in this repository
 )
 
-// PushedRun is the result for one run.
+// PushedRun is the result of a push for one run.
 type PushedRun struct {
 	RunID  string      `json:"runId"`
 	State  string      `json:"state"`
-	Tip    objstore.ID `json:"tip"` // the local tip; zero if there is only a tombstone
-	Frames int         `json:"frames"`
+	Tip    objstore.ID `json:"tip"`    // the local tip; zero if this repository has only a tombstone
+	Frames int         `json:"frames"` // number of frame refs created at the remote
 	Reason string      `json:"reason,omitempty"`
 }
 
-// Pushed is the result of a push. Runs is never nil; it omits unnamed runs that are current.
+// Pushed is the result of a push. Runs is never nil. It omits runs that are current and were not named.
 type Pushed struct {
 	Remote string      `json:"remote"`
 	Runs   []PushedRun `json:"runs"`
 }
 
-// rounds is the maximum number of attempts while others push to the same remote.
+// rounds is the maximum number of attempts if other processes keep moving the same refs.
 const rounds = 5
 
-// Push pushes runs to a remote, and the tombstones of runs that were pruned here. It lists the
-// remote's refs once, and considers only runs that were named or whose tip differs. A run that
-// was pruned there stays away. A named remote is contacted even if there is nothing to push.
+// Push pushes runs, and the tombstones of runs that were pruned in this repository, to a remote. It lists the
+// remote's refs once, and considers only runs that were named or whose tip differs. It does not push a run
+// that was pruned at the remote, unless --revive names the run. Push contacts a named remote even if nothing
+// is to be pushed.
 //
-// Error codes: remote_not_found, remote_failed; push_refused if a run was refused, unless
-// it was unnamed and pruned, with the result for each run in Pushed; missing_object or
-// corrupt_object if all refused runs are damaged here; unconfirmed if the user has not agreed to push
-// untracked files.
+// Error codes: remote_not_found and remote_failed; unconfirmed if the user has not agreed to push untracked
+// files; push_refused if a run was not pushed, except a pruned run that was not named; missing_object or
+// corrupt_object if all runs that were not pushed are damaged in this repository. Pushed has the result for
+// each run.
 func (s *Sharer) Push(ctx context.Context, req PushRequest) (*Pushed, error) {
 	to, err := place.Find(s.store, req.Remote)
 	if err != nil {
@@ -94,29 +97,30 @@ type push struct {
 
 	to   place.Place
 	req  PushRequest
-	runs []*outgoingRun // in the order of the output
-	gone map[string]objstore.ID
-	// there is the remote's refs, tracked the local tracking refs.
+	runs []*outgoingRun         // in the order of the output
+	gone map[string]objstore.ID // the local tombstones to push, by ref component
+	// there holds the remote's refs; tracked holds the local tracking refs of the remote.
 	there   atRemote
 	tracked atRemote
 
-	confirmed bool
-	asked     bool // the remote was listed just now
-	withheld  []UntrackedFile
+	confirmed bool            // untracked files may be pushed
+	asked     bool            // a person has just answered, so the remote must be listed again
+	withheld  []UntrackedFile // the files that smithers.pushFiles does not allow
 }
 
-// outgoingRun is a run in a push.
+// outgoingRun is a run in a push, with its result so far.
 type outgoingRun struct {
 	PushedRun
 
-	component string
-	named     bool
-	done      bool
+	component string // the run's ref component
+	named     bool   // the request names the run
+	done      bool   // the result is final
 }
 
 func (r *outgoingRun) end(state, reason string) { r.State, r.Reason, r.done = state, reason, true }
 
-// run lists the remote's refs and pushes, again if others move the refs first.
+// run lists the remote's refs and pushes the runs. It repeats both if another process moved a ref first, at
+// most rounds times.
 func (p *push) run(ctx context.Context) error {
 	for range rounds {
 		if err := p.look(ctx); err != nil {
@@ -152,7 +156,8 @@ func (p *push) run(ctx context.Context) error {
 	return p.sendFrames(ctx)
 }
 
-// send pushes tips and tombstones. again means that another push moved a run first.
+// send pushes the tips of open and the tombstones. again is true if another process moved the remote's ref of
+// a run first. A dry run only sets the states.
 func (p *push) send(ctx context.Context, open []*outgoingRun) (again bool, err error) {
 	moves, owner, err := p.moves(open)
 	if err != nil {
@@ -174,7 +179,8 @@ func (p *push) send(ctx context.Context, open []*outgoingRun) (again bool, err e
 	return again, p.to.Explain(err)
 }
 
-// moves returns the refs to push, with their runs; a tombstone that stays there belongs to none.
+// moves returns the moves of tips and tombstones, and the run of each move. owner has no run for a tombstone
+// that is created at the remote.
 func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[refs.Name]*outgoingRun, err error) {
 	for _, component := range slices.Sorted(maps.Keys(p.gone)) {
 		if p.there.gone[component].IsZero() {
@@ -196,7 +202,8 @@ func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[ref
 	return moves, owner, nil
 }
 
-// settle records the outcome of a move, and reports whether the run must be tried again.
+// settle records the outcome of a move in its run, and reports whether the run must be tried again. run is
+// nil for a tombstone; a refused tombstone is a warning.
 func (p *push) settle(run *outgoingRun, outcome transport.Outcome) (again bool) {
 	if run == nil {
 		if outcome.Status == transport.Refused {
@@ -222,7 +229,8 @@ func (p *push) settle(run *outgoingRun, outcome transport.Outcome) (again bool) 
 	return false
 }
 
-// result returns the runs worth reporting.
+// result returns the results of the runs. It leaves out a run that is current, was not named, and got no new
+// frame refs.
 func (p *push) result() *Pushed {
 	out := &Pushed{Remote: p.to.Shown(), Runs: []PushedRun{}}
 	for _, run := range p.runs {
@@ -233,10 +241,11 @@ func (p *push) result() *Pushed {
 	return out
 }
 
-// refusal returns the error about the runs that were not pushed; nil if there are none.
+// refusal returns the error for the runs that were not pushed, or nil if all were pushed. It ignores a pruned
+// run that was not named.
 func (p *push) refusal() error {
 	if len(p.withheld) > 0 {
-		return unconfirmed(p.to, p.withheld).Hint("smithers.pushFiles is no: the runs that hold them were not pushed")
+		return unconfirmed(p.to, p.withheld).Hint("the runs with untracked files were not pushed, because smithers.pushFiles is no")
 	}
 	var first, damaged *outgoingRun
 	count := 0
@@ -262,11 +271,11 @@ func (p *push) refusal() error {
 	}
 	err := fault.New(fault.PushRefused, "run %q was not pushed to %s: %s", first.RunID, p.to.Shown(), first.why())
 	if count > 1 {
-		err = fault.New(fault.PushRefused, "%d runs were not pushed to %s, the first of them %q: %s",
+		err = fault.New(fault.PushRefused, "%d runs were not pushed to %s, the first being run %q: %s",
 			count, p.to.Shown(), first.RunID, first.why())
 	}
 	if damaged != nil {
-		err = err.Hint("run %q is damaged here: `git smithers doctor` shows how to repair it", damaged.RunID)
+		err = err.Hint("run %q is damaged in this repository: `git smithers doctor` shows how to repair the run", damaged.RunID)
 	}
 	if first.State == StateRefused && !p.takesRefs() {
 		return err.Hint("if the host accepts only branches and tags, keep runs in another repository: `git config smithers.remote NAME` selects it").
@@ -275,41 +284,47 @@ func (p *push) refusal() error {
 	return err.Hint("%s", first.hint(p.to)).Detail("runs", p.result().Runs)
 }
 
-// takesRefs reports whether the remote accepts runs, or has some already.
+// takesRefs reports whether the remote has a run or a tombstone, or accepted a run in this push.
 func (p *push) takesRefs() bool {
 	return len(p.there.tips)+len(p.there.gone) > 0 ||
 		slices.ContainsFunc(p.runs, func(r *outgoingRun) bool { return r.State == StatePushed || r.State == StateCurrent })
 }
 
-// why describes, for people, why a run was not pushed.
+// continuedThere and otherHistory are reasons why a run was not pushed.
+const (
+	continuedThere = "the run was also continued at the remote"
+	otherHistory   = "the remote's run with this id has another history"
+)
+
+// why returns the reason, for a person, why the run was not pushed.
 func (r *outgoingRun) why() string {
 	if r.Reason != "" {
 		return r.Reason
 	}
 	switch r.State {
 	case StateDiverged:
-		return "it was continued there, too"
+		return continuedThere
 	case StateUnrelated:
-		return "the remote's run of that id has another history"
+		return otherHistory
 	case StatePruned:
-		return "it was pruned there"
+		return prunedThere
 	}
-	return "it was refused there"
+	return "the remote refused the run"
 }
 
-// hint returns the hint for a run that was not pushed.
+// hint returns the hint for a run that was not pushed to the remote to.
 func (r *outgoingRun) hint(to place.Place) string {
 	switch r.State {
 	case StateDiverged:
-		return fmt.Sprintf("`git smithers fetch %s %s` turns your continuation into a fork; push that",
+		return fmt.Sprintf("`git smithers fetch %s %s` turns your continuation into a fork; then push the fork",
 			fault.Word(to.Shown()), fault.Word(r.RunID))
 	case StateUnrelated:
-		return fmt.Sprintf("`git smithers fork %s` forks yours under another id; push that", fault.Word(r.RunID))
+		return fmt.Sprintf("`git smithers fork %s` forks your run under another id; then push the fork", fault.Word(r.RunID))
 	case StatePruned:
 		if r.Reason == prunedHere {
-			return fmt.Sprintf("`git smithers prune --undo %s` brings it back here; then push it with --revive", fault.Word(r.RunID))
+			return fmt.Sprintf("`git smithers prune --undo %s` brings the run back; then push the run with --revive", fault.Word(r.RunID))
 		}
-		return fmt.Sprintf("`git smithers push %s %s --revive` brings it back there", fault.Word(to.Shown()), fault.Word(r.RunID))
+		return fmt.Sprintf("`git smithers push %s %s --revive` brings the run back at the remote", fault.Word(to.Shown()), fault.Word(r.RunID))
 	}
-	return "the runs before it were pushed; push again for the rest"
+	return "the runs before this run were pushed; push again to send the others"
 }

@@ -96,14 +96,14 @@ func TestPushOfARunThatWentOnElsewhere(t *testing.T) {
 	assert.Empty(t, mine.push().Runs)
 	pushed := mine.push("run")
 	assert.Equal(t, map[string]string{"run": share.StateCurrent}, states(pushed))
-	assert.Equal(t, "the remote has more", pushed.Runs[0].Reason)
+	assert.Equal(t, "the remote has newer entries", pushed.Runs[0].Reason)
 
 	mine.goOn(run, 1)
 	pushed, err = mine.sharer.Push(t.Context(), share.PushRequest{})
 	require.Error(t, err)
 	assert.Equal(t, fault.PushRefused, fault.CodeOf(err))
 	assert.Equal(t, map[string]string{"run": share.StateDiverged}, states(pushed))
-	assert.Equal(t, "it was continued there, too: 1 new entries here and 2 there", pushed.Runs[0].Reason)
+	assert.Equal(t, "the run was also continued at the remote: 1 entries are only in this repository, 2 only at the remote", pushed.Runs[0].Reason)
 	assert.Equal(t, tipOf(there), origin.Git("rev-parse", "refs/smithers/_tip/run"), "nothing was moved there")
 	assert.Equal(t, tipOf(run), mine.Git("rev-parse", "refs/smithers/_tip/run"), "nor here")
 }

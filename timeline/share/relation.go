@@ -7,29 +7,29 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// kinship is the relation of two tips of a run.
+// kinship is the relation between the local tip and the remote's tip of a run.
 type kinship uint8
 
 const (
-	same      kinship = iota
-	ahead             // the local tip descends from the remote's
-	behind            // the remote's tip descends from the local one
-	diverged          // both descend from a common entry
-	unrelated         // they have no entry of the run in common
+	same      kinship = iota // both tips are the same entry
+	ahead                    // the local tip descends from the remote's tip
+	behind                   // the remote's tip descends from the local tip
+	diverged                 // both tips descend from a common entry
+	unrelated                // the tips have no entry of the run in common
 )
 
-// relation compares two chains of a run.
+// relation is the result of comparing the local chain of a run with the remote's chain.
 type relation struct {
 	kinship
 
-	common objstore.ID // the newest common entry; zero if unrelated
-	ahead  int         // entries that only the local chain has
-	behind int         // entries that only the remote one has
+	common objstore.ID // the newest common entry; zero if the chains are unrelated
+	ahead  int         // number of entries that only the local chain has
+	behind int         // number of entries that only the remote's chain has
 }
 
-// relate compares the chains of two tips of a run. It reads the commits that only one of them
-// has, about as many of the other, and no trees. Entries before a run's first entry do not count: two forks
-// of one run are unrelated even if they have the same id.
+// relate compares the chains of two tips of a run. It reads the commits that only one chain has, about as
+// many commits of the other chain, and no trees. Entries before a run's first entry do not count. So two
+// forks of one run are unrelated, even if they have the same id.
 func relate(objects objstore.Reader, local, remote objstore.ID) (relation, error) {
 	if local == remote {
 		return relation{kinship: same, common: local}, nil
@@ -42,8 +42,8 @@ func relate(objects objstore.Reader, local, remote objstore.ID) (relation, error
 	if err != nil {
 		return relation{}, err
 	}
-	// Both sides step together: the common entry is found after as many steps as the longer
-	// side has entries of its own, however long their common history is.
+	// Both sides step together. So the common entry is found after as many steps as the longer side has entries of its
+	// own, and the length of the common history does not matter.
 	for here.at != nil || there.at != nil {
 		for _, side := range []*walk{here, there} {
 			if err := side.step(); err != nil {
@@ -57,8 +57,9 @@ func relate(objects objstore.Reader, local, remote objstore.ID) (relation, error
 	return relation{kinship: unrelated, ahead: len(here.seen), behind: len(there.seen)}, nil
 }
 
-// meet returns an entry that one side is at and the other has seen.
-func meet(here, there *walk) (objstore.ID, bool) {
+// meet returns the entry at which one side is and which the other side has seen. ok is false if no such entry
+// exists.
+func meet(here, there *walk) (common objstore.ID, ok bool) {
 	for _, sides := range [][2]*walk{{here, there}, {there, here}} {
 		if at := sides[0].at; at != nil {
 			if _, ok := sides[1].seen[at.ID]; ok {
@@ -82,11 +83,11 @@ func relationAt(common objstore.ID, own, others int) relation {
 	return r
 }
 
-// walk follows the chain of a run back.
+// walk follows the chain of a run from its tip back to the run's first entry.
 type walk struct {
 	objects objstore.Reader
-	at      *snapshot.Entry     // nil before the run's first entry
-	seen    map[objstore.ID]int // each entry's distance from the tip
+	at      *snapshot.Entry     // the current entry; nil after the run's first entry
+	seen    map[objstore.ID]int // the number of steps from the tip to each entry
 }
 
 func walkFrom(objects objstore.Reader, tip objstore.ID) (*walk, error) {
@@ -94,7 +95,8 @@ func walkFrom(objects objstore.Reader, tip objstore.ID) (*walk, error) {
 	return &walk{objects, at, map[objstore.ID]int{tip: 0}}, err
 }
 
-// step moves to the previous entry of the run.
+// step moves to the entry before w.at. It sets w.at to nil if w.at is the run's first entry. At nil, it does
+// nothing.
 func (w *walk) step() error {
 	if w.at == nil {
 		return nil

@@ -17,35 +17,35 @@ import (
 
 // RunAt is a run that differs between this repository and a remote.
 type RunAt struct {
-	RunID string `json:"runId"`
-	// State is one of the At… constants.
-	State  string `json:"state"`
-	Ahead  int    `json:"ahead"`  // entries that only this repository has
-	Behind int    `json:"behind"` // entries that only the remote has
+	RunID  string `json:"runId"`
+	State  string `json:"state"`  // AtUnpushed or another of the At… constants
+	Ahead  int    `json:"ahead"`  // number of entries that only this repository has
+	Behind int    `json:"behind"` // number of entries that only the remote has
 }
 
-// States of a run that differs.
+// States of a run that differs between this repository and a remote.
 const (
-	AtUnpushed    = "unpushed"
-	AtUnfetched   = "unfetched"
-	AtDiverged    = "diverged"
-	AtUnrelated   = "unrelated"
-	AtPrunedHere  = "pruned-here"
-	AtPrunedThere = "pruned-there"
+	AtUnpushed    = "unpushed"     // only this repository has some entries
+	AtUnfetched   = "unfetched"    // only the remote has some entries
+	AtDiverged    = "diverged"     // both have entries that the other lacks
+	AtUnrelated   = "unrelated"    // the two runs have no entry in common
+	AtPrunedHere  = "pruned-here"  // the run was pruned in this repository
+	AtPrunedThere = "pruned-there" // the run was pruned at the remote
 )
 
-// RemoteState is what is known of a remote without contacting it.
+// RemoteState is the state of a remote at the last contact. Remotes reads it without contacting the remote.
 type RemoteState struct {
 	Remote string `json:"remote"`
-	// Configured means that the configuration has the remote, by name or URL. Runs went to or came from
-	// the others before.
+	// Configured means that the configuration has the remote, by name or URL. A remote that is not configured is known
+	// from an earlier push or fetch.
 	Configured bool    `json:"configured"`
-	Current    int     `json:"current"` // number of runs that are equal here and there
-	Runs       []RunAt `json:"runs"`    // the other runs, by id; never nil
+	Current    int     `json:"current"` // number of runs that are equal on both sides
+	Runs       []RunAt `json:"runs"`    // the other runs, sorted by id; never nil
 }
 
-// Remotes returns the state of the named remotes, or of all that runs were pushed to or fetched
-// from and the default one of push. It reads only the tracking refs.
+// Remotes returns the state of each named remote. Without names, it returns the states of push's default
+// remote and of all remotes with tracking refs. It reads only local refs. A run that cannot be read is a
+// warning.
 func (s *Sharer) Remotes(ctx context.Context, remotes ...string) ([]RemoteState, error) {
 	places, err := s.places(ctx, remotes)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Sharer) Remotes(ctx context.Context, remotes ...string) ([]RemoteState,
 	return states, nil
 }
 
-// here returns this repository's runs.
+// here returns the tips and the tombstones of this repository. Broken refs are warnings.
 func (s *Sharer) here(ctx context.Context) (atRemote, error) {
 	out := newAtRemote()
 	tips, err := s.store.Refs().Tips(ctx)
@@ -85,7 +85,8 @@ func (s *Sharer) here(ctx context.Context) (atRemote, error) {
 	return out, nil
 }
 
-// places returns the named places, or all remembered ones and the default one of push.
+// places returns the named remotes. Without names, it returns push's default remote and all remotes with
+// tracking refs.
 func (s *Sharer) places(ctx context.Context, remotes []string) ([]place.Place, error) {
 	var places []place.Place
 	for _, remote := range remotes {
@@ -114,7 +115,7 @@ func (s *Sharer) places(ctx context.Context, remotes []string) ([]place.Place, e
 	return places, nil
 }
 
-// rememberedPlaces returns the components of all remembered remotes.
+// rememberedPlaces returns the ref components of all remotes with tracking refs, sorted.
 func (s *Sharer) rememberedPlaces(ctx context.Context) ([]string, error) {
 	out, err := gitexec.New(s.store.Repo(), s.store.Env()).Run(ctx, "for-each-ref", "--format=%(refname)", refs.RemotesFolder)
 	if err != nil {
@@ -128,7 +129,8 @@ func (s *Sharer) rememberedPlaces(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// stateAt compares this repository with the tracking refs of a place.
+// stateAt compares this repository's refs, here, with the tracking refs of a remote. A run that cannot be
+// read is a warning.
 func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (RemoteState, error) {
 	state := RemoteState{Remote: at.Shown(), Runs: []RunAt{}}
 	there, err := s.remembered(ctx, at.Component)
@@ -162,7 +164,7 @@ func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (Re
 	return state, ctx.Err()
 }
 
-// runAt compares one run. State is "" if both are equal.
+// runAt compares one run. State is "" if the run is equal on both sides. The caller sets RunID.
 func (s *Sharer) runAt(ctx context.Context, component string, here, there atRemote) (RunAt, error) {
 	local, remote := here.tips[component], there.tips[component]
 	switch {
@@ -193,7 +195,7 @@ func (s *Sharer) runAt(ctx context.Context, component string, here, there atRemo
 	return at, err
 }
 
-// length returns the number of entries of a tip's run.
+// length returns the number of entries of tip's run.
 func (s *Sharer) length(ctx context.Context, tip objstore.ID) (int, error) {
 	w, err := walkFrom(s.store.Objects(), tip)
 	for err == nil && w.at != nil {

@@ -1,8 +1,8 @@
-// Package share takes runs to other repositories and back: push, fetch, bundles, the state of
-// remotes, and the split of a run that was continued in two places.
+// Package share pushes runs to other repositories and fetches them, writes and reads bundles, reports the state
+// of remotes, and splits a run that was continued in two places.
 //
-// refs/smithers-remote/<remote>/ tracks the runs of a remote. Only push and fetch write it, and there is
-// no queue. Local tips only move forward, except when a run is split: see Fetched.
+// refs/smithers-remote/<remote>/ has the tracking refs of a remote. Only push and fetch write them. Local tips
+// only move forward, except when a run is split: see [Sharer.Fetch].
 package share
 
 import (
@@ -11,21 +11,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Options configure a Sharer.
+// Options configures a [Sharer].
 type Options struct {
-	// Talk, if not nil, gets git's own progress, for a terminal.
+	// Talk, if not nil, receives git's own progress, for a terminal.
 	Talk io.Writer
-	// Progress, if not nil, is called as this package's own work proceeds.
+	// Progress, if not nil, is called while this package itself works. what names the work. done and total count its
+	// steps; total is 0 if the number of steps is unknown.
 	Progress func(what string, done, total int)
 }
 
-// Sharer shares the runs of one store. It must be used by one goroutine at a time.
+// Sharer shares the runs of one store. Only one goroutine at a time may use a Sharer.
 type Sharer struct {
 	store *timeline.Store
 	opts  Options
 }
 
-// New returns a Sharer. It reads nothing yet.
+// New returns a Sharer. It reads nothing.
 func New(store *timeline.Store, opts Options) *Sharer {
 	return &Sharer{store: store, opts: opts}
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// split is a run that was continued both here and at a remote.
+// split is a run that was continued both in this repository and at a remote.
 type split struct {
-	run    string
-	local  *snapshot.Entry // the tip here
-	remote *snapshot.Entry // the tip there, already checked
+	run    string          // the id of the run
+	local  *snapshot.Entry // the local tip
+	remote *snapshot.Entry // the remote's tip, already checked
 	common objstore.ID     // the newest common entry
 }
 
-// splitter makes forks of histories that are also elsewhere.
+// splitter makes new runs from the entries of existing histories.
 type splitter struct{ store *timeline.Store }
 
-// splitOff makes a fork of the local continuation of a run, and moves the run's tip and frames to
-// the remote's. The fork's id is derived from the run's id and the local tip, so that an interrupted
-// split can be continued. The run's tip moves last, except for its new frames; a crash before
-// that loses at most frame refs that the run will not keep. If a live process here owns the run,
-// the error's code is run_owned; if the tip has moved in the meantime, it is conflict. In both cases
-// the run is unchanged.
+// splitOff makes a fork of the local continuation of a run, moves the run's tip and frames to the remote's,
+// and returns the fork's id. The id is derived from the run's id and the local tip, so that a later fetch can
+// continue an interrupted split. After a crash, the run may have lost only frame refs that it would not keep.
+//
+// If a live process in this repository owns the run, the error's code is run_owned. If the tip has moved in
+// the meantime, the code is conflict. In both cases the run is unchanged.
 func (s splitter) splitOff(ctx context.Context, what split) (fork string, err error) {
 	row, err := what.local.RunRow()
 	if err != nil {
@@ -64,9 +64,9 @@ func (s splitter) splitOff(ctx context.Context, what split) (fork string, err er
 	return id, nil
 }
 
-// adoptAs makes a run with another id from the checked history of a tip. The new run is a fork
-// whose frame 0 is the first frame of that history and whose frames are its commits. The error's code is
-// run_exists if the id is taken, run_pruned if a run of that id was pruned.
+// adoptAs makes a new run with the given id from the checked history of tip, which belongs to another run.
+// The new run is a fork: its frame 0 is the first frame of that history, and its frames are the same commits.
+// The error's code is run_exists if a run has the id, and run_pruned if a run with the id was pruned.
 func (s splitter) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) error {
 	if err := timeline.CheckNew(ctx, s.store, id); err != nil {
 		return err
@@ -104,7 +104,8 @@ func (s splitter) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) e
 	return err
 }
 
-// parentOf returns the fork's parent: the newest common frame.
+// parentOf returns the parent of the fork: the newest frame at or before the common entry. row is the row of
+// the run.
 func (s splitter) parentOf(what split, row snapshot.Run) (*snapshot.Parent, error) {
 	both := false
 	found, err := s.frameAt(what.local, func(e *snapshot.Entry) bool {
@@ -115,13 +116,14 @@ func (s splitter) parentOf(what split, row snapshot.Run) (*snapshot.Parent, erro
 		return nil, err
 	}
 	if !both {
-		return nil, fmt.Errorf("%v is no entry of run %q", what.common, row.ID)
+		return nil, fmt.Errorf("entry %v is not in run %q", what.common, row.ID)
 	}
 	return &snapshot.Parent{RunID: row.ID, Frame: found.Frame, Commit: found.ID, Extension: what.local.ID}, nil
 }
 
-// frameAt returns the newest accepted frame of a tip's run. If none is accepted, it is frame 0 of a
-// fork, which is its parent's.
+// frameAt returns the newest entry of tip's run for which accepts returns true, as a frame. If accepts
+// returns false for all entries and the run is a fork, frameAt returns the parent's entry as frame 0. If the
+// run is not a fork, the error wraps objstore.ErrCorrupt.
 func (s splitter) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) bool) (refs.FrameRef, error) {
 	for entry, err := range s.store.Chain(tip) {
 		if err != nil {
@@ -133,7 +135,7 @@ func (s splitter) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) boo
 	}
 	row, err := tip.RunRow()
 	if err == nil && row.Parent == nil {
-		err = &objstore.CorruptError{ID: tip.ID, Reason: "entry: its run has no frame 0"}
+		err = &objstore.CorruptError{ID: tip.ID, Reason: "entry: the run has no frame 0"}
 	}
 	if err != nil {
 		return refs.FrameRef{}, err
@@ -141,8 +143,9 @@ func (s splitter) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) boo
 	return refs.FrameRef{Frame: 0, ID: row.Parent.Commit}, nil
 }
 
-// forkID returns the fork's id, and its tip if an interrupted fetch has made the fork already. An id that
-// is or was taken gets more digits.
+// forkID returns the id for the fork. made is the tip of the fork if an interrupted fetch has already created
+// it, and otherwise zero. The id ends with 8 digits of the local tip's id; if another run has or had that id,
+// forkID tries more digits.
 func (s splitter) forkID(ctx context.Context, what split) (id string, made objstore.ID, err error) {
 	const digits = 8
 	hash := what.local.ID.String()
@@ -173,7 +176,8 @@ func (s splitter) forkID(ctx context.Context, what split) (id string, made objst
 	return "", objstore.ID{}, fault.New(fault.RunExists, "run %q and every other id for the fork of run %q are taken", id, what.run)
 }
 
-// isFree reports whether no run has or had an id. If a run has it, isFree returns its tip.
+// isFree reports whether no run has the id or was pruned with it. If a run has the id, tip is the run's tip;
+// otherwise tip is zero.
 func (s splitter) isFree(ctx context.Context, id string) (bool, objstore.ID, error) {
 	tip, err := refs.Tip(id)
 	if err != nil {

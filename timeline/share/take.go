@@ -12,25 +12,26 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// incomingRun is a fetched run.
+// incomingRun is a fetched run with its result so far.
 type incomingRun struct {
 	FetchedRun
 
-	component string
-	local     objstore.ID // the local tip; zero if there is none
-	quiet     bool        // not worth reporting unless named
+	component string      // the run's ref component
+	local     objstore.ID // the local tip; zero if this repository lacks the run
+	quiet     bool        // the result is reported only if the request names runs
 }
 
 func (r *incomingRun) end(state, reason string) { r.State, r.Reason = state, reason }
 
-// take applies a fetched run to the local one. It returns only errors that are not about the
-// run itself.
+// take applies the fetched run with a ref component to the local run, and appends the result to f.out.Runs.
+// If another process moves the run in the meantime, take tries again, at most rounds times in total. A fault
+// of the run itself is a state in the result; take returns only other errors.
 func (f *fetch) take(ctx context.Context, component string) error {
 	for try := 1; ; try++ {
 		run := &incomingRun{component: component}
 		err := f.takeOnce(ctx, run)
 		if errors.Is(err, refs.ErrConflict) && try < rounds {
-			continue // another process here is moving it
+			continue // another process is moving the local run
 		}
 		if err != nil || run.quiet && !f.named() {
 			return err
@@ -61,7 +62,7 @@ func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 		run.end(StatePruned, prunedHere)
 		run.quiet = !isNew
 	case !stone.IsZero():
-		run.end(StatePruned, "it was pruned there")
+		run.end(StatePruned, prunedThere)
 		run.quiet = local.IsZero() || stone == f.before.gone[run.component]
 	case local == there:
 		run.end(StateCurrent, "")
@@ -74,7 +75,8 @@ func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 	return nil
 }
 
-// identify determines the run id of a component. If the component is hashed, the tip has the id.
+// identify sets run.RunID. If the ref component is a hash, the entry there, the remote's tip, has the id. If
+// the id cannot be determined, identify ends the run as invalid or pruned.
 func (f *fetch) identify(run *incomingRun, there objstore.ID) error {
 	id, ok, err := refs.UnescapeRun(run.component)
 	if err != nil {
@@ -86,7 +88,7 @@ func (f *fetch) identify(run *incomingRun, there objstore.ID) error {
 	}
 	run.RunID = run.component
 	if there.IsZero() {
-		run.end(StatePruned, "it was pruned there")
+		run.end(StatePruned, prunedThere)
 		run.quiet = true
 		return nil
 	}
@@ -97,13 +99,14 @@ func (f *fetch) identify(run *incomingRun, there objstore.ID) error {
 	}
 	if component, err := refs.EscapeRun(entry.Run); err != nil || component != run.component {
 		run.end(StateInvalid, fmt.Sprintf("the entry belongs to run %q", entry.Run))
-		return nil //nolint:nilerr // the run itself is invalid
+		return nil //nolint:nilerr // the run's state is the error
 	}
 	run.RunID = entry.Run
 	return nil
 }
 
-// resolve reads a ref of a run; zero if there is none.
+// resolve returns the target of a ref of a run, or the zero id if the ref does not exist. named returns the
+// ref's name.
 func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, error), run string) (objstore.ID, error) {
 	name, err := named(run)
 	if err != nil {
@@ -116,8 +119,8 @@ func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, erro
 	return id, err
 }
 
-// check validates the new entries of a run, after until, and reports whether they are sound. If not,
-// the run becomes invalid.
+// check checks the entries of a run from tip back to until, which it leaves out; a zero until means all
+// entries. sound is true if the entries pass the checks. Otherwise check ends the run as invalid.
 func (f *fetch) check(ctx context.Context, run *incomingRun, tip, until objstore.ID) (sound bool, err error) {
 	problems, err := f.verifier.Verify(ctx, run.RunID, tip, until, func() {
 		f.checked++
@@ -129,7 +132,8 @@ func (f *fetch) check(ctx context.Context, run *incomingRun, tip, until objstore
 	return len(problems) == 0, err
 }
 
-// create takes a run that is new here.
+// create checks a run that is new in this repository, and creates its tip at there. An unsound run becomes
+// invalid.
 func (f *fetch) create(ctx context.Context, run *incomingRun, there objstore.ID) error {
 	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
 		return err
@@ -138,7 +142,7 @@ func (f *fetch) create(ctx context.Context, run *incomingRun, there objstore.ID)
 	return f.forward(ctx, run, there)
 }
 
-// takeUnder takes a run under the request's id.
+// takeUnder checks a run, and stores it under the id FetchRequest.As. An unsound run becomes invalid.
 func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, there objstore.ID) error {
 	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
 		return err
@@ -156,10 +160,11 @@ func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, there objstore.
 	return err
 }
 
-// compare takes the new entries of a run that exists here.
+// compare compares a run that exists in this repository with there, the remote's tip. It moves the local tip
+// forward, splits the run, or ends the run with another state.
 func (f *fetch) compare(ctx context.Context, run *incomingRun, there objstore.ID) error {
 	if tip, err := snapshot.ReadEntry(f.store.Objects(), there); err != nil || tip.Run != run.RunID {
-		_, err := f.check(ctx, run, there, objstore.ID{}) // it reports the flaw
+		_, err := f.check(ctx, run, there, objstore.ID{}) // check sets the state and the reason
 		return err
 	}
 	kin, err := relate(f.store.Objects(), run.local, there)
@@ -172,7 +177,7 @@ func (f *fetch) compare(ctx context.Context, run *incomingRun, there objstore.ID
 		run.end(StateAhead, "")
 		run.quiet = true
 	case unrelated:
-		run.end(StateUnrelated, "it has another beginning than the run here; "+f.takeAs(run.RunID))
+		run.end(StateUnrelated, "the run in this repository has another beginning; "+f.takeAs(run.RunID))
 	case behind:
 		if sound, err := f.check(ctx, run, there, run.local); err != nil || !sound {
 			return err
@@ -185,7 +190,8 @@ func (f *fetch) compare(ctx context.Context, run *incomingRun, there objstore.ID
 	return nil
 }
 
-// divide splits a run that was continued in both places.
+// divide splits a run that was continued in both places, after checking the remote's entries after common. If
+// a process in this repository executes the run, the run becomes busy.
 func (f *fetch) divide(ctx context.Context, run *incomingRun, there, common objstore.ID) error {
 	if sound, err := f.check(ctx, run, there, common); err != nil || !sound {
 		return err
@@ -201,7 +207,7 @@ func (f *fetch) divide(ctx context.Context, run *incomingRun, there, common objs
 	fork, err := splitter{f.store}.splitOff(ctx, split{run.RunID, local, remote, common})
 	switch {
 	case fault.CodeOf(err) == fault.RunOwned:
-		run.end(StateBusy, "a process here is running it")
+		run.end(StateBusy, "a process in this repository is executing the run")
 		return nil
 	case err != nil:
 		return err

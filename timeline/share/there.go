@@ -13,7 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// atRemote is a remote's refs, by the runs' ref components.
+// atRemote holds the refs of a remote, or of this repository: tips and tombstones by ref component, and the
+// names of frame refs.
 type atRemote struct {
 	tips, gone map[string]objstore.ID
 	frames     map[refs.Name]bool
@@ -33,7 +34,8 @@ func (s *Sharer) progress(what string, done, total int) {
 	}
 }
 
-// remembered returns the tracking refs of a place.
+// remembered returns the tracking refs of the remote with a ref component. It leaves frames empty. Broken
+// refs are warnings.
 func (s *Sharer) remembered(ctx context.Context, component string) (atRemote, error) {
 	out := newAtRemote()
 	tips, err := s.store.Refs().RemoteTips(ctx, component)
@@ -49,7 +51,7 @@ func (s *Sharer) remembered(ctx context.Context, component string) (atRemote, er
 	return out, nil
 }
 
-// broken converts an error about some broken refs to a warning.
+// broken returns nil if err wraps refs.ErrBroken, and warns about err. It returns any other error unchanged.
 func (s *Sharer) broken(err error) error {
 	if errors.Is(err, refs.ErrBroken) {
 		s.store.Warn(err)
@@ -64,8 +66,8 @@ func fill(into map[string]objstore.ID, from []refs.TipRef) {
 	}
 }
 
-// look lists the remote's refs and updates the tracking refs as far as possible without fetching
-// objects other than tombstones.
+// look lists the remote's refs and sets p.there and p.tracked. It fetches changed tombstones, and deletes the
+// tracking refs of tips that the remote no longer has. It fetches no tips.
 func (p *push) look(ctx context.Context) error {
 	list, err := p.transport().List(ctx, p.to.Name, refs.Folder)
 	if err != nil {
@@ -83,7 +85,7 @@ func (p *push) look(ctx context.Context) error {
 		}
 		component, frame, err := ref.Name.Split()
 		switch {
-		case err != nil: // not a ref of ours, or a mistake: nothing is pushed to it
+		case err != nil: // a ref with an invalid name, to which nothing is pushed
 		case frame == refs.NoFrame:
 			p.there.tips[component] = ref.ID
 		default:
@@ -103,7 +105,7 @@ func (p *push) look(ctx context.Context) error {
 	return nil
 }
 
-// forgetVanished deletes the tracking refs of runs that are gone at the remote.
+// forgetVanished deletes the tracking refs of tips that the remote no longer has.
 func (p *push) forgetVanished(ctx context.Context) {
 	var moves []refs.Update
 	for component, id := range p.tracked.tips {
@@ -114,8 +116,8 @@ func (p *push) forgetVanished(ctx context.Context) {
 	p.track(ctx, moves)
 }
 
-// track moves tracking refs. If another process has moved them, that is fine: the next look
-// corrects them.
+// track moves tracking refs. It skips a ref that another process has moved, because the next look corrects
+// that ref. Any other failure is a warning.
 func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 	if len(moves) == 0 {
 		return
@@ -128,11 +130,11 @@ func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 		return
 	}
 	if err != nil && !errors.Is(err, refs.ErrConflict) {
-		s.store.Warn(fmt.Errorf("remember what the remote has: %w", err))
+		s.store.Warn(fmt.Errorf("update the tracking refs of the remote: %w", err))
 	}
 }
 
-// remember updates the tracking refs to what a push moved at the remote, or found up to date.
+// remember updates the tracking refs of the moves that the remote made or had made already.
 func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
 	ctx = context.WithoutCancel(ctx) // the remote has moved its refs, even if this process is cancelled
 	var moves []refs.Update
@@ -146,7 +148,7 @@ func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
 		}
 		old, err := p.store.Refs().Resolve(ctx, name)
 		if err != nil && !errors.Is(err, refs.ErrNotFound) {
-			p.store.Warn(fmt.Errorf("remember what the remote has: %w", err))
+			p.store.Warn(fmt.Errorf("update the tracking refs of the remote: %w", err))
 			continue
 		}
 		if old != outcome.New {
@@ -156,7 +158,8 @@ func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
 	p.track(ctx, moves)
 }
 
-// has reports whether a commit is in this repository.
+// has reports whether this repository has the commit id. It returns an error if the object is damaged or not
+// a commit.
 func (s *Sharer) has(id objstore.ID) (bool, error) {
 	_, err := objstore.GetKind(s.store.Objects(), id, objstore.Commit)
 	if errors.Is(err, objstore.ErrNotFound) {

@@ -16,35 +16,38 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// untrackedFinder finds the files that a push of one run would send and that are in none of the user's commits.
+// untrackedFinder finds the untracked files of one run: files that a push would send and that are in none of
+// the user's commits.
 type untrackedFinder struct {
 	objects objstore.Reader
 	meter   *objstore.TreeMeter
-	known   map[objstore.ID]bool // entries that the other side has
-	seen    map[objstore.ID]bool // vcs.json blobs that were read
-	walked  map[folder]bool      // folders that were read with at most one tree to compare
-	paths   int                  // number of paths read
-	files   map[string]objstore.ID
+	known   map[objstore.ID]bool   // entries that the remote has
+	seen    map[objstore.ID]bool   // vcs.json blobs that were read
+	walked  map[folder]bool        // folders that were compared with at most one tree
+	paths   int                    // number of paths read
+	files   map[string]objstore.ID // the untracked files so far: the newest blob of each path
 }
 
-// folder is a tree at a path, with the tree of the user's commit at that path.
+// folder is a tree at a path, with tracked, the tree of the user's commit at that path. tracked is zero if the commit
+// has no folder at the path.
 type folder struct {
 	path          string
 	tree, tracked objstore.ID
 }
 
-// maxLookedAt limits the paths read for one run, and maxKept the files and folders
-// kept in memory. A hostile run may have many different trees, each within the limits of a tree; the
+// maxLookedAt is the maximum number of paths that are read for one run. maxKept is the maximum number of files and
+// folders that are kept in memory. A hostile run may have many different trees, each within the limits of a tree. The
 // trees of an honest run differ little.
 const (
 	maxLookedAt = 250 * objstore.MaxTreePaths
 	maxKept     = 2 * objstore.MaxTreePaths
 )
 
-// untrackedFiles lists, by path, the captured files of the entries from a tip back to one that the
-// other side has, without files of the captured commit and files of that entry. A missing commit
-// has no files. Like a push, it continues into the runs that the run was forked from. Sizes
-// are those of the newest capture.
+// untrackedFiles returns the untracked files that a push of a run would send, sorted by path. It reads the
+// captured files of the entries from tip back to an entry in known, which the remote has. Like a push, it
+// continues into the runs that the run was forked from. It leaves out the files of the captured commit and
+// the paths of the known entry. A missing commit has no files. The size of a file is the size at its newest
+// capture.
 func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID, known map[objstore.ID]bool) ([]UntrackedFile, error) {
 	u := untrackedFinder{
 		objects: s.store.Objects(), meter: objstore.NewTreeMeter(s.store.Objects()), known: known,
@@ -91,7 +94,8 @@ func (u *untrackedFinder) walk(ctx context.Context, id objstore.ID) error {
 	return nil
 }
 
-// newCopies returns the working copies of an entry that no other entry had.
+// newCopies returns the working copies of an entry, or nil if an entry before it in the walk had the same
+// vcs.json.
 func (u *untrackedFinder) newCopies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	id, err := entry.VCSID()
 	if err != nil || id.IsZero() || u.seen[id] {
@@ -101,7 +105,7 @@ func (u *untrackedFinder) newCopies(entry *snapshot.Entry) ([]*snapshot.VCS, err
 	return copies(entry)
 }
 
-// copies returns the working copies of an entry with captured files.
+// copies returns the working copies of an entry whose files were captured.
 func copies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	vcs, err := entry.VCSRevision()
 	if err != nil || vcs == nil {
@@ -114,7 +118,7 @@ func copies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	return slices.DeleteFunc(all, func(v *snapshot.VCS) bool { return v.Tree.IsZero() }), nil
 }
 
-// capture adds the files that a working copy adds to its commit.
+// capture adds to u.files the files of a working copy that are not in the user's commits.
 func (u *untrackedFinder) capture(ctx context.Context, vcs *snapshot.VCS) error {
 	commits, err := u.commitsOf(vcs)
 	if err != nil {
@@ -140,12 +144,12 @@ func (u *untrackedFinder) capture(ctx context.Context, vcs *snapshot.VCS) error 
 	return u.added(ctx, tracked, vcs.Tree, "")
 }
 
-// commitsOf returns the commits that the user made: the one that is checked out or, because jj commits
-// everything in the working copy, its parents.
+// commitsOf returns the commits that the user made: the commit that is checked out or, in jj, its parents,
+// because jj commits everything in the working copy. It returns nil if the revision is not a git commit.
 func (u *untrackedFinder) commitsOf(vcs *snapshot.VCS) ([]objstore.ID, error) {
 	commit, err := objstore.ParseID(vcs.CommitID)
 	if err != nil {
-		return nil, nil //nolint:nilerr // a revision that is not a git commit
+		return nil, nil //nolint:nilerr // a revision that is not a git commit has no tracked files
 	}
 	if vcs.Type != snapshot.VCSJJ {
 		return []objstore.ID{commit}, nil
@@ -154,7 +158,8 @@ func (u *untrackedFinder) commitsOf(vcs *snapshot.VCS) ([]objstore.ID, error) {
 	return parents, err
 }
 
-// readCommit reads the tree and parents of a commit; zero if it is missing.
+// readCommit returns the tree and the parents of a commit. If the commit is missing, tree is zero and parents
+// is nil.
 func readCommit(r objstore.Reader, id objstore.ID) (tree objstore.ID, parents []objstore.ID, err error) {
 	data, err := objstore.GetKind(r, id, objstore.Commit)
 	if errors.Is(err, objstore.ErrNotFound) {
@@ -180,8 +185,9 @@ func readCommit(r objstore.Reader, id objstore.ID) (tree objstore.ID, parents []
 	return tree, parents, nil
 }
 
-// added adds the files of a tree, under prefix, that none of the tracked trees has. A tree
-// that equals a tracked one is not read.
+// added adds to u.files the files below tree whose paths none of the trees in tracked has. prefix is the path
+// of tree and ends with "/". added does not read a tree that is in tracked. A run with too many files is a
+// TreeSizeError.
 func (u *untrackedFinder) added(ctx context.Context, tracked []objstore.ID, tree objstore.ID, prefix string) error {
 	if slices.Contains(tracked, tree) || u.wasWalked(tracked, tree, prefix) {
 		return nil
@@ -215,7 +221,8 @@ func (u *untrackedFinder) added(ctx context.Context, tracked []objstore.ID, tree
 	return nil
 }
 
-// wasWalked reports whether a tree was added before at the same path, and otherwise records it.
+// wasWalked reports whether tree was compared before at the same path with the same tracked tree, and records
+// the comparison. With several tracked trees, it returns false and records nothing.
 func (u *untrackedFinder) wasWalked(tracked []objstore.ID, tree objstore.ID, path string) bool {
 	if len(tracked) > 1 {
 		return false
@@ -239,7 +246,7 @@ func (u *untrackedFinder) addedAt(ctx context.Context, before []objstore.TreeEnt
 	switch {
 	case e.Mode == objstore.ModeTree:
 		return u.added(ctx, folders, e.ID, path+"/")
-	case e.Mode == objstore.ModeCommit || len(folders) < len(before): // a submodule, or a path that was a file before
+	case e.Mode == objstore.ModeCommit || len(folders) < len(before): // a submodule, or a path of a tracked file
 		return nil
 	}
 	if _, newer := u.files[path]; !newer {
@@ -248,7 +255,7 @@ func (u *untrackedFinder) addedAt(ctx context.Context, before []objstore.TreeEnt
 	return nil
 }
 
-// leaveOut drops the files of an entry that the other side has.
+// leaveOut removes from u.files the paths of the captured files of an entry that the remote has.
 func (u *untrackedFinder) leaveOut(ctx context.Context, entry *snapshot.Entry) error {
 	vcs, err := copies(entry)
 	if err != nil {
@@ -262,8 +269,8 @@ func (u *untrackedFinder) leaveOut(ctx context.Context, entry *snapshot.Entry) e
 	return nil
 }
 
-// dropFilesOf drops the paths at which a tree has a file. The paths are sorted and begin with
-// prefix. It reads each tree once.
+// dropFilesOf removes from u.files those of paths at which tree has a file. prefix is the path of tree; paths
+// is sorted, and each path begins with prefix. dropFilesOf reads each tree once.
 func (u *untrackedFinder) dropFilesOf(ctx context.Context, tree objstore.ID, paths []string, prefix string) error {
 	if len(paths) == 0 {
 		return nil
@@ -300,7 +307,7 @@ func (u *untrackedFinder) dropFilesOf(ctx context.Context, tree objstore.ID, pat
 	return nil
 }
 
-// endOf returns the number of sorted paths before the first without the prefix.
+// endOf returns the number of paths at the start of paths, which is sorted, that begin with prefix.
 func endOf(paths []string, prefix string) int {
 	n, _ := slices.BinarySearchFunc(paths, prefix, func(path, prefix string) int {
 		if strings.HasPrefix(path, prefix) {
@@ -311,7 +318,8 @@ func endOf(paths []string, prefix string) int {
 	return n
 }
 
-// sizes asks git for the sizes of blobs, without reading them.
+// sizes returns the sizes of the blobs in files, in bytes. It asks git, which does not read the blobs. A
+// missing blob has size 0.
 func (s *Sharer) sizes(ctx context.Context, files map[string]objstore.ID) (map[objstore.ID]int64, error) {
 	if len(files) == 0 {
 		return nil, nil

@@ -87,7 +87,7 @@ func TestADryRunNeitherAsksNorKeepsAnAnswer(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, asked)
 	require.Len(t, pushed.Runs, 1)
-	assert.Equal(t, "it holds untracked files, such as notes.txt, which need confirmation", pushed.Runs[0].Reason)
+	assert.Equal(t, "the run has untracked files, such as notes.txt, which need confirmation", pushed.Runs[0].Reason)
 	_, err = c.sharer.Push(t.Context(), share.PushRequest{})
 	assert.Equal(t, fault.Unconfirmed, fault.CodeOf(err))
 }

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// An UntrackedPath is a path at which runs have untracked files.
+// UntrackedPath is a path at which one or more runs have an untracked file.
 type UntrackedPath struct {
 	Path  string
-	Bytes int64 // of the largest file
-	Runs  []string
+	Bytes int64    // the size of the largest file at the path
+	Runs  []string // ids of the runs
 }
 
-// ByPath groups untracked files by path.
+// ByPath returns the paths of untracked files, sorted, each once with its runs.
 func ByPath(files []UntrackedFile) []UntrackedPath {
 	files = slices.SortedStableFunc(slices.Values(files), func(a, b UntrackedFile) int { return cmp.Compare(a.Path, b.Path) })
 	var out []UntrackedPath
@@ -27,7 +27,7 @@ func ByPath(files []UntrackedFile) []UntrackedPath {
 	return out
 }
 
-// InRuns returns the only run that has the path, or the number of runs.
+// InRuns returns the id of the only run that has the path, or a text such as "2 runs".
 func (p UntrackedPath) InRuns() string {
 	if len(p.Runs) == 1 {
 		return p.Runs[0]

@@ -27,6 +27,7 @@ type child struct {
 	used   int // number of transactions
 }
 
+// startChild starts git with args and returns the child. The child outlives ctx.
 func startChild(ctx context.Context, git *gitexec.Git, args []string) (*child, error) {
 	// The child outlives the transaction that started it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

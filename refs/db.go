@@ -19,7 +19,7 @@ import (
 
 // Names of the points of a write at which Options.Failpoint is called.
 const (
-	FailRefsLocked     = "refs-locked"     // all refs are locked and have their expected values; none has moved
+	FailRefsLocked     = "refs-locked"     // all refs are locked and have their expected values; no ref has moved
 	FailBetweenRenames = "between-renames" // before each ref but the first moves; not called with native git
 	FailRefsDone       = "refs-done"       // all refs have moved
 )
@@ -191,8 +191,8 @@ func (db *DB) unlock() { <-db.writing }
 
 var errClosed = errors.New("already closed")
 
-// checkUpdates returns an error if an update has an invalid name, has neither an old nor a new value, or concerns
-// the same ref as another update.
+// checkUpdates returns an error if an update has an invalid name, or neither an old nor a new value, or if
+// two updates concern the same ref.
 func checkUpdates(updates []Update) error {
 	for i, u := range updates {
 		if err := u.Name.check(); err != nil {

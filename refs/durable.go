@@ -47,6 +47,7 @@ func (r reader) foldersAbove(updates []Update) []string {
 	return above
 }
 
+// isFrame reports whether n is the name of a frame ref.
 func (n Name) isFrame() bool {
 	_, frame, err := n.Split()
 	return err == nil && frame != NoFrame

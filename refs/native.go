@@ -43,6 +43,7 @@ func (w *nativeWriter) close() error {
 	return err
 }
 
+// apply makes a transaction, and waits for locks of other processes (see patiently).
 func (w *nativeWriter) apply(ctx context.Context, updates []Update) error {
 	return w.db.patiently(ctx, updates, func() error { return w.attempt(ctx, updates) })
 }
@@ -85,8 +86,9 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 	}
 }
 
-// lockOf returns the path of the lock that obstructed updates. It is the lock in git's message, which may be
-// the lock of packed-refs, or else the first existing lock of a ref, or else the lock of the first ref.
+// lockOf returns the path of the lock that obstructed updates. It prefers the lock in git's message, which
+// may be the lock of packed-refs. Otherwise it returns the first lock of a ref that exists or, if no lock
+// exists, the path for the first ref.
 func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
 	if lock := failure.lock(); filepath.IsAbs(lock) {
 		return filepath.Clean(lock)
@@ -130,9 +132,9 @@ func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 	return err
 }
 
-// remaining returns the updates that git did not make before it ended: none, the last updates, or all of
-// them. git had locked all refs. A ref with neither its old nor its new value is an error: a *ConflictError
-// for the first update.
+// remaining returns the updates that git did not make before it ended: no updates, the last updates or all
+// updates. git had locked all refs. A ref with neither its old nor its new value is an error: a
+// *ConflictError for the first update.
 func (w *nativeWriter) remaining(updates []Update, failure *childError) ([]Update, error) {
 	for i, u := range updates {
 		actual, err := w.db.reader.resolve(u.Name)

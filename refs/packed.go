@@ -181,6 +181,7 @@ type record struct {
 	id, name []byte
 }
 
+// ref returns the ref in a record of p. If the id is invalid, the error is a *BrokenError.
 func (rec record) ref(p *packedRefs) (Ref, error) {
 	id, err := objstore.ParseID(string(rec.id))
 	if err != nil || id.IsZero() {
@@ -251,6 +252,7 @@ func (p *packedRefs) block(n int64) ([]byte, error) {
 	return block, nil
 }
 
+// broken returns the *BrokenError for an invalid line.
 func (p *packedRefs) broken(line []byte) error {
 	return &BrokenError{Path: p.path, Reason: fmt.Sprintf("packed-refs has an invalid line: %.80q", line)}
 }

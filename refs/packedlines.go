@@ -54,6 +54,7 @@ func SoundPacked(data []byte) (sound []byte, broken []PackedLine) {
 	return sound, broken
 }
 
+// isID reports whether text is an object id other than the zero id.
 func isID(text string) bool {
 	id, err := objstore.ParseID(text)
 	return err == nil && !id.IsZero()

@@ -25,6 +25,8 @@ func RemoteGone(remote, run string) (Name, error) {
 	return named(remotePrefix+remote+"/"+goneFolder+"/", run)
 }
 
+// named returns the name of a run's ref in a folder, which ends with "/". For an empty run id, the error
+// wraps ErrMalformed.
 func named(folder, run string) (Name, error) {
 	component, err := EscapeRun(run)
 	return Name(folder + component), err

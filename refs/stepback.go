@@ -78,8 +78,8 @@ func hooksFolder(repo gitexec.Repo, env []string) (folder string, ok bool) {
 	}
 }
 
-// hooksArgs returns the options with which a git that runs in the git directory finds the same hooks as a git
-// that runs in the working copy. It returns nil if both find the same hooks without options.
+// hooksArgs returns options for a git that runs in the git directory. With these options, it finds the same
+// hooks as a git that runs in the working copy. hooksArgs returns nil if no options are necessary.
 func hooksArgs(repo gitexec.Repo, env []string) []string {
 	path, set := repo.Config.Get("core.hookspath")
 	folder, ok := hooksFolder(repo, env)

@@ -141,6 +141,8 @@ func (c *chain) fork(first, point *snapshot.Entry) error {
 	return nil
 }
 
+// malformed returns the error that the object id has a content that the index cannot use. It wraps
+// objstore.ErrCorrupt.
 func malformed(id objstore.ID, reason string) error {
 	return &objstore.CorruptError{ID: id, Reason: reason}
 }

@@ -54,6 +54,7 @@ type checker struct {
 	flaws  []Flaw                                                   // the flaws found so far
 }
 
+// note records a flaw. runID is "" if the flaw is of the whole file.
 func (c *checker) note(runID, format string, args ...any) {
 	c.flaws = append(c.flaws, Flaw{filepath.Base(c.path), runID, fmt.Sprintf(format, args...)})
 }

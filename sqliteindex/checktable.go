@@ -93,6 +93,7 @@ func describeRow(columns []Column, row []any) string {
 	return strings.Join(parts, "\x00")
 }
 
+// parseTip returns the object id in a column's value. If the value is not text, the error wraps errDamaged.
 func parseTip(value any) (objstore.ID, error) {
 	text, ok := value.(string)
 	if !ok {

@@ -26,8 +26,8 @@ type connection struct {
 }
 
 // open opens the file at the path, and creates the file if it is missing. If the file is unusable, open tries
-// to open it for reading only, then to replace it by an empty file, and then uses a database in memory. It
-// returns an error that none of these can remedy: a busy database or a cancelled context.
+// to open it for reading only, and then replaces it by an empty file. If that fails, open uses a database in
+// memory. It returns only errors that memory cannot remedy, such as a busy database or a cancelled context.
 func (c *connection) open(ctx context.Context) error {
 	found, err := os.Stat(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,12 +134,14 @@ func (c *connection) use(ctx context.Context, fn func(*database) error) error {
 	})
 }
 
+// inMemory returns the reason why the database is in memory, or nil if the database is in a file.
 func (c *connection) inMemory() error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.degraded
 }
 
+// close closes the database after all uses in progress have ended. A second close does nothing.
 func (c *connection) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -67,6 +67,7 @@ func openMemory(ctx context.Context, has schema) (*database, error) {
 	return &database{DB: db}, nil
 }
 
+// single returns a pool that has at most one connection.
 func single(c driver.Connector) *sql.DB {
 	db := sql.OpenDB(c)
 	db.SetMaxOpenConns(1)
@@ -94,6 +95,7 @@ func readOnlyMode(path string) openMode {
 	return readImmutable
 }
 
+// dsn returns SQLite's URI for the file at path. busy is how long SQLite waits for a lock, at least 1 ms.
 func dsn(path string, mode openMode, busy time.Duration) string {
 	return fmt.Sprintf("file:%s?%s&_txlock=immediate&_dqs=0&_busy_timeout=%d&_synchronous=NORMAL",
 		(&url.URL{Path: path}).EscapedPath(), mode, max(busy.Milliseconds(), 1))
@@ -184,8 +186,8 @@ func lockFile(ctx context.Context, path string, take func(*flock.Flock, context.
 // mayGo, and changes nothing if mayGo returns false: a file that another process has created in the meantime
 // is better than an empty file.
 //
-// Processes that have the old file open keep the file and its log until they notice (see moved), because
-// SQLite leaves the log of a moved file alone.
+// SQLite leaves the log of a moved file alone. So processes that have the old file open keep the file and its
+// log until they notice the new file (see moved).
 func replaceFile(ctx context.Context, path string, with schema, mayGo func(fs.FileInfo) bool) (err error) {
 	lock, err := lockFile(ctx, path, (*flock.Flock).TryLockContext)
 	if err != nil {

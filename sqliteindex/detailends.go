@@ -172,6 +172,8 @@ func (d *detailReader) readOutputs(before, after *snapshot.State) error {
 	return nil
 }
 
+// newOutputDelta returns the change of the output with a key of its collection to value. A nil value means
+// removed.
 func newOutputDelta(key string, value []byte) (outputDelta, error) {
 	nodeID, iteration, err := snapshot.SplitKey(key)
 	if err != nil {

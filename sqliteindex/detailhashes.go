@@ -53,6 +53,7 @@ const sqlClearHashes = `UPDATE _smithers_snapshots SET workflow_hash = NULL WHER
 // 0, its hash is written first.
 const sqlSetHash = `UPDATE _smithers_snapshots SET workflow_hash = ? WHERE run_id = ? AND frame_no = ? AND workflow_hash IS NULL`
 
+// hashes writes the workflow hashes of the run's frames into the base table of frames.
 func (w *detailWriter) hashes(ctx context.Context, d *detail) error {
 	for _, h := range d.hashes {
 		if err := w.exec(ctx, sqlSetHash, h.hash, d.runID, h.frame); err != nil {

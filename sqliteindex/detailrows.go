@@ -80,6 +80,7 @@ func (w *detailWriter) loops(ctx context.Context, d *detail) error {
 	return nil
 }
 
+// events writes the new events, oldest first: the reverse of their order in d.
 func (w *detailWriter) events(ctx context.Context, d *detail) error {
 	for i, e := range slices.Backward(d.events) {
 		if err := w.exec(ctx, sqlAddEvent, d.runID, e.Seq, e.TimestampMs, e.Type, e.Payload, nullable(d.nodeIDs[i])); err != nil {
@@ -114,6 +115,7 @@ func positive(n int) any {
 	return n
 }
 
+// input writes the run's input, removes it, or does nothing if the input is unchanged.
 func (w *detailWriter) input(ctx context.Context, d *detail) error {
 	switch {
 	case !d.input.changed:

@@ -102,8 +102,8 @@ func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (er
 	return nil
 }
 
-// isCurrent reports whether the stored details of the run are still at c.from, and whether the run still
-// exists or is still missing, as when c was read.
+// isCurrent reports whether the index still has the state that c was read against. The stored details must be
+// at c.from, and the run must be indexed unless c.tip is zero.
 func (w *detailWriter) isCurrent(ctx context.Context, c detailChange) (bool, error) {
 	var tip string
 	err := w.tx.QueryRowContext(ctx, sqlDetailTip, c.runID).Scan(&tip)

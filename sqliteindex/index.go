@@ -64,6 +64,7 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 // defaultBusyTimeout is the default value of Options.BusyTimeout.
 const defaultBusyTimeout = 500 * time.Millisecond
 
+// withDefaults returns opts with default values in place of zero values.
 func withDefaults(opts Options) Options {
 	if opts.BusyTimeout == 0 {
 		opts.BusyTimeout = defaultBusyTimeout
@@ -77,6 +78,7 @@ func withDefaults(opts Options) Options {
 	return opts
 }
 
+// newIndex returns an index with schema has that has not opened its database. The caller sets refill.
 func newIndex(opts Options, has schema) *Index {
 	return &Index{
 		opts: opts,
@@ -149,6 +151,7 @@ func (x *Index) answer(ctx context.Context, query func(*database) error) error {
 	return x.conn.use(ctx, query)
 }
 
+// setProblems sorts problems by message and stores the slice for Problems.
 func (x *Index) setProblems(problems []error) {
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	x.problemsMu.Lock()

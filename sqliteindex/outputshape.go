@@ -97,6 +97,7 @@ func (u *outputUpdate) run(ctx context.Context, statement string, args ...any) e
 	return err
 }
 
+// dropTable drops a table and removes its columns from _smithers_output_schema_columns.
 func (u *outputUpdate) dropTable(ctx context.Context, t *outputTable) error {
 	if err := u.run(ctx, sqlDropColumns, t.name); err != nil {
 		return err

@@ -84,6 +84,8 @@ func (c catalog) find(key, workflow string) *outputTable {
 	return nil
 }
 
+// named returns the table with a name, or nil if the catalog has no such table. The table belongs to the
+// catalog.
 func (c catalog) named(name string) *outputTable {
 	for i := range c {
 		if c[i].name == name {
@@ -98,6 +100,8 @@ func (t *outputTable) same(other *outputTable) bool {
 	return t.sameOutputs(other) && slices.Equal(t.columns, other.columns)
 }
 
+// sameOutputs reports whether two tables have the same name and hold the outputs of the same schema key and
+// workflow.
 func (t *outputTable) sameOutputs(other *outputTable) bool {
 	return t.name == other.name && t.key == other.key && t.shared == other.shared && t.workflow == other.workflow
 }
@@ -130,6 +134,8 @@ func readCatalog(ctx context.Context, q queryer) (tables catalog, err error) {
 	return tables, err
 }
 
+// insertStatement returns the statement that inserts or replaces a row. Its parameters are the run id, node
+// id, iteration, the output as JSON, and then the columns in order.
 func insertStatement(t *outputTable) string {
 	var b strings.Builder
 	b.WriteString("INSERT OR REPLACE INTO " + quoted(t.name) + " (run_id, node_id, iteration, " + textColumn)

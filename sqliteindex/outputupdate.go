@@ -186,6 +186,7 @@ func (u *outputUpdate) allRows(ctx context.Context, runID string, row rowEncoder
 	return nil
 }
 
+// row writes one output of a run, or removes its row if o has no value.
 func (u *outputUpdate) row(ctx context.Context, runID string, row rowEncoder, o outputDelta) error {
 	if o.value == nil {
 		return u.exec(ctx, "DELETE FROM "+quoted(row.table.name)+" WHERE run_id = ? AND node_id = ? AND iteration = ?",
@@ -233,6 +234,7 @@ func (u *outputUpdate) refill(ctx context.Context, t *outputTable) error {
 	return nil
 }
 
+// stateAt returns the state at the entry with the id tip, in hex.
 func stateAt(r objstore.Reader, tip string) (*snapshot.State, error) {
 	id, err := objstore.ParseID(tip)
 	if err != nil {

@@ -25,8 +25,8 @@ type RunRow struct {
 	Tip                          objstore.ID
 }
 
-// FrameRow is a frame in the index. Frame 0 of a fork may be a commit of its parent; all columns except
-// RunID, FrameNo and Based then describe that commit.
+// FrameRow is a frame in the index. Frame 0 of a fork may be a commit of its parent. RunID, FrameNo, Based
+// and Dropped are then the fork's, and the other columns describe that commit.
 type FrameRow struct {
 	RunID       string
 	FrameNo     int64
@@ -125,6 +125,8 @@ func (x *Index) FramesByCommit(ctx context.Context, prefix string) ([]FrameRow, 
 	return x.framesByRevision(ctx, sqlByCommit, prefix)
 }
 
+// framesByRevision returns the frames that query finds for revisions that begin with prefix. query has two
+// parameters: the first revision and the end of the range.
 func (x *Index) framesByRevision(ctx context.Context, query, prefix string) ([]FrameRow, error) {
 	end, ok := prefixEnd(prefix)
 	if !ok {

@@ -43,9 +43,9 @@ func (x *Index) SyncRun(ctx context.Context, runID string) error {
 	return x.rounds(ctx, func() error { return x.syncRunOnce(ctx, runID) })
 }
 
-// Rebuild drops everything and reads it again from the refs: first the base tables, then the details. If
-// progress is not nil, one goroutine at a time calls it after every run of both, with the number of runs read
-// so far and in total. Other processes notice at their next Sync.
+// Rebuild drops everything and reads it again from the refs: first the base tables, then the details. Other
+// processes notice at their next Sync. If progress is not nil, Rebuild calls it after every run of both, with
+// the number of runs read so far and in total. Only one goroutine at a time calls progress.
 //
 // If a file cannot be replaced, Rebuild returns an error, and the index continues in memory.
 func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (Stats, error) {
@@ -128,9 +128,9 @@ func (x *Index) rounds(ctx context.Context, fn func() error) error {
 	return err
 }
 
-// syncOnce makes one attempt of a Sync. It reads the indexed tips before the refs, and replaces them only if
-// they have not changed since. So no write is based on older refs than the write that it replaces. If another
-// process changed the indexed tips, syncOnce returns errOvertaken.
+// syncOnce makes one attempt of a Sync. It reads the indexed tips before the refs, and replaces only tips
+// that no other process has changed since. So no write is based on older refs than the write that it
+// replaces. If another process changed the indexed tips, syncOnce returns errOvertaken.
 func (x *Index) syncOnce(ctx context.Context, progress func(done, total int)) (Stats, error) {
 	before, err := readDigest(ctx, &x.conn)
 	if err != nil {

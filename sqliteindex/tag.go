@@ -43,7 +43,7 @@ func (t *tagReader) of(e *snapshot.Entry) (tag, error) {
 }
 
 // read reads vcs.json of an entry into t. It leaves t unchanged if the entry has the same vcs.json as t, or
-// none.
+// no vcs.json.
 func (t *tagReader) read(e *snapshot.Entry) error {
 	id, err := e.VCSID()
 	if err != nil || id == t.id {

@@ -77,6 +77,7 @@ func classify(ctx context.Context, err error) error {
 	}
 }
 
+// saysAny reports whether said contains one of the texts in all.
 func saysAny(said string, all []string) bool {
 	for _, words := range all {
 		if strings.Contains(said, words) {

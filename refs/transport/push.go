@@ -14,7 +14,7 @@ const (
 	// maxRefused is the number of successive refusals of single refs after which a push gives up.
 	maxRefused = 3
 	// maxContended is the maximum number of retries because another process was first, and contendedFor is the pause
-	// before each of them.
+	// before each retry.
 	maxContended = 8
 	contendedFor = 20 * time.Millisecond
 )
@@ -107,6 +107,7 @@ type pusher struct {
 	contended int                   // number of remaining retries because another process was first
 }
 
+// settle records the outcome of a move, and counts it if it is Refused or Unreadable.
 func (p *pusher) settle(move Move, status Status, reason string) {
 	p.settled[move.Name] = Outcome{Move: move, Status: status, Reason: reason}
 	if status == Refused || status == Unreadable {
@@ -244,6 +245,7 @@ func unsettled(moves []Move, settled map[refs.Name]Outcome) []Move {
 	return left
 }
 
+// without returns moves without the move of the ref name. It leaves the slice moves unchanged.
 func without(moves []Move, name refs.Name) []Move {
 	for i, move := range moves {
 		if move.Name == name {
@@ -253,6 +255,7 @@ func without(moves []Move, name refs.Name) []Move {
 	return moves
 }
 
+// pause waits for d. If ctx is done first, pause returns the cause.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -2,9 +2,9 @@
 // repository and others. It uses native git, so that credentials, proxies and ssh work as
 // for the user's own pushes. It handles refs and objects, and does not read runs.
 //
-// It never changes the user's own push or fetch, runs a hook of this
-// repository, writes configuration, tags, FETCH_HEAD or a remote-tracking branch, or
-// starts git gc. It never forces a push: every move has a condition on the ref's old value.
+// It never changes the user's own push or fetch, runs a hook of this repository, or starts
+// git gc. It writes no configuration, tags, FETCH_HEAD or remote-tracking branches. It never
+// forces a push: every move has a condition on the ref's old value.
 package transport
 
 import (

@@ -99,6 +99,7 @@ func FitTable(name string) string {
 	return name
 }
 
+// isReserved reports whether SQLite or the index reserves name for a table of its own.
 func isReserved(name string) bool {
 	name = FoldCase(name)
 	return name == "input" || strings.HasPrefix(name, "sqlite_") ||

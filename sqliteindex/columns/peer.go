@@ -23,12 +23,12 @@ type peerTable struct {
 	Columns [][2]string `json:"columns"` // names and kinds
 }
 
-// addPeers adds to declared the columns of each output table that no workflow definition declares, if
-// Smithers' own schema has the table and the table's first output is a JSON object.
+// addPeers adds to declared the columns of output tables that no workflow definition declares. It leaves out
+// a table that Smithers' own schema lacks, and a table whose first output is not a JSON object.
 func addPeers(r objstore.Reader, declared map[string]List, tip *snapshot.Entry, state *snapshot.State) error {
 	var keys []string
 	for _, key := range state.Tables() {
-		if _, known := declared[key]; !known {
+		if _, ours := declared[key]; !ours {
 			keys = append(keys, key)
 		}
 	}
@@ -55,9 +55,9 @@ func addPeers(r objstore.Reader, declared map[string]List, tip *snapshot.Entry, 
 	return nil
 }
 
-// peerTables returns the tables, by name, that Smithers' schemas declare at e and at the frames that the run
-// of e was forked from, because a new fork has no tables of its own. It stops as soon as it has a table for
-// each of keys. It ignores lines that it cannot read.
+// peerTables returns the tables that Smithers' schemas declare, by name. It reads the schema at e, and then
+// those at the frames that the run of e was forked from, because a new fork has no tables of its own. It
+// stops as soon as it has a table for each of keys. It ignores lines that it cannot read.
 func peerTables(r objstore.Reader, e *snapshot.Entry, keys []string) (map[string]peerTable, error) {
 	tables := make(map[string]peerTable)
 	unknown := func(key string) bool { _, known := tables[smithersnames.SnakeName(key)]; return !known }

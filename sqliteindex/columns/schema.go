@@ -53,6 +53,7 @@ type Column struct {
 	Type     Type
 }
 
+// compare returns the order of two columns: the whole output first, then the properties by name.
 func (c Column) compare(other Column) int {
 	switch {
 	case c.Whole == other.Whole:

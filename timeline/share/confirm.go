@@ -171,6 +171,7 @@ func (a pushAnswers) given(to place.Place) (bool, error) {
 	return string(data) == a.content(to), nil
 }
 
+// keep stores that a person allowed untracked files for a remote at its present address.
 func (a pushAnswers) keep(to place.Place) error {
 	path := a.path(to)
 	err := os.MkdirAll(filepath.Dir(path), 0o777)

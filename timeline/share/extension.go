@@ -66,9 +66,9 @@ func (s splitter) renumber(x *extension) error {
 }
 
 // eventsAfter returns the events of the entries of tip's run after the entry after, in order. If after is the
-// zero id, it returns all events of the run. If the run is itself an extension, and after is an entry of the
-// extended run, the run's first own entry repeats all events of the extension. eventsAfter then returns only
-// those that come after after.
+// zero id, it returns all events of the run. In a run that is itself an extension, after may be an entry of
+// the extended run. The run's first own entry then repeats all events of the extension, and eventsAfter
+// returns only those that come after after.
 func (s splitter) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot.Event, error) {
 	var newestFirst [][]snapshot.Event
 	entries := snapshot.NewWalk(s.store.Objects(), tip)

@@ -59,13 +59,17 @@ type Fetched struct {
 // Fetch fetches runs from a remote, checks them, and moves the local tips forward. A run that was continued
 // in both places is split: the run becomes the remote's, and the local continuation becomes a fork. Frame 0
 // of the fork is the last common frame, and the fork's frames are the same commits as before. The local run
-// stays unchanged if it has no entry in common with the remote's, or if the run was pruned in this repository
-// or at the remote. A run that fails the checks stays under refs/smithers-remote and changes nothing else.
+// stays unchanged if it has no entry in common with the remote's run, or if either side has pruned the run. A
+// run that fails the checks stays under refs/smithers-remote and changes nothing else.
 //
-// Error codes: remote_not_found, remote_failed and run_not_found; run_pruned if the run named FetchRequest.As
-// was pruned in this repository. With other codes, Fetched has the result for each run: fetch_refused if a
-// run is invalid, broken_ref if a local ref is broken, run_owned if a run is busy, run_exists if a named run
-// differs from the local run.
+// Error codes besides remote_not_found, remote_failed and run_not_found:
+//   - fetch_refused: a run is invalid, or git refused its objects
+//   - broken_ref: a local ref is broken
+//   - run_owned: a run is busy
+//   - run_exists: a named run differs from the local run, or a run with the id FetchRequest.As exists
+//   - run_pruned: a named run was pruned, or a run with the id FetchRequest.As was pruned
+//
+// If the error concerns single runs, Fetched still has the result for each run.
 func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) {
 	from, err := place.Find(s.store, req.Remote)
 	if err != nil {
@@ -110,7 +114,8 @@ func (f *fetch) again() string {
 
 // run fetches the requested refs, and applies each fetched run to the local run. The results are in f.out.
 func (f *fetch) run(ctx context.Context) (err error) {
-	// git does not fetch objects that exist, even if only a pruned run has them. So keep them until the refs have moved.
+	// git does not fetch objects that exist, even if only a pruned run has them. So keep all objects until the refs
+	// have moved.
 	release, err := f.store.Objects().Pin(ctx)
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 
 // judge compares each open run with the remote's run, and returns the runs to push. It ends the other runs
 // with a state and a reason, and updates the tracking refs. If this repository lacks the remote's tip, judge
-// fetches that tip only for a run that was named, or that was continued in this repository since the last
-// push.
+// fetches that tip only for two kinds of runs: named runs, and runs that were continued in this repository
+// since the last push.
 func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 	var open, unknown []*outgoingRun
 	var found []refs.Update // updates of tracking refs

@@ -10,12 +10,12 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// moveAside creates the fork, and moves the run's tip to the remote's tip. If made is not zero, it is the tip
-// of the fork, which exists already.
+// moveAside creates the fork, and moves the run's tip to the remote's tip. If made is not zero, the fork
+// exists already and made is its tip.
 //
 // moveAside first deletes the frame refs that the run will lose. So no frame ref is ever wrong, and a frame
-// without a ref is found through the chain. It deletes them only while the run's tip is still the local tip,
-// because another process may be splitting the run and may have created them.
+// without a ref is found through the chain. It deletes frame refs only while the run's tip is still the local
+// tip. Otherwise another process may have split the run and created these refs.
 func (s splitter) moveAside(ctx context.Context, what split, fork *extension, made objstore.ID) error {
 	batch := s.store.Objects().Begin()
 	updates, err := s.forkUpdates(ctx, batch, fork, made)
@@ -80,8 +80,8 @@ func (s splitter) forkUpdates(ctx context.Context, w objstore.Writer, fork *exte
 }
 
 // dropRefs deletes the frame refs of a run for which which returns true, and returns the updates that delete
-// them. It makes others, updates of other refs, in the same transaction. So the deletion fails if one of
-// those refs has moved.
+// them. The same transaction makes others, updates of other refs, so the deletion fails if one of those refs
+// has moved.
 func (s splitter) dropRefs(ctx context.Context, run string, others []refs.Update, which func(refs.FrameRef) bool) ([]refs.Update, error) {
 	list, err := s.store.Refs().Frames(ctx, run)
 	if err != nil && !errors.Is(err, refs.ErrBroken) { // the command verify reports broken refs

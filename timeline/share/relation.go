@@ -42,8 +42,8 @@ func relate(objects objstore.Reader, local, remote objstore.ID) (relation, error
 	if err != nil {
 		return relation{}, err
 	}
-	// Both sides step together. So the common entry is found after as many steps as the longer side has entries of its
-	// own, and the length of the common history does not matter.
+	// Both sides step together. So the number of steps is the number of entries that only the longer side has. The length
+	// of the common history does not matter.
 	for here.at != nil || there.at != nil {
 		for _, side := range []*walk{here, there} {
 			if err := side.step(); err != nil {
@@ -70,6 +70,8 @@ func meet(here, there *walk) (common objstore.ID, ok bool) {
 	return objstore.ID{}, false
 }
 
+// relationAt returns the relation of two chains with a common entry. own and others are the numbers of
+// entries that only the local or only the remote's chain has; at least one of them is not 0.
 func relationAt(common objstore.ID, own, others int) relation {
 	r := relation{common: common, ahead: own, behind: others}
 	switch {
@@ -90,6 +92,7 @@ type walk struct {
 	seen    map[objstore.ID]int // the number of steps from the tip to each entry
 }
 
+// walkFrom returns a walk at the entry tip.
 func walkFrom(objects objstore.Reader, tip objstore.ID) (*walk, error) {
 	at, err := snapshot.ReadEntry(objects, tip)
 	return &walk{objects, at, map[objstore.ID]int{tip: 0}}, err

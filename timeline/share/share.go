@@ -1,5 +1,5 @@
-// Package share pushes runs to other repositories and fetches them, writes and reads bundles, reports the state
-// of remotes, and splits a run that was continued in two places.
+// Package share pushes runs to other repositories and fetches runs from them. It also writes and reads bundles,
+// reports the state of remotes, and splits a run that was continued in two places.
 //
 // refs/smithers-remote/<remote>/ has the tracking refs of a remote. Only push and fetch write them. Local tips
 // only move forward, except when a run is split: see [Sharer.Fetch].

@@ -41,6 +41,8 @@ func (f *fetch) take(ctx context.Context, component string) error {
 	}
 }
 
+// takeOnce makes one attempt to apply a fetched run, and sets the result in run. If another process moves the
+// run in the meantime, the error wraps refs.ErrConflict.
 func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 	there := f.after.tips[run.component]
 	isNew := there != f.before.tips[run.component]

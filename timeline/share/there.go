@@ -60,6 +60,7 @@ func (s *Sharer) broken(err error) error {
 	return err
 }
 
+// fill adds the refs in from to into, by ref component.
 func fill(into map[string]objstore.ID, from []refs.TipRef) {
 	for _, ref := range from {
 		into[ref.Component] = ref.ID

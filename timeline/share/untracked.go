@@ -68,6 +68,8 @@ func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID
 	return files, nil
 }
 
+// walk adds the untracked files of the entries from id back to an entry in u.known, and removes the files of
+// that entry.
 func (u *untrackedFinder) walk(ctx context.Context, id objstore.ID) error {
 	for !id.IsZero() {
 		if err := ctx.Err(); err != nil {
@@ -236,6 +238,9 @@ func (u *untrackedFinder) wasWalked(tracked []objstore.ID, tree objstore.ID, pat
 	return was
 }
 
+// addedAt adds e, the entry at path, to u.files, or the untracked files below it if e is a folder. before
+// holds the entries at path in the tracked trees. addedAt leaves out submodules and tracked files, and keeps
+// a file that a newer entry added.
 func (u *untrackedFinder) addedAt(ctx context.Context, before []objstore.TreeEntry, e objstore.TreeEntry, path string) error {
 	var folders []objstore.ID
 	for _, other := range before {

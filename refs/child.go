@@ -27,7 +27,8 @@ type child struct {
 	used   int // number of transactions
 }
 
-// startChild starts git with args and returns the child. The child outlives ctx.
+// startChild starts git with args and returns the child. The end of ctx does not end the child. An error is a
+// *gitexec.Error.
 func startChild(ctx context.Context, git *gitexec.Git, args []string) (*child, error) {
 	// The child outlives the transaction that started it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -111,7 +112,7 @@ func (c *child) exchange(commands string, answers ...string) error {
 }
 
 // fail ends the child and returns a *childError with git's message. prepared is true if git had locked all
-// refs, so that some refs may have moved. cause is the error if git itself ends without an error.
+// refs, so that some refs may have moved. cause is the reason, unless git's exit gives another error.
 func (c *child) fail(prepared bool, cause error) error {
 	if err := c.end(); err != nil {
 		cause = err

@@ -128,8 +128,8 @@ func (db *DB) Close() error {
 	return errors.Join(db.files.close(), db.native.close())
 }
 
-// Apply makes all updates, in order, or none of them. After a crash or an I/O error, only the first of them
-// may have been made. After any other error, no ref has moved. Each New must be an object of the repository
+// Apply makes all updates, in order, or none of them. After a crash or an I/O error, only a first part of the
+// updates may have been made. After any other error, no ref has moved. Each New must be an object of the repository
 // that is already on stable storage.
 //
 // If a ref does not have its Old value, the error is a *ConflictError. If a ref's file is invalid, the error

@@ -105,8 +105,8 @@ func parseFrame(s string) (n int64, ok bool) {
 	return n, true
 }
 
-// EscapeRun returns the ref component of a run id: the bytes of the id, some of them written as "%" and two
-// lower-case hex digits. Those are every byte outside [a-z0-9._-], a dot after a dot, a leading ".", "-" or
+// EscapeRun returns the ref component of a run id: the bytes of the id, some of them replaced by "%" and two
+// lower-case hex digits. It replaces every byte outside [a-z0-9._-], a dot after a dot, a leading ".", "-" or
 // "_", and the dot of a trailing "." or ".lock". If the component would exceed 200 bytes, it is "_h-" and the
 // SHA-256 of the id in lower-case hex instead. Different ids have different components, even on
 // case-insensitive file systems. An id is any non-empty byte string; for the empty string, the error wraps
@@ -145,9 +145,9 @@ func EscapeRun(run string) (string, error) {
 	return b.String(), nil
 }
 
-// UnescapeRun returns the run id whose component EscapeRun returned. ok is false, and run is empty, if the
-// component is the hash of an id; only run.json has such an id. For any other text, the error wraps
-// ErrMalformed.
+// UnescapeRun returns the run id for which EscapeRun returns component. ok is false, and run is empty, if
+// component is the hash of an id; only run.json has such an id. If EscapeRun cannot return component, the
+// error wraps ErrMalformed.
 func UnescapeRun(component string) (run string, ok bool, err error) {
 	malformed := func() (string, bool, error) {
 		return "", false, fmt.Errorf("%w: run %q", ErrMalformed, component)

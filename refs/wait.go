@@ -30,7 +30,7 @@ func newWaiter(ctx context.Context, patience time.Duration) *waiter {
 
 // wait pauses before the next attempt. If w.limit has passed since the first wait, wait returns an error that
 // wraps ErrLocked and contains what, the path of the lock. If the caller's context ends first, wait returns
-// its error.
+// the error of that context.
 func (w *waiter) wait(what string) error {
 	if w.patience == nil {
 		w.patience, w.cancel = context.WithTimeout(w.ctx, w.limit)

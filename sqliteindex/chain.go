@@ -38,10 +38,10 @@ type frame struct {
 	tag
 }
 
-// readChain reads the run whose tip ref has the component ref and is at id. It reads the entries after the
-// indexed tip. If the chain does not contain the indexed tip, it reads all entries of the run. Of the tip it
-// reads run.json and the new attempts. Of the other entries it reads only the commits, and vcs.json if it
-// changed. An error wraps objstore.ErrCorrupt if the tip belongs to another run.
+// readChain returns the chain of the run with the ref component ref and the tip id. It reads the entries
+// after the indexed tip or, if the chain does not contain the indexed tip, all entries of the run. Of the tip
+// it reads run.json and the new attempts. Of the other entries it reads only the commits, and vcs.json if it
+// changed. If the tip belongs to another run, the error wraps objstore.ErrCorrupt.
 func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.ID, indexed tip) (*chain, error) {
 	head, err := snapshot.ReadEntry(r, id)
 	if err != nil {
@@ -124,9 +124,9 @@ func (c *chain) join(indexed tip) error {
 	return nil
 }
 
-// fork ends the walk at point, the parent's entry that first, the fork's first own entry, follows. point
-// becomes the fork's frame 0, unless first is a frame of the fork itself. If run.json names no parent, fork
-// returns an error.
+// fork ends the walk at the beginning of a fork. first is the fork's first own entry, and point is the
+// parent's entry before it. point becomes the fork's frame 0, unless first is a frame with a number of its
+// own. If run.json names no parent, fork returns an error.
 func (c *chain) fork(first, point *snapshot.Entry) error {
 	if c.run.Parent == nil {
 		return malformed(c.tip, "run.json names no parent, but the chain continues the chain of another run")
@@ -141,8 +141,8 @@ func (c *chain) fork(first, point *snapshot.Entry) error {
 	return nil
 }
 
-// malformed returns the error that the object id has a content that the index cannot use. It wraps
-// objstore.ErrCorrupt.
+// malformed returns the error that the object id has unusable content. reason continues a sentence that
+// begins with the object. The error wraps objstore.ErrCorrupt.
 func malformed(id objstore.ID, reason string) error {
 	return &objstore.CorruptError{ID: id, Reason: reason}
 }

@@ -162,9 +162,10 @@ func (c memoryConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// lockFile takes the lock that separates opening the database at path from replacing it. take is the kind of
-// lock: (*flock.Flock).TryRLockContext for opening, TryLockContext for replacing. lockFile creates the folder
-// of the lock if it is missing, and waits until ctx is done. After an error the lock is nil.
+// lockFile takes the lock that separates opening the database at path from replacing it, and waits for the
+// lock until ctx is done. take is (*flock.Flock).TryRLockContext for opening, and
+// (*flock.Flock).TryLockContext for replacing. lockFile creates the folder of the lock if it is missing.
+// After an error the lock is nil.
 func lockFile(ctx context.Context, path string, take func(*flock.Flock, context.Context, time.Duration) (bool, error)) (*flock.Flock, error) {
 	folder := filepath.Join(filepath.Dir(path), "locks")
 	// The lock file is open to everybody who can read the index; the umask restricts its mode.

@@ -95,9 +95,10 @@ func readDetail(ctx context.Context, r objstore.Reader, schemas *columns.Cache, 
 	return d, reader.ends()
 }
 
-// walk reads the run's entries from the tip back to b.from, or to the run's first entry. Only the first
-// change of a row that it meets counts, because it is the newest. At b.from, walk sets d.from. At the first
-// entry, it sets d.detail.whole, and includes the parent's definitions and frame 0.
+// walk reads the run's entries from the tip back to b.from, or to the run's first entry. It reads newest
+// entries first, so only the first change of a row counts. At b.from, walk sets d.from. At the run's first
+// entry, it sets d.detail.whole, and adds the definitions of the runs before the fork and the workflow hash
+// of the fork's frame 0.
 func (d *detailReader) walk(ctx context.Context, b behind) error {
 	entries := snapshot.NewWalk(d.r, d.detail.tip)
 	e, err := entries.Next()

@@ -50,8 +50,9 @@ var secret = regexp.MustCompile(`([^\s/:@'"]*):[^\s/@'"]+@`)
 func withoutSecrets(said string) string { return secret.ReplaceAllString(said, "$1@") }
 
 // classify returns err wrapped in the error that git's message means: a *refs.BrokenError, refs.ErrNotFound,
-// ErrBundle, ErrUnsound or ErrRemote. It removes progress and secrets from the message inside err. It returns
-// err unchanged if git did not fail, was stopped, or gave another reason.
+// ErrBundle, ErrUnsound or ErrRemote. It returns err itself if the message has another meaning. In both cases
+// it removes progress and secrets from the message inside err. It leaves err unchanged if git did not fail or
+// was stopped.
 func classify(ctx context.Context, err error) error {
 	var failed *gitexec.Error
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failed) || failed.Stopped() {

@@ -57,7 +57,7 @@ func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, 
 		if reason := unreadable(failed.Stderr); reason != "" {
 			return allOf(chunk, answer{unsent, reason}), nil
 		}
-	case failed.Status == 1:
+	case failed.Status == 1: // git refused or could not move some refs, and its output has the result of each
 		if answers, unclear := parsePorcelain(stdout, said, chunk); unclear == nil {
 			return answers, nil
 		}

@@ -198,8 +198,8 @@ func (p *pusher) sort(chunk []Move, answers map[refs.Name]answer) (left, refused
 	return left, refused, contended
 }
 
-// halve pushes a refused chunk again in halves. If the halves succeed, the chunk was too large, and p.size
-// keeps the smaller size.
+// halve pushes a refused chunk again in halves. If the remote then accepts all moves, the chunk was too
+// large, and p.size keeps the smaller size.
 func (p *pusher) halve(ctx context.Context, chunk []Move) error {
 	size, refused := p.size, p.refused
 	p.size = len(chunk) / 2

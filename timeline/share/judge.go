@@ -82,8 +82,8 @@ const (
 	prunedThere = "the run was pruned at the remote"
 )
 
-// isPruned reports whether the run has a tombstone, and then ends the run as pruned. A tombstone at the
-// remote does not count if --revive names the run.
+// isPruned reports whether this repository or the remote has a tombstone of the run. If so, isPruned ends the
+// run as pruned. The remote's tombstone does not count if the request revives the run and names it.
 func (p *push) isPruned(run *outgoingRun) bool {
 	here, there := p.gone[run.component], p.there.gone[run.component]
 	switch {

@@ -67,13 +67,16 @@ const rounds = 5
 
 // Push pushes runs, and the tombstones of runs that were pruned in this repository, to a remote. It lists the
 // remote's refs once, and considers only runs that were named or whose tip differs. It does not push a run
-// that was pruned at the remote, unless --revive names the run. Push contacts a named remote even if nothing
-// is to be pushed.
+// that was pruned at the remote, unless PushRequest.Revive is true and the run is named. Push contacts a
+// named remote even if nothing is to be pushed.
 //
-// Error codes: remote_not_found and remote_failed; unconfirmed if the user has not agreed to push untracked
-// files; push_refused if a run was not pushed, except a pruned run that was not named; missing_object or
-// corrupt_object if all runs that were not pushed are damaged in this repository. Pushed has the result for
-// each run.
+// Error codes besides remote_not_found and remote_failed:
+//
+//   - unconfirmed: the user has not agreed to push untracked files
+//   - push_refused: a run was not pushed, except a pruned run that was not named
+//   - missing_object, corrupt_object: all runs that were not pushed are damaged in this repository
+//
+// With these codes, Pushed has the result for each run.
 func (s *Sharer) Push(ctx context.Context, req PushRequest) (*Pushed, error) {
 	to, err := place.Find(s.store, req.Remote)
 	if err != nil {
@@ -133,7 +136,7 @@ func (p *push) run(ctx context.Context) error {
 		if open, err = p.confirmFiles(ctx, open); err != nil {
 			return timeline.Explain(err)
 		}
-		if p.asked {
+		if p.asked { // the answer may have taken long, so look at the remote and the tombstones again
 			p.asked = false
 			if err := p.readTombstones(ctx); err != nil {
 				return timeline.Explain(err)

@@ -51,7 +51,7 @@ func (s *Sharer) remembered(ctx context.Context, component string) (atRemote, er
 	return out, nil
 }
 
-// broken returns nil if err wraps refs.ErrBroken, and warns about err. It returns any other error unchanged.
+// broken warns about err and returns nil if err wraps refs.ErrBroken. It returns any other error unchanged.
 func (s *Sharer) broken(err error) error {
 	if errors.Is(err, refs.ErrBroken) {
 		s.store.Warn(err)

@@ -38,12 +38,14 @@ func (r contentRules) full(path string) string {
 	return filepath.Join(r.root, filepath.FromSlash(path))
 }
 
-// altered returns the files whose bytes a checkout of the captured tree would change, without the
-// user's filters. If no attribute and no setting changes files, it reads nothing. Otherwise it
-// reads the files that git has read in this capture.
+// altered returns the captured files, sorted by path, whose bytes a checkout of the captured tree would
+// change on a machine without the user's filters. now is the private index after the capture, root the id of
+// its tree, and read the paths that git read in this capture. altered reads only the files in read if the
+// result of the last capture still applies, and none if no attribute or setting changes files. It stores the
+// result in the state of the private index.
 func (c *filesCapture) altered(ctx context.Context, now *gitindex.Index, root objstore.ID, read []string) ([]snapshot.Altered, error) {
 	if c.git.gitDir != "" {
-		return nil, nil // stored byte for byte
+		return nil, nil // this git stores and writes files byte for byte
 	}
 	rules := newContentRules(c.w).sum(now)
 	if rules == "" {
@@ -81,12 +83,12 @@ func (c *filesCapture) altered(ctx context.Context, now *gitindex.Index, root ob
 	return files, c.p.WriteState(c.source.state)
 }
 
-// alteredRules is the version of the rules of compareStored. A list that was made by other rules is
-// made anew.
+// alteredRules is the version of compareStored's rules. A list that another version stored is computed anew.
 const alteredRules = "2"
 
-// sum returns a hash of the attributes and settings that decide how git stores files and gives them back, or ""
-// if there are none.
+// sum returns a hash of the attributes and settings that decide how git stores and checks out files, and of
+// alteredRules. now is the index whose .gitattributes files count. The result is "" if there is no file of
+// attributes and core.autocrlf is off.
 func (r contentRules) sum(now *gitindex.Index) string {
 	sum := sha1.New()
 	sum.Write([]byte(alteredRules))
@@ -120,7 +122,8 @@ func (r contentRules) sum(now *gitindex.Index) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// attributeFiles returns the files, besides those in the index, in which git looks for attributes.
+// attributeFiles returns the paths of the files, besides those in the index, in which git looks for
+// attributes: the top .gitattributes, info/attributes and the user's own file. The files may be missing.
 func (r contentRules) attributeFiles() []string {
 	files := []string{r.full(".gitattributes"), filepath.Join(r.commonDir, "info", "attributes")}
 	home, _ := gitexec.LookupEnv(r.env, "HOME")
@@ -134,7 +137,8 @@ func (r contentRules) attributeFiles() []string {
 	return append(files, filepath.Join(cmp.Or(folder, filepath.Join(home, ".config")), "git", "attributes"))
 }
 
-// compareStored returns those of paths whose bytes a checkout of the index would change.
+// compareStored returns those of paths whose files a checkout of the index now would change. Each result
+// names the rule that changes the file.
 func (c *filesCapture) compareStored(ctx context.Context, now *gitindex.Index, paths []string) ([]snapshot.Altered, error) {
 	if len(paths) == 0 {
 		return nil, nil
@@ -173,14 +177,15 @@ func (c *filesCapture) compareStored(ctx context.Context, now *gitindex.Index, p
 	return append(altered, asked...), err
 }
 
-// attributes are the attributes of one path, by name. Unspecified attributes are missing.
+// attributes has the values of one path's attributes, by name. Unspecified attributes are missing.
 type attributes map[string]string
 
-// given reports whether an attribute has a value or is set.
+// given reports whether the attribute is set or has a value.
 func (a attributes) given(name string) bool { return a[name] != "" && a[name] != "unset" }
 
-// alteredBy returns the name of what changes a file's bytes in a checkout, or "" if nothing does.
-// If only git can answer, undecided is true, and by is the name to use if the bytes do change.
+// alteredBy returns the name of the rule by which a checkout changes the bytes of e's file: the name of a
+// filter, "encoding", "ident" or "eol". by is "" if a checkout keeps the bytes, or if the file cannot be
+// read. If only git can decide, undecided is true, and by is the name to use if the bytes do change.
 func (r contentRules) alteredBy(e *gitindex.Entry, has attributes) (by string, undecided bool) {
 	if e.Mode != objstore.ModeFile && e.Mode != objstore.ModeExecutable {
 		return "", false
@@ -212,7 +217,8 @@ func (r contentRules) alteredBy(e *gitindex.Entry, has attributes) (by string, u
 	return "", false
 }
 
-// filterOf returns the name of the file's filter, or "" if no command is configured for it.
+// filterOf returns the value of the attribute filter, or "" if the configuration has no clean or process
+// command for that filter.
 func (r contentRules) filterOf(has attributes) string {
 	name := has["filter"]
 	for _, command := range []string{"clean", "process"} {
@@ -223,14 +229,15 @@ func (r contentRules) filterOf(has attributes) string {
 	return ""
 }
 
-// askedFile is a file that git has to check out to find out whether the bytes change.
+// askedFile is a file that git must check out to show whether the bytes change.
 type askedFile struct {
 	entry *gitindex.Entry
-	by    string
+	by    string // the name of the rule that may change the bytes
 }
 
-// askGit returns those of files that git would not check out as they are: it checks them out into a
-// folder of its own. None of them has a filter, so no command of the user's runs.
+// askGit returns those of files whose bytes a checkout changes. git checks the files out into a temporary
+// folder. No command of the user runs, because none of the files has a filter. A file that can no longer be
+// read is left out of the result.
 func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snapshot.Altered, err error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -259,7 +266,7 @@ func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snaps
 	for _, file := range files {
 		there, err := os.ReadFile(c.w.full(file.entry.Path))
 		if err != nil {
-			continue // it has changed since
+			continue // the file was removed since the capture read it
 		}
 		given, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.entry.Path)))
 		if err != nil {

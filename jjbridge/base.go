@@ -13,14 +13,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// baseTimeout bounds the search for a base, which only saves bytes in a push. If the two histories
-// have nothing in common, git looks at every commit.
+// baseTimeout bounds the search for a base. If the two histories have nothing in common, git looks at every
+// commit, and the base would only save bytes in a push.
 const baseTimeout = 5 * time.Second
 
-// BaseCommit returns the nearest ancestor of the working copy's revision, or the revision itself,
-// that a remote-tracking ref reaches. Only refs of the named remote count; if remote is "", refs of
-// any. The result is zero if there is none, or the search takes too long. It runs one or two
-// processes, and one more in a jj workspace that is not colocated.
+// BaseCommit returns the nearest ancestor of the working copy's revision, or the revision itself, that a
+// remote-tracking ref reaches. If remote is not "", only refs of that remote count. The id is zero if no such
+// commit exists, or if the search takes longer than baseTimeout. BaseCommit runs one or two processes, and
+// one more in a jj workspace that is not colocated.
 func (w *Workspace) BaseCommit(ctx context.Context, remote string) (objstore.ID, error) {
 	bounded, cancel := context.WithTimeout(ctx, baseTimeout)
 	defer cancel()
@@ -31,6 +31,7 @@ func (w *Workspace) BaseCommit(ctx context.Context, remote string) (objstore.ID,
 	return id, err
 }
 
+// findBase returns the result of BaseCommit, without a limit of time.
 func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, error) {
 	tip, err := tipOf(ctx, w)
 	if err != nil {
@@ -56,12 +57,13 @@ func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, er
 		return objstore.ID{}, err
 	}
 	if len(out) == 0 {
-		return objstore.ParseID(ids[0]) // a remote has it
+		return objstore.ParseID(ids[0]) // a remote has the revision itself
 	}
 	return newestBoundary(out)
 }
 
-// tipOf returns the name of the working copy's commit in the git store.
+// tipOf returns a name by which git finds the working copy's commit: HEAD, or the id of @ in a jj workspace
+// that is not colocated.
 func tipOf(ctx context.Context, w *Workspace) (string, error) {
 	if w.Type != snapshot.VCSJJ {
 		return "HEAD", nil
@@ -73,9 +75,9 @@ func tipOf(ctx context.Context, w *Workspace) (string, error) {
 	return string(out), err
 }
 
-// newestBoundary returns the youngest of the boundary commits that git rev-list --boundary
-// --timestamp printed, or zero if there is none. No other commit that a boundary commit reaches is
-// younger.
+// newestBoundary returns the youngest boundary commit in out, the output of git rev-list --boundary
+// --timestamp. It returns zero if out has no boundary commit. The youngest is a nearest base: a descendant is
+// never older than its ancestor, so no other boundary commit descends from the youngest.
 func newestBoundary(out []byte) (newest objstore.ID, err error) {
 	youngest := int64(-1)
 	for line := range bytes.Lines(out) {

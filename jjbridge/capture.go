@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ScopeOff captures no files, only the revision.
+// ScopeOff is the scope of a capture that records the revision and captures no files.
 const ScopeOff = "off"
 
 // CaptureOptions configure a capture. The zero value captures everything within the default limits.
@@ -26,9 +26,10 @@ type CaptureOptions struct {
 	// the top, with slashes. A path that ends in a slash means all files in the folder.
 	Leave []string
 	// Objects is the repository's object store, if the caller has it open. A Plan for the capture reads
-	// through it, too. If it is nil, Capture and Plan open one.
+	// through it, too. If Objects is nil, Capture and Plan open a store.
 	Objects *objstore.Store
-	// Warn, if not nil, is called if more is left out than was asked for.
+	// Warn is called with each warning: a limit or a failed filter leaves files out, or a list of files
+	// cannot be read. If Warn is nil, warnings are dropped.
 	Warn func(error)
 }
 
@@ -39,9 +40,11 @@ const (
 	DefaultMaxUntrackedBytes = 500 << 20
 )
 
-// maxMaxFile is the size in bytes of the largest file that an object store takes.
+// maxMaxFile is the largest possible MaxFile in bytes: an object store accepts no larger file.
 const maxMaxFile = 1 << 30
 
+// withDefaults returns o with the default in place of each zero value, with at most maxMaxFile as MaxFile,
+// and with a Warn that is not nil.
 func (o CaptureOptions) withDefaults() CaptureOptions {
 	o.Scope = cmp.Or(o.Scope, snapshot.ScopeAll)
 	o.MaxFile = min(cmp.Or(o.MaxFile, DefaultMaxFile), maxMaxFile)
@@ -53,7 +56,8 @@ func (o CaptureOptions) withDefaults() CaptureOptions {
 	return o
 }
 
-// leaves reports whether a file is to be left out. as is the entry of Leave that says so.
+// leaves reports whether an entry of Leave names path or a folder above it. as is this entry, or "" if ok is
+// false.
 func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
 	for _, leave := range o.Leave {
 		if leave == path || strings.HasSuffix(leave, "/") && strings.HasPrefix(path, leave) {
@@ -63,22 +67,21 @@ func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
 	return "", false
 }
 
-// Captured is a captured working copy: VCS with its trees, and a quarantine with the objects that
-// the repository does not have yet. The objects that the repository has are pinned, because perhaps
-// only a run that is about to be pruned needs them. The caller closes it once the objects are
-// stored, or not needed.
+// Captured is a captured working copy: VCS with its trees, and the new objects, which the repository does not
+// have yet. The repository's own objects are pinned, because a prune might otherwise remove them. The caller
+// must close a Captured as soon as its objects are stored or no longer needed.
 type Captured struct {
 	VCS snapshot.VCS
 
 	repository *objstore.Store      // the caller's; nil if it has none open
-	trees      [][]byte             // more tree objects that the repository does not have
-	objects    string               // the quarantine's object directory; "" for none
-	quarantine *gitindex.Quarantine // nil for none
+	trees      [][]byte             // new tree objects that are not in the quarantine
+	objects    string               // the quarantine's object directory; "" without a quarantine
+	quarantine *gitindex.Quarantine // the other new objects; nil if all are in trees
 	index      fs.FileInfo          // of the private index, if its tree is VCS.Tree; else nil
 	release    func()               // ends the pin; nil if nothing is pinned
 }
 
-// Objects adds the quarantined objects to w. It can be used as snapshot.Draft.Objects.
+// Objects adds all new objects of the capture to w. It has the signature of snapshot.Draft.Objects.
 func (c *Captured) Objects(w objstore.Writer) error {
 	for _, tree := range c.trees {
 		w.Add(objstore.Tree, tree)
@@ -89,11 +92,13 @@ func (c *Captured) Objects(w objstore.Writer) error {
 	return objstore.AddLoose(w, c.objects)
 }
 
-// AddTree adds a tree to the objects of the capture.
+// AddTree adds a tree, encoded in data, to the new objects of the capture. The caller must not change data
+// afterwards.
 func (c *Captured) AddTree(data []byte) { c.trees = append(c.trees, data) }
 
-// directory returns an object directory with everything that Objects would add, or "" if that is
-// nothing.
+// directory returns an object directory with all new objects of the capture, or "" if there are no new
+// objects. It moves the trees of c into the quarantine. If c has no quarantine, directory creates one under
+// the lock of w's private index.
 func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) {
 	if len(c.trees) == 0 {
 		return c.objects, nil
@@ -118,7 +123,7 @@ func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) 
 	return c.objects, nil
 }
 
-// Close removes the quarantine and ends the pin. It may be called more than once.
+// Close removes the quarantine and ends the pin. Close may be called more than once.
 func (c *Captured) Close() error {
 	if c.release != nil {
 		c.release()
@@ -131,10 +136,10 @@ func (c *Captured) Close() error {
 	return err
 }
 
-// Capture reads the working copy. The user's index, HEAD, stash, hooks and reflogs stay as they
-// are. With jj, jj takes a snapshot, which is at most one operation. Captures of one working copy
-// wait for each other, also across processes. Without a working copy, the error is
-// ErrNoWorkingCopy.
+// Capture reads the revision and the files of the working copy. The user's index, HEAD, stash, hooks and
+// reflogs stay as they are. In a jj workspace, jj takes a snapshot, which adds at most one operation.
+// Captures of one working copy wait for each other, also across processes. Without a working copy, the error
+// is ErrNoWorkingCopy.
 func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured, error) {
 	if w.Root == "" {
 		return nil, ErrNoWorkingCopy
@@ -148,14 +153,15 @@ func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured
 	return c.unless(err)
 }
 
-// capturePinned captures while no object of the repository can be dropped.
+// capturePinned pins the objects of the repository and then captures. The result holds the pin until its
+// Close.
 func (w *Workspace) capturePinned(ctx context.Context, objects *objstore.Store, opts CaptureOptions) (*Captured, error) {
 	release, err := objects.Pin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var c *Captured
-	stored, err := objects.OnDisk() // git may have pruned what the store's cache still has
+	stored, err := objects.OnDisk() // the cache of the store may have objects that git has pruned
 	switch {
 	case err != nil:
 	case w.Type == snapshot.VCSJJ:
@@ -171,7 +177,8 @@ func (w *Workspace) capturePinned(ctx context.Context, objects *objstore.Store, 
 	return c.unless(err)
 }
 
-// unless returns c if err is nil. Otherwise it closes c, which may be nil, and returns the error.
+// unless returns c if err is nil. Otherwise it closes c, which may be nil, and returns nil and err, joined
+// with the error of Close.
 func (c *Captured) unless(err error) (*Captured, error) {
 	if err == nil {
 		return c, nil
@@ -182,7 +189,8 @@ func (c *Captured) unless(err error) (*Captured, error) {
 	return nil, err
 }
 
-// captureGit reads the working copy of a git repository.
+// captureGit captures the working copy of a git repository under the lock of its private index. With ScopeOff
+// it reads HEAD without the lock.
 func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opts CaptureOptions) (_ *Captured, err error) {
 	c := &Captured{VCS: snapshot.VCS{Type: snapshot.VCSGit, Root: w.vcsRoot()}}
 	if opts.Scope == ScopeOff {
@@ -214,10 +222,12 @@ func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opt
 	return c, nil
 }
 
-// captureFiles captures the files as git sees them.
+// captureFiles captures the files of a git working copy. The caller holds the lock of p, the folder of the
+// private index. If a required filter fails during the scan, captureFiles scans once more with an index that
+// leaves recent files to the capture, which can leave single files out.
 func (w *Workspace) captureFiles(ctx context.Context, objects objstore.Reader, p *gitindex.Folder, opts CaptureOptions) (_ capturedFiles, err error) {
 	capture := &filesCapture{w: w, p: p, opts: opts, objects: objects, scope: opts.Scope}
-	// Usually the index is up to date, so the files are looked at meanwhile.
+	// Usually the private index is up to date, so the scan can begin while sync checks the index.
 	early := capture.scanEarly(ctx)
 	capture.source, err = w.sync(ctx, p, objects, opts.Warn)
 	found, scanErr := early()
@@ -236,7 +246,8 @@ func (w *Workspace) captureFiles(ctx context.Context, objects objstore.Reader, p
 	return capture.run(ctx, found)
 }
 
-// take makes the captured files part of c.
+// take sets the tree, scope, left-out files, altered files and new objects of c to those of files. The Close
+// of c then closes the quarantine.
 func (c *Captured) take(files capturedFiles) {
 	c.VCS.Tree, c.VCS.Scope = files.tree, files.scope
 	c.VCS.LeftOut, c.VCS.Altered = files.left, files.altered

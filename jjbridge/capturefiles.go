@@ -14,36 +14,37 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// filesCapture is one capture of files by git, under the lock of the private index.
+// filesCapture is one capture of files with git. The caller holds the lock of the private index.
 type filesCapture struct {
 	w       *Workspace
 	p       *gitindex.Folder
-	opts    CaptureOptions // with the defaults
+	opts    CaptureOptions // after withDefaults
 	objects objstore.Reader
 	source  *indexPair
 	q       *gitindex.Quarantine // nil until there is a new object
-	git     gitRun               // how git is run to read files: environment, settings, git directory
+	git     gitRun               // environment, settings and git directory with which git reads files
 
 	scope string
 	left  leftOuts
-	trees [][]byte // new tree objects
+	trees [][]byte // new tree objects that are not in the quarantine
 }
 
-// capturedFiles is the result of a filesCapture.
+// capturedFiles is the result of a filesCapture. The receiver must close q.
 type capturedFiles struct {
 	tree    objstore.ID
 	scope   string
 	left    []snapshot.LeftOut
 	altered []snapshot.Altered
-	trees   [][]byte             // new tree objects that the repository does not have
-	q       *gitindex.Quarantine // nil for none
+	trees   [][]byte             // new tree objects that are not in the quarantine
+	q       *gitindex.Quarantine // the other new objects; nil if all are in trees
 }
 
-// captureRounds bounds how often files are read again because they change while they are read.
+// captureRounds limits how often git reads the same files if they change during a capture.
 const captureRounds = 4
 
-// run captures the files. found is the result of a scan with the present index. After an error only
-// the files in the private folder stay, which the next capture can use.
+// run captures the files and returns the result. found is the result of a scan with the present private
+// index. After an error, run closes the quarantine; the changed private index stays and is valid for the next
+// capture.
 func (c *filesCapture) run(ctx context.Context, found *changes) (_ capturedFiles, err error) {
 	defer func() {
 		if err != nil && c.q != nil {
@@ -69,7 +70,9 @@ func (c *filesCapture) run(ctx context.Context, found *changes) (_ capturedFiles
 	return result, nil
 }
 
-// apply brings the private index up to date and returns it.
+// apply makes the edits in now, the private index, and returns the new private index. git reads a file again
+// if the file changes meanwhile, at most captureRounds times. apply removes the paths that git could not
+// read, and warns of failed filters.
 func (c *filesCapture) apply(ctx context.Context, now *gitindex.Index, edits *indexEdits) (*gitindex.Index, error) {
 	if len(edits.gone) > 0 || len(edits.put) > 0 {
 		now = now.Without(edits.gone, edits.put)
@@ -101,7 +104,8 @@ func (c *filesCapture) apply(ctx context.Context, now *gitindex.Index, edits *in
 	return now, c.keepBlobs(now, edits.read)
 }
 
-// read makes git read files into the private index. A file that git cannot read is left out.
+// read makes git read the files at paths into the private index, and their contents into the quarantine. A
+// file that git cannot read is recorded as left out.
 func (c *filesCapture) read(ctx context.Context, paths []string) error {
 	if err := c.quarantine(); err != nil {
 		return err
@@ -125,14 +129,14 @@ func (c *filesCapture) read(ctx context.Context, paths []string) error {
 	return c.readApart(ctx, paths, err)
 }
 
-// readSettings are settings for a git that writes into a quarantine. Its objects are written once
-// more, packed and synced, or dropped.
+// readSettings are the settings of a git that writes into a quarantine. They avoid compression and syncing,
+// because the objects are later packed and synced, or dropped.
 var readSettings = []string{
 	"core.bigFileThreshold=2047m", "core.looseCompression=1", "core.fsync=none", "core.fsyncObjectFiles=false",
 	"index.sparse=false", "core.ignoreStat=false",
 }
 
-// quarantine makes the quarantine if there is none yet.
+// quarantine creates c.q, if c has no quarantine yet.
 func (c *filesCapture) quarantine() (err error) {
 	if c.q == nil {
 		c.q, err = c.p.NewQuarantine()
@@ -140,7 +144,8 @@ func (c *filesCapture) quarantine() (err error) {
 	return err
 }
 
-// changedMeanwhile returns those of paths whose files differ from the index by now.
+// changedMeanwhile returns those of paths that no longer match now, the index that git has just written: a
+// file appeared, disappeared or has another modification time. A submodule matches as long as it exists.
 func changedMeanwhile(w *Workspace, now *gitindex.Index, paths []string) []string {
 	var changed []string
 	for _, path := range paths {
@@ -160,8 +165,9 @@ func changedMeanwhile(w *Workspace, now *gitindex.Index, paths []string) []strin
 	return changed
 }
 
-// keepBlobs copies into the quarantine those new contents that the repository has already. It may
-// have them only because of something temporary, and lose them before the capture is stored.
+// keepBlobs copies into the quarantine each new content at paths that the repository already has. The
+// repository may have the content only for a short time, and drop it before the capture is stored. keepBlobs
+// skips a content that c.objects cannot read.
 func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 	for _, path := range paths {
 		i, found := now.Find(path)
@@ -174,7 +180,7 @@ func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 		}
 		kind, data, err := c.objects.Get(id)
 		if err != nil {
-			continue // only git finds it
+			continue // only git can read the content
 		}
 		if err := c.q.Add(id, kind, data); err != nil {
 			return err
@@ -183,11 +189,12 @@ func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 	return nil
 }
 
-// writeTrees returns the root tree of the index. It writes trees into the quarantine that the
-// repository does not have.
+// writeTrees returns the id of the root tree of now. It stores the trees that the repository lacks in c.trees
+// or in the quarantine. edits are the changes since c.source.now. If now has more paths than a tree may have,
+// the error wraps objstore.ErrTreeSize.
 func (c *filesCapture) writeTrees(ctx context.Context, now *gitindex.Index, edits *indexEdits) (objstore.ID, error) {
 	if err := (objstore.TreeSize{Paths: int64(len(now.Entries))}).Check(objstore.ID{}); err != nil {
-		return objstore.ID{}, err // no other clone would accept the run
+		return objstore.ID{}, err // other clones would not accept a run with a larger tree
 	}
 	if c.source.stored {
 		trees := now.TreesSince(c.source.trees, edits.paths())
@@ -215,7 +222,8 @@ func (c *filesCapture) writeTrees(ctx context.Context, now *gitindex.Index, edit
 	return trees.Root, nil
 }
 
-// addTrees keeps the trees that the index did not have before.
+// addTrees adds to c.trees each of trees that the last private index did not have. If the repository lacks
+// the trees of the last private index, addTrees adds all.
 func (c *filesCapture) addTrees(trees gitindex.Trees) {
 	for _, id := range slices.SortedFunc(maps.Keys(trees.Encoded), objstore.ID.Compare) {
 		if _, known := c.source.trees.Encoded[id]; !known || !c.source.stored {
@@ -224,8 +232,9 @@ func (c *filesCapture) addTrees(trees gitindex.Trees) {
 	}
 }
 
-// dirtyModules records the submodules that have changes in them. If git status fails in a
-// submodule, it counts as changed.
+// dirtyModules records as left out each submodule in c.left.modules that has uncommitted changes or untracked
+// files. A submodule counts as changed if git status fails in it. dirtyModules skips submodules that are not
+// initialized.
 func (c *filesCapture) dirtyModules(ctx context.Context) {
 	for _, path := range c.left.modules {
 		if _, err := lstat(c.w.full(path + "/.git")); err != nil {

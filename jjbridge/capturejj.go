@@ -15,8 +15,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// captureJJ makes jj take a snapshot and captures the tree of @. jj keeps the tree from every gc
-// until the capture is stored.
+// captureJJ makes jj take a snapshot and captures the tree of @, jj's working-copy commit. With ScopeOff it
+// captures no tree. jj protects the tree from every gc until the capture is stored. The caller must close a
+// result that is not nil, even after an error.
 func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts CaptureOptions) (*Captured, error) {
 	if opts.Scope == ScopeOff {
 		v, err := w.Pointer(ctx)
@@ -29,7 +30,7 @@ func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts
 	go func() {
 		folders, err := embeddedInJJ(ctx, w)
 		if err != nil {
-			opts.Warn(fmt.Errorf("repositories inside the working copy are not listed: %w", err))
+			opts.Warn(fmt.Errorf("cannot list the repositories inside the working copy: %w", err))
 		}
 		embedded <- folders
 	}()
@@ -59,15 +60,16 @@ func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts
 	return c, nil
 }
 
-// captureConflicted reads the files as they are, with jj's conflict markers. The tree of a
-// conflicted commit has all sides in folders that no checkout shows.
+// captureConflicted captures the files of a workspace whose commit rev has conflicts. It reads the files on
+// disk, with jj's conflict markers, because the tree of such a commit has all sides in folders that no
+// checkout shows.
 func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reader, rev jjRevision, opts CaptureOptions) (_ capturedFiles, err error) {
 	p, err := w.lockIndex(ctx)
 	if err != nil {
 		return capturedFiles{}, err
 	}
 	defer func() { err = errors.Join(err, p.Unlock()) }()
-	plain, err := w.filesGit(p, "") // stores byte for byte
+	plain, err := w.filesGit(p, "") // a git that stores files byte for byte, as jj does
 	if err != nil {
 		return capturedFiles{}, err
 	}
@@ -75,7 +77,7 @@ func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reade
 	if err != nil {
 		return capturedFiles{}, err
 	}
-	// jj has just added new files, unless it was told not to.
+	// jj's snapshot has added all new files that jj may add, so only tracked files are captured.
 	files := &filesCapture{
 		w: w, p: p, opts: opts, objects: objects, source: source, scope: snapshot.ScopeTracked,
 		git: gitRun{env: plain.env, settings: plain.settings, gitDir: plain.gitDir},
@@ -89,9 +91,10 @@ func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reade
 	return result, err
 }
 
-// takeLarge returns the tree of a jj commit without those changed files that are above the limit or
-// to be left out. It adds them to left. Files that the commit's parents have stay, because the
-// repository keeps them anyway. The quarantine is nil if nothing is taken out.
+// takeLarge returns the tree of a jj commit without the changed files that are larger than opts.MaxFile, and
+// without the new files that opts.Leave names. It adds the removed files to left. A file that a parent of the
+// commit has stays, because the repository keeps the file anyway. The quarantine holds the new trees; it is
+// nil if no file is removed.
 func takeLarge(ctx context.Context, w *Workspace, objects objstore.Reader, commit string, opts CaptureOptions, left *leftOuts) (tree objstore.ID, _ *gitindex.Quarantine, err error) {
 	tree, parents, err := ReadCommit(objects, commit)
 	if err != nil {
@@ -127,7 +130,8 @@ func takeLarge(ctx context.Context, w *Workspace, objects objstore.Reader, commi
 	return filtered, q, nil
 }
 
-// ReadCommit returns the tree and the parents of a commit.
+// ReadCommit returns the tree and the ids of the parents of commit, a commit id. The error wraps
+// objstore.ErrNotFound if objects lacks the commit.
 func ReadCommit(objects objstore.Reader, commit string) (tree objstore.ID, parents []string, err error) {
 	id, err := objstore.ParseID(commit)
 	if err != nil {
@@ -153,18 +157,19 @@ func ReadCommit(objects objstore.Reader, commit string) (tree objstore.ID, paren
 	return tree, parents, nil
 }
 
-// largeFilter takes files out of trees.
+// largeFilter removes changed files above a limit, and new files that leaves names, from trees.
 type largeFilter struct {
 	w       *Workspace
 	objects objstore.Reader
 	limit   int64
 	leaves  func(path string) (as string, ok bool)
 	left    *leftOuts
-	made    [][]byte // the new trees
+	made    [][]byte // the encoded new trees
 }
 
-// tree filters the tree id, whose path is prefix. It takes out files that none of the trees before
-// has, and reads only what differs from all of them. It returns the filtered tree.
+// tree returns the id of the filtered tree id, and adds the new trees to f.made. before are the trees of the
+// parents at the same path. prefix is this path with a final slash, or "" for the root. tree does not read
+// subtrees that a parent has.
 func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) (objstore.ID, error) {
 	entries, err := objstore.ReadTree(f.objects, id)
 	if err != nil {
@@ -194,6 +199,9 @@ func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) 
 	return filtered, nil
 }
 
+// entry filters e, the entry of a tree at path. It returns the filtered entry, and reports whether the entry
+// stays. others are the entries of the parents' trees; an entry that one of these trees has stays. A subtree
+// that becomes empty is removed.
 func (f *largeFilter) entry(e objstore.TreeEntry, others [][]objstore.TreeEntry, path string) (objstore.TreeEntry, bool, error) {
 	var before []objstore.ID
 	for _, entries := range others {
@@ -223,7 +231,7 @@ func (f *largeFilter) entry(e objstore.TreeEntry, others [][]objstore.TreeEntry,
 	return e, true, nil
 }
 
-// isIn reports whether one of trees has an entry with a name.
+// isIn reports whether at least one of trees has an entry with the given name.
 func isIn(trees [][]objstore.TreeEntry, name string) bool {
 	return slices.ContainsFunc(trees, func(entries []objstore.TreeEntry) bool {
 		_, ok := objstore.FindEntry(entries, name)
@@ -231,11 +239,11 @@ func isIn(trees [][]objstore.TreeEntry, name string) bool {
 	})
 }
 
-// refusedByJJ matches a line in which jj says that it left out a new file because of its size: "
-// <path>: 1.5MiB (1572864 bytes); the maximum size allowed is …".
+// refusedByJJ matches a warning of jj about a new file that jj left out because of its size: "  <path>:
+// 1.5MiB (1572864 bytes); the maximum size allowed is …".
 var refusedByJJ = regexp.MustCompile(`(?m)^  (.*): [^:]* \((\d+) bytes\); the maximum size allowed is `)
 
-// leftByJJ returns the files that jj warned of.
+// leftByJJ returns the files that jj left out because of their size, as jj reports them in stderr.
 func leftByJJ(stderr []byte) []snapshot.LeftOut {
 	var left []snapshot.LeftOut
 	for _, match := range refusedByJJ.FindAllStringSubmatch(string(stderr), -1) {

@@ -13,16 +13,16 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// indexEdits are the changes of a capture to the private index.
+// indexEdits holds the changes that a capture makes to the private index.
 type indexEdits struct {
 	gone map[string]bool  // paths to remove
-	put  []gitindex.Entry // entries to take from the user's index
-	read []string         // paths that git has to read
+	put  []gitindex.Entry // entries to copy from the user's index
+	read []string         // paths whose files git must read
 }
 
 func (e *indexEdits) empty() bool { return len(e.gone)+len(e.put)+len(e.read) == 0 }
 
-// paths returns all edited paths.
+// paths returns the paths of all edits, in no order.
 func (e *indexEdits) paths() []string {
 	paths := slices.AppendSeq(slices.Clone(e.read), maps.Keys(e.gone))
 	for _, entry := range e.put {
@@ -31,16 +31,19 @@ func (e *indexEdits) paths() []string {
 	return paths
 }
 
-// lstat is os.Lstat.
+// lstat returns the file information of path. It does not follow a symbolic link.
 func lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
 
-// choice decides what to do with every path that may have changed.
+// choice decides for every path that may have changed whether the capture reads its file, removes the path
+// from the private index, or leaves the file out.
 type choice struct {
 	*filesCapture
 	edits indexEdits
 }
 
-// choose turns changes into edits, within the limits, and records what is left out.
+// choose returns the edits of the private index for the differences in found. It records in c.left every file
+// that the capture leaves out, and every submodule. If all untracked files are left out, it sets c.scope to
+// snapshot.ScopeTracked.
 func (c *filesCapture) choose(found *changes) *indexEdits {
 	ch := choice{filesCapture: c, edits: indexEdits{gone: make(map[string]bool)}}
 	for _, folder := range found.unreadable {
@@ -59,7 +62,7 @@ func (c *filesCapture) choose(found *changes) *indexEdits {
 	return &ch.edits
 }
 
-// dropUnder removes the paths in a folder.
+// dropUnder adds to c.edits the removal of all paths of the private index in folder, which ends in a slash.
 func (c *choice) dropUnder(folder string) {
 	for i, _ := c.source.now.Find(folder); i < len(c.source.now.Entries); i++ {
 		path := c.source.now.Entries[i].Path
@@ -70,7 +73,9 @@ func (c *choice) dropUnder(folder string) {
 	}
 }
 
-// modified decides on a path of the private index whose file looks different.
+// modified decides about m, a path of the private index whose file differs or may differ. If the file is
+// missing or take refuses it, the edits remove the path. A submodule is read again and recorded in
+// c.left.modules.
 func (c *choice) modified(m modifiedFile) {
 	info, err := lstat(c.w.full(m.path))
 	switch {
@@ -84,8 +89,9 @@ func (c *choice) modified(m modifiedFile) {
 	}
 }
 
-// take makes git read a file, and reports whether it does. It does not if the file is left out, or
-// is of a kind that git does not track.
+// take makes git read the file at path, and returns true. info describes the file. If the file is larger than
+// MaxFile or unreadable, take records it as left out and returns false. If the file is neither a regular file
+// nor a symbolic link, take returns false without a record.
 func (c *choice) take(path string, info fs.FileInfo) bool {
 	link := info.Mode()&fs.ModeSymlink != 0
 	switch {
@@ -102,7 +108,8 @@ func (c *choice) take(path string, info fs.FileInfo) bool {
 	return true
 }
 
-// readable reports whether a file can be opened.
+// readable reports whether the file at path can be opened. A missing file counts as readable, because git
+// handles its absence.
 func readable(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -111,8 +118,9 @@ func readable(path string) bool {
 	return f.Close() == nil
 }
 
-// missing decides on the tracked paths that the private index does not have. Their files were gone,
-// or left out, at the last capture.
+// missing decides about the tracked paths that the private index lacks. Their files were missing, or left
+// out, at the last capture. If such a file exists now, missing passes it to take. It skips the paths in
+// unreadable folders.
 func (c *choice) missing() {
 	rest := c.source.now.Entries
 	for i, e := range c.source.tracked.Entries {
@@ -138,14 +146,16 @@ func (c *choice) missing() {
 	}
 }
 
+// underUnreadable reports whether path is in a folder that the capture has left out so far, for any reason.
 func (c *choice) underUnreadable(path string) bool {
 	return slices.ContainsFunc(c.left.all, func(l snapshot.LeftOut) bool {
 		return strings.HasSuffix(l.Path, "/") && strings.HasPrefix(path, l.Path)
 	})
 }
 
-// untracked decides on the files that the user's index does not have. paths are all existing files
-// that are not ignored.
+// untracked decides about the files that the user's index lacks. paths are all existing files that are
+// neither tracked nor ignored. The edits remove every other untracked path from the private index; if c.scope
+// is not snapshot.ScopeAll, they remove all untracked paths.
 func (c *choice) untracked(paths []string) {
 	added := c.source.added()
 	if c.scope == snapshot.ScopeAll {
@@ -161,29 +171,31 @@ func (c *choice) untracked(paths []string) {
 			}
 		}
 	}
-	// The others were deleted, or are ignored now.
+	// The files of the remaining entries were deleted, are ignored now, or are left out.
 	for path := range added {
 		c.edits.gone[path] = true
 		c.edits.read = slices.DeleteFunc(c.edits.read, func(read string) bool { return read == path })
 	}
 }
 
-// leave leaves a path out if the options say so.
+// leave reports whether CaptureOptions.Leave excludes path. If so, leave records the matching entry of Leave
+// as left out.
 func (c *choice) leave(path string) bool {
 	as, ok := c.opts.leaves(path)
 	if ok {
-		c.left.add(as, snapshot.LeftUntracked, 0) // with its size, every capture would differ
+		c.left.add(as, snapshot.LeftUntracked, 0) // no size, because a size would make every capture differ
 	}
 	return ok
 }
 
-// untrackedFile is the size of an untracked file.
+// untrackedFile is an untracked file and its weight against the limits.
 type untrackedFile struct {
-	bytes int64       // 0 if the file is too large to be captured
-	info  fs.FileInfo // nil for a file that the private index has
+	bytes int64       // the bytes that count against MaxUntrackedBytes; 0 if a new file is larger than MaxFile
+	info  fs.FileInfo // nil if the private index has the file
 }
 
-// sizes returns the sizes of files by path, without files that are gone.
+// sizes returns the untrackedFile of each path. added are the untracked entries of the private index: their
+// recorded size counts, up to MaxFile. A new path whose file is gone is missing from the result.
 func (c *choice) sizes(paths []string, added map[string]*gitindex.Entry) map[string]untrackedFile {
 	files := make(map[string]untrackedFile, len(paths))
 	for _, path := range paths {
@@ -202,8 +214,9 @@ func (c *choice) sizes(paths []string, added map[string]*gitindex.Entry) map[str
 	return files
 }
 
-// withoutRepositories returns those of paths that are in no repository inside the working copy. git
-// lists a repository of git's with a slash at its end, and knows nothing of jj's.
+// withoutRepositories returns the paths that are in no other repository inside the working copy, and records
+// each such repository as left out. git lists a nested git repository as one path that ends in a slash, but
+// lists the files of a nested jj repository one by one.
 func (c *choice) withoutRepositories(paths []string) []string {
 	var kept []string
 	for _, path := range paths {
@@ -219,8 +232,9 @@ func (c *choice) withoutRepositories(paths []string) []string {
 	return slices.DeleteFunc(kept, c.underUnreadable)
 }
 
-// tooLarge removes entries that were captured under a higher limit. A content that the user's index
-// has stays, because the repository keeps it anyway.
+// tooLarge removes from the private index each path whose recorded size exceeds MaxFile, and records the path
+// as left out. An earlier capture had a higher limit. A path with the same content as in the user's index
+// stays, because the repository keeps that content anyway.
 func (c *choice) tooLarge() {
 	limit := uint32(min(c.opts.MaxFile, math.MaxUint32))
 	for i := range c.source.now.Entries {

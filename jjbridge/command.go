@@ -15,35 +15,36 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// gitRun is one run of git.
+// gitRun describes one run of git.
 type gitRun struct {
 	args     []string
 	env      []string  // NAME=value; overrides everything else: GIT_INDEX_FILE, GIT_OBJECT_DIRECTORY, …
-	stdin    io.Reader // nil: nothing
-	settings []string  // more configuration, as for -c; overrides all other
-	gitDir   string    // "" means this worktree's
+	stdin    io.Reader // nil means no input
+	settings []string  // configuration, as for -c; overrides all other configuration
+	gitDir   string    // "" means the git directory of this worktree
 }
 
-// RunGit runs git on the working copy, as gitWith does.
+// RunGit runs git with args in Root and returns git's standard output. The environment and the settings are
+// those of gitWith. The error is a *gitexec.Error.
 func (w *Workspace) RunGit(ctx context.Context, args ...string) ([]byte, error) {
 	return w.gitWith(ctx, gitRun{args: args})
 }
 
-// gitWith runs git in Root, on this worktree's git directory and files, and returns its standard
-// output. It takes no optional lock and runs no hook. Of the user's settings, only those count that
-// are about the content of files: filters, attributes, line ends, ignore rules, core.fileMode.
-// Without a working copy it runs in the git directory. The error is a *gitexec.Error.
+// gitWith runs git in Root, on this worktree's git directory and files, and returns git's standard output.
+// git takes no optional lock and runs no hook. Of the user's settings, only those about the content of files
+// apply: filters, attributes, line ends, ignore rules, core.fileMode. Without a working copy, git runs in the
+// git directory. The error is a *gitexec.Error.
 func (w *Workspace) gitWith(ctx context.Context, run gitRun) ([]byte, error) {
 	out, _, err := w.gitFull(ctx, run)
 	return out, err
 }
 
-// RunGitOnIndex runs git as RunGit does, on another index file.
+// RunGitOnIndex runs git as RunGit does, but with the file index in place of the user's index.
 func (w *Workspace) RunGitOnIndex(ctx context.Context, index string, args ...string) ([]byte, error) {
 	return w.gitWith(ctx, gitRun{args: args, env: []string{"GIT_INDEX_FILE=" + index}})
 }
 
-// gitFull is gitWith that also returns git's standard error.
+// gitFull runs git as gitWith does, and also returns git's standard error.
 func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []byte, err error) {
 	gitDir := cmp.Or(run.gitDir, w.Repo.GitDir)
 	options := append(gitSettings(gitDir), "--git-dir="+gitDir)
@@ -59,13 +60,13 @@ func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []b
 	}.Run(ctx)
 }
 
-// gitSettings returns options of git that override what a user may have configured.
+// gitSettings returns the options of git that override settings of the user. gitDir is the git directory.
 func gitSettings(gitDir string) []string {
 	var options []string
 	for _, setting := range []string{
-		"core.untrackedCache=false", // of no use in a private index
-		"core.splitIndex=false",     // leaves files beside the index
-		"core.safecrlf=false",       // refuses files, or warns
+		"core.untrackedCache=false", // a private index would not profit
+		"core.splitIndex=false",     // a split index has more files than the private folder expects
+		"core.safecrlf=false",       // git would refuse files, or warn
 		"core.quotePath=false",
 		"core.warnAmbiguousRefs=false",
 		// HEAD is a file, which contains no hook on any system.
@@ -82,7 +83,8 @@ func gitSettings(gitDir string) []string {
 	return options
 }
 
-// gitEnv returns the environment for plumbing commands. The caller owns it.
+// gitEnv returns the environment of w for plumbing commands, without the variables that change pathspecs,
+// attributes, the index format or diffs. The caller may change the result.
 func (w *Workspace) gitEnv() []string {
 	env := slices.DeleteFunc(gitexec.PlumbingEnv(w.env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -96,9 +98,9 @@ func (w *Workspace) gitEnv() []string {
 	return append(env, "GIT_ADVICE=0")
 }
 
-// RunJJ runs jj in Root and returns its output; jj's warnings are on stderr. Most commands of jj
-// take a snapshot of the working copy first. The error is a *gitexec.Error, which may wrap ErrNoJJ,
-// ErrJJTooOld or ErrStale.
+// RunJJ runs jj with args in Root and returns jj's output; stderr has jj's warnings. Most commands of jj take
+// a snapshot of the working copy first. The error is a *gitexec.Error, which may wrap ErrNoJJ, ErrJJTooOld or
+// ErrStale.
 func (w *Workspace) RunJJ(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
 	program, err := findJJ(w.env)
 	if err != nil {
@@ -115,28 +117,30 @@ func (w *Workspace) RunJJ(ctx context.Context, args ...string) (stdout, stderr [
 	return stdout, stderr, err
 }
 
-// jjPathVariable is the environment variable with the path of the jj to run.
+// jjPathVariable is the name of the environment variable with the path of the jj to run.
 const jjPathVariable = "SMITHERS_JJ_PATH"
 
-// findJJ returns the path of the jj to run: the value of SMITHERS_JJ_PATH, or else the one on PATH.
+// findJJ returns the path of the jj to run: the value of SMITHERS_JJ_PATH in env, otherwise the jj on PATH.
+// The error wraps ErrNoJJ if PATH has no jj, or if SMITHERS_JJ_PATH is not the absolute path of a program.
 func findJJ(env []string) (string, error) {
 	for _, entry := range slices.Backward(env) {
 		if path, ok := strings.CutPrefix(entry, jjPathVariable+"="); ok && path != "" {
 			if found, err := exec.LookPath(path); err == nil && filepath.IsAbs(found) {
 				return found, nil
 			}
-			return "", fmt.Errorf("%w: SMITHERS_JJ_PATH is %q", ErrNoJJ, path)
+			return "", fmt.Errorf("%w: SMITHERS_JJ_PATH is %q, which is not the absolute path of a program", ErrNoJJ, path)
 		}
 	}
 	path, err := gitexec.Find(env, "jj")
 	if err != nil {
-		return "", ErrNoJJ // without the searched path, which is the user's PATH
+		return "", ErrNoJJ // the cause would only repeat the user's PATH
 	}
 	return path, nil
 }
 
-// Run runs jj, or git, at the top of the working copy and returns its standard output. The error is
-// a *gitexec.Error. With jj it may wrap ErrNoJJ or ErrJJTooOld.
+// Run runs jj in a jj workspace, and git in any other working copy. It runs the command in Root and returns
+// the standard output. The error is a *gitexec.Error, which may wrap ErrNoJJ, ErrJJTooOld or ErrStale if jj
+// ran.
 func (w *Workspace) Run(ctx context.Context, args ...string) ([]byte, error) {
 	if w.Type == snapshot.VCSJJ {
 		out, _, err := w.RunJJ(ctx, args...)

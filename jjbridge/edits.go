@@ -14,13 +14,13 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// edit is one path that differs between two trees.
+// edit is the change at one path that turns a tree into another.
 type edit struct {
 	path     string
 	from, to treeFile
 }
 
-// treeFile is the file of a tree at a path. Its mode is 0 if there is none.
+// treeFile is the entry of a tree at a path. Its mode is 0 if the tree has no entry there.
 type treeFile struct {
 	mode objstore.Mode
 	id   objstore.ID
@@ -39,8 +39,8 @@ func (e edit) change() PathChange {
 	return PathChange{Path: e.path, Op: OpModify}
 }
 
-// compare returns how the files of p.From become those of p.To, sorted by path. git lists the
-// changes in memory, so they are counted first.
+// compare returns the edits that turn the files of p.From into those of p.To, sorted by path. It returns an
+// error if the plan has more changes than a tree may have paths: git lists all changes in memory.
 func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 	if err := p.checkChanges(ctx, w); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 	return parseEdits(out)
 }
 
-// checkChanges returns an error if a plan has more changes than one tree may have paths.
+// checkChanges returns an error if p has more changes than one tree may have paths.
 func (p *Plan) checkChanges(ctx context.Context, w *Workspace) error {
 	return withObjects(w.Repo, p.repository, func(objects *objstore.Store) (err error) {
 		reader := capturedReader{repository: objects}
@@ -68,14 +68,16 @@ func (p *Plan) checkChanges(ctx context.Context, w *Workspace) error {
 	})
 }
 
-// diffTreeArgs returns the arguments of a git whose output parseEdits reads.
+// diffTreeArgs returns the arguments of a git that compares the trees or commits from and to. parseEdits
+// reads the output.
 func diffTreeArgs(from, to string) []string {
 	return []string{
 		"diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules=none", from, to,
 	}
 }
 
-// alternates returns the environment in which git also reads objects from another directory.
+// alternates returns the environment in which git also reads objects from the object directory dir, or nil if
+// dir is "".
 func alternates(dir string) []string {
 	if dir == "" {
 		return nil
@@ -83,6 +85,7 @@ func alternates(dir string) []string {
 	return []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + gitindex.QuoteAlternate(dir)}
 }
 
+// parseEdits returns the edits in out, the output of git with diffTreeArgs, sorted by path.
 func parseEdits(out []byte) ([]edit, error) {
 	var edits []edit
 	for len(out) > 0 {
@@ -116,8 +119,9 @@ func parseTreeFile(mode, id string) (treeFile, error) {
 	return f, err
 }
 
-// present checks that every file to write is in the repository, so that a missing object cannot
-// interrupt the restore. It returns the size in bytes of the largest new file.
+// present checks that the repository has every file that edits write, so that a missing object cannot
+// interrupt the restore. If an object is missing, the error wraps objstore.ErrNotFound. largest is the size
+// in bytes of the largest file that edits add, or 0.
 func present(ctx context.Context, w *Workspace, edits []edit) (largest int64, err error) {
 	var ask bytes.Buffer
 	added := make(map[string]bool)

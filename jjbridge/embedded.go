@@ -8,7 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// embeddedInJJ returns the repositories inside a jj working copy. jj passes over them silently.
+// embeddedInJJ returns the folders, each with a final slash, of repositories inside a jj working copy. jj
+// leaves out such repositories without a message. Ignored folders are not searched.
 func embeddedInJJ(ctx context.Context, w *Workspace) ([]string, error) {
 	out, err := w.gitWith(ctx, gitRun{
 		// The index does not exist, so everything that is not ignored is listed.
@@ -28,8 +29,9 @@ func embeddedInJJ(ctx context.Context, w *Workspace) ([]string, error) {
 	return folders, nil
 }
 
-// repositoryOf returns the repository inside the working copy that has a path which git lists as
-// untracked. git lists a repository of git's with a slash at its end, and knows nothing of jj's.
+// repositoryOf returns the nested repository that contains path, as a folder with a final slash. path is a
+// path that git lists as untracked. git lists a nested git repository as one path with a final slash, but
+// lists the files of a nested jj repository. ok is false if path is in no nested repository.
 func repositoryOf(path string) (folder string, ok bool) {
 	if at := strings.Index(path, "/.jj/"); at >= 0 {
 		return path[:at+1], true
@@ -37,7 +39,7 @@ func repositoryOf(path string) (folder string, ok bool) {
 	return path, strings.HasSuffix(path, "/")
 }
 
-// addEmbedded records repositories that are not submodules of tree.
+// addEmbedded records as left out each of folders, nested repositories, that is not a submodule of tree.
 func (l *leftOuts) addEmbedded(objects objstore.Reader, tree objstore.ID, folders []string) {
 	for _, folder := range folders {
 		if !isSubmodule(objects, tree, strings.TrimSuffix(folder, "/")) {
@@ -46,7 +48,7 @@ func (l *leftOuts) addEmbedded(objects objstore.Reader, tree objstore.ID, folder
 	}
 }
 
-// isSubmodule reports whether tree has a submodule at path.
+// isSubmodule reports whether tree has a submodule at path. It returns false if a tree on the way is missing.
 func isSubmodule(objects objstore.Reader, tree objstore.ID, path string) bool {
 	name, rest, inner := strings.Cut(path, "/")
 	entries, err := objstore.ReadTree(objects, tree)

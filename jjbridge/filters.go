@@ -14,27 +14,28 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ErrFilter is wrapped by the warning of a capture that leaves out files because a filter that git requires failed.
+// ErrFilter is wrapped by the warning of a capture that leaves out files because a required filter failed.
 var ErrFilter = errors.New("files are left out because a filter failed")
 
 // failedFilter is a filter that git requires and that failed on some files of a capture.
 type failedFilter struct {
 	name  string
 	files []string
-	said  string // the first line of git's error
+	said  string // the first line of git's error output
 }
 
 var (
+	// filterFailed matches git's error about a required filter that failed.
 	filterFailed = regexp.MustCompile(`(?m)^fatal: .*: clean filter '(.*)' failed$`)
 	// filterAbsent matches git's error about a filter whose command cannot be started.
 	filterAbsent = regexp.MustCompile(`(?m)^error: (external filter '.*' failed 12[67]|cannot fork to run subprocess .*|initialization for subprocess '.*' failed)$`)
 )
 
-// filterHungUp is git's error if a filter's process ends before it answers. It does not name the
+// filterHungUp is git's error if the process of a filter ends before it answers. The error does not name the
 // file.
 const filterHungUp = "fatal: the remote end hung up unexpectedly"
 
-// filterFailure returns the error of a git that gave up because a filter failed, or nil.
+// filterFailure returns err as a *gitexec.Error if git stopped because a filter failed, otherwise nil.
 func filterFailure(err error) *gitexec.Error {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	if ok && (filterFailed.MatchString(failed.Stderr) || strings.Contains(failed.Stderr, filterHungUp)) {
@@ -43,15 +44,16 @@ func filterFailure(err error) *gitexec.Error {
 	return nil
 }
 
-// isAboutOneFile reports whether git failed because of one file.
+// isAboutOneFile reports whether git stopped because of one file, for instance because a filter failed on it.
 func isAboutOneFile(err error) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	return ok && strings.Contains(failed.Stderr, "fatal: Unable to process path ") || filterFailure(err) != nil
 }
 
-// readApart reads files after git has failed with err at one of them. git stops at the first such
-// file and writes nothing. Files without a filter are read apart from the files of each filter. If
-// a filter's command cannot be started, its files are not tried again.
+// readApart reads files in smaller groups after git has failed with err at one of them: git stops at the
+// first such file and writes nothing. readApart separates the files of each filter, and halves other groups.
+// A single file that fails is left out. If the command of a filter cannot be started, all files of the filter
+// are left out at once.
 func (c *filesCapture) readApart(ctx context.Context, files []string, err error) error {
 	failed := filterFailure(err)
 	if failed != nil {
@@ -86,7 +88,7 @@ func (c *filesCapture) readGroups(ctx context.Context, groups [][]string) error 
 	return nil
 }
 
-// byFilter groups files by the value of their attribute filter.
+// byFilter returns files in groups, by the value of their attribute filter.
 func (c *filesCapture) byFilter(ctx context.Context, files []string) (map[string][]string, error) {
 	out, err := c.w.gitWith(ctx, gitRun{
 		args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: paths(files),
@@ -102,7 +104,8 @@ func (c *filesCapture) byFilter(ctx context.Context, files []string) (map[string
 	return groups, nil
 }
 
-// addFailed leaves out a file that git could not read.
+// addFailed records in l.failed that git could not read file. If the file still exists, addFailed also
+// records it as left out.
 func (l *leftOuts) addFailed(w *Workspace, file string) {
 	if l.failed == nil {
 		l.failed = make(map[string]bool)
@@ -113,7 +116,7 @@ func (l *leftOuts) addFailed(w *Workspace, file string) {
 	}
 }
 
-// addFiltered leaves out files that git could not read because of their filter.
+// addFiltered records files that git could not read because filter failed. failed is git's error.
 func (l *leftOuts) addFiltered(w *Workspace, filter string, files []string, failed *gitexec.Error) {
 	for _, file := range files {
 		l.addFailed(w, file)
@@ -127,12 +130,13 @@ func (l *leftOuts) addFiltered(w *Workspace, filter string, files []string, fail
 	l.filters[i].files = append(l.filters[i].files, files...)
 }
 
-// isFiltered reports whether a file is left out because of its filter.
+// isFiltered reports whether file is left out because its filter failed.
 func (l *leftOuts) isFiltered(file string) bool {
 	return slices.ContainsFunc(l.filters, func(f failedFilter) bool { return slices.Contains(f.files, file) })
 }
 
-// warnOfFilters warns of each failed filter once.
+// warnOfFilters calls warn once for each failed filter, in the order of their names. The error wraps
+// ErrFilter.
 func (l *leftOuts) warnOfFilters(warn func(error)) {
 	slices.SortFunc(l.filters, func(a, b failedFilter) int { return cmp.Compare(a.name, b.name) })
 	for _, f := range l.filters {

@@ -13,12 +13,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ignoreFile is the name of the files that tell git and jj which files to ignore.
+// ignoreFile is the name of the files that list patterns of files for git and jj to ignore.
 const ignoreFile = ".gitignore"
 
 // ignored returns the files that p would remove and that the .gitignore files of p.To ignore. The capture of
-// p.To may have left these files out, so p must not remove them. Files in git's index are captured even if
-// they are ignored, so they are not returned.
+// p.To may have left these files out, so p must not remove them. Files in git's index are not returned,
+// because a capture takes them even if they are ignored. If p writes no .gitignore file, the result is nil.
 func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, error) {
 	var ask bytes.Buffer
 	for _, e := range p.edits {
@@ -63,27 +63,29 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, e
 	return ignored, nil
 }
 
-// writeIgnoreFiles writes the .gitignore files of a tree into dir.
+// writeIgnoreFiles writes the .gitignore files of tree into the same folders below dir. If the tree has more
+// than maxIgnoreFiles of them, the error is an *objstore.TreeSizeError.
 func writeIgnoreFiles(ctx context.Context, objects objstore.Reader, dir string, tree objstore.ID) error {
 	files := ignoreFiles{objects: objects, none: make(map[objstore.ID]bool)}
 	return files.write(ctx, dir, tree)
 }
 
 const (
-	// maxIgnoreFiles bounds the .gitignore files of one working copy.
+	// maxIgnoreFiles is the largest number of .gitignore files in one tree.
 	maxIgnoreFiles = 100_000
 	// maxIgnoreBytes is the size in bytes above which git ignores a .gitignore file.
 	maxIgnoreBytes = 100 << 20
 )
 
-// ignoreFiles writes the .gitignore files of a tree.
+// ignoreFiles writes the .gitignore files of one tree.
 type ignoreFiles struct {
 	objects objstore.Reader
-	none    map[objstore.ID]bool // trees without such a file at any depth
-	written int
+	none    map[objstore.ID]bool // the trees without a .gitignore file at any depth
+	written int                  // the number of files written so far
 }
 
-// write writes the files of a tree and of the trees below into dir.
+// write writes the .gitignore files of tree, at all depths, into dir. It adds a tree without such a file to
+// f.none, and skips a tree in f.none.
 func (f *ignoreFiles) write(ctx context.Context, dir string, tree objstore.ID) error {
 	if f.none[tree] {
 		return nil
@@ -111,10 +113,11 @@ func (f *ignoreFiles) write(ctx context.Context, dir string, tree objstore.ID) e
 	return nil
 }
 
-// writeFile writes the file of one folder, whose tree is given.
+// writeFile writes the blob id as the .gitignore file of the folder dir. tree is the tree of the folder, for
+// the error about too many files.
 func (f *ignoreFiles) writeFile(dir string, tree, id objstore.ID) error {
 	if f.written++; f.written > maxIgnoreFiles {
-		return &objstore.TreeSizeError{ID: tree, Reason: fmt.Sprintf("more than %d files %s", maxIgnoreFiles, ignoreFile)}
+		return &objstore.TreeSizeError{ID: tree, Reason: fmt.Sprintf("more than %d %s files", maxIgnoreFiles, ignoreFile)}
 	}
 	data, err := objstore.GetBlob(f.objects, id, maxIgnoreBytes)
 	if err != nil {

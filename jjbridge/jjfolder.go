@@ -11,16 +11,17 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// jjFolder is the content of a workspace's .jj folder.
+// jjFolder is the data of a workspace's .jj folder.
 type jjFolder struct {
-	top    string // of the workspace
-	repo   string // the .jj/repo folder, that of the main workspace
+	top    string // the top folder of the workspace
+	repo   string // the .jj/repo folder of the main workspace
 	target string // the git directory in which jj stores commits
-	name   string // of the workspace
+	name   string // the workspace's name
 }
 
-// readJJ reads the .jj folder of the workspace at top. The error wraps ErrBackend or
-// ErrNoStore.
+// readJJ reads the .jj folder of the workspace at top. The error wraps ErrBackend if jj does not store
+// commits in git, and ErrNoStore if a file of the .jj folder, the main repository or the git directory cannot
+// be read.
 func readJJ(top string) (jjFolder, error) {
 	link := jjFolder{top: top, repo: filepath.Join(top, ".jj", "repo")}
 	info, err := os.Stat(link.repo)
@@ -47,7 +48,8 @@ func readJJ(top string) (jjFolder, error) {
 	return link, nil
 }
 
-// follow reads a path, relative to base, from a file and resolves it. The path exists.
+// follow returns the path that is the content of a file, without symbolic links. A relative path is relative
+// to base. If the path does not exist, follow returns an error.
 func follow(base, file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -60,7 +62,7 @@ func follow(base, file string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// leadsTo reports whether jj stores its commits in repo.
+// leadsTo reports whether jj stores the commits of l in repo.
 func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 	if l.target == repo.CommonDir || l.target == repo.GitDir {
 		return true
@@ -69,8 +71,8 @@ func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 	return err == nil && l.target == dotGit
 }
 
-// colocated returns the jj workspace of a folder that is also git's worktree. Without a jj on PATH,
-// it returns git's worktree.
+// colocated returns the jj workspace of a folder that is also git's worktree. If PATH has no jj and env does
+// not set SMITHERS_JJ_PATH, colocated returns git's worktree with NoJJ set.
 func (l jjFolder) colocated(repo gitexec.Repo, env []string) *Workspace {
 	named, _ := gitexec.LookupEnv(env, jjPathVariable)
 	if _, err := findJJ(env); err == nil || named != "" {
@@ -81,7 +83,8 @@ func (l jjFolder) colocated(repo gitexec.Repo, env []string) *Workspace {
 	return w
 }
 
-// workspace returns the jj workspace whose commits are in repo.
+// workspace returns the jj workspace of l. repo is the repository with its commits, and env the environment
+// of its commands.
 func (l jjFolder) workspace(repo gitexec.Repo, env []string) *Workspace {
 	return &Workspace{
 		Repo: repo, Type: snapshot.VCSJJ, Root: l.top, Name: l.name,
@@ -89,8 +92,8 @@ func (l jjFolder) workspace(repo gitexec.Repo, env []string) *Workspace {
 	}
 }
 
-// workspaceName returns the name that jj wrote down when it last updated the workspace at top. If
-// jj has changed the format, it returns the name that jj chooses by default.
+// workspaceName returns the name that jj recorded when it last updated the workspace at top. If the record
+// cannot be read, it returns jj's default: "default" for the first workspace, otherwise the folder's name.
 func workspaceName(top string, first bool) string {
 	if data, err := os.ReadFile(filepath.Join(top, ".jj", "working_copy", "checkout")); err == nil {
 		if name, ok := stringField(data, 3); ok && name != "" {
@@ -103,7 +106,8 @@ func workspaceName(top string, first bool) string {
 	return filepath.Base(top)
 }
 
-// stringField returns a string field of an encoded protocol buffer.
+// stringField returns the first string field with the given number in data, an encoded protocol buffer. ok is
+// false if data has no such field, or if another type than an integer or a string precedes it.
 func stringField(data []byte, number uint64) (value string, ok bool) {
 	for len(data) > 0 {
 		key, n := binary.Uvarint(data)
@@ -132,15 +136,16 @@ func stringField(data []byte, number uint64) (value string, ok bool) {
 	return "", false
 }
 
-// HasWorkspaceAt reports whether the folder dir is the workspace with that name of the same
-// repository as w.
+// HasWorkspaceAt reports whether the folder dir is the top of the workspace with the given name, in the
+// repository of w.
 func (w *Workspace) HasWorkspaceAt(dir, name string) bool {
 	link, err := readJJ(dir)
 	return err == nil && link.repo == w.jjRepo && link.name == name
 }
 
-// WorkspacePaths returns the known folders of jj's workspaces by name. jj keeps them in a file since 0.36, and
-// does not print a folder that is gone.
+// WorkspacePaths returns the known folders of jj's workspaces by name. It reads jj's file of paths, which
+// exists since jj 0.36, because no command of jj prints a folder that is gone. Without the file, the result
+// has only the main workspace and w.
 func (w *Workspace) WorkspacePaths() map[string]string {
 	paths := map[string]string{"default": w.main}
 	if data, err := os.ReadFile(filepath.Join(w.jjRepo, "workspace_store", "index")); err == nil {
@@ -161,8 +166,8 @@ func (w *Workspace) WorkspacePaths() map[string]string {
 	return paths
 }
 
-// messages returns the messages of an encoded protocol buffer whose only field is repeated and has the number 1,
-// and nothing for other buffers.
+// messages returns the messages in data, an encoded protocol buffer whose only field is repeated and has the
+// number 1. If data has another form, messages returns nil.
 func messages(data []byte) [][]byte {
 	var found [][]byte
 	for len(data) > 0 {

@@ -8,26 +8,27 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// leftOuts collects what a capture leaves out.
+// leftOuts collects the files that a capture leaves out.
 type leftOuts struct {
-	all     []snapshot.LeftOut
-	modules []string        // submodules that may have changes in them
-	failed  map[string]bool // files that git could not read
-	filters []failedFilter  // filters that git requires and that failed
+	all     []snapshot.LeftOut // may have duplicates until sorted
+	modules []string           // submodules that may have uncommitted changes
+	failed  map[string]bool    // files that git could not read
+	filters []failedFilter     // filters that git requires and that failed
 }
 
 func (l *leftOuts) add(path, reason string, size int64) {
 	l.all = append(l.all, snapshot.LeftOut{Path: path, Reason: reason, Bytes: size})
 }
 
-// sorted returns everything that is left out, sorted by path and without duplicates.
+// sorted sorts l.all by path and returns it without duplicate paths. Of several reasons for one path, the
+// first recorded one stays.
 func (l *leftOuts) sorted() []snapshot.LeftOut {
 	slices.SortStableFunc(l.all, func(a, b snapshot.LeftOut) int { return cmp.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(l.all, func(a, b snapshot.LeftOut) bool { return a.Path == b.Path })
 }
 
-// keep drops the edits that would remove files which the capture of p.To left out: they may have
-// existed, with unknown content.
+// keep drops the edits of p that would remove a file that left names, and adds its path to p.kept. The
+// capture of p.To left these files out, so they may have existed, with unknown content.
 func (p *Plan) keep(left []snapshot.LeftOut) {
 	if len(left) == 0 {
 		return
@@ -41,7 +42,7 @@ func (p *Plan) keep(left []snapshot.LeftOut) {
 	})
 }
 
-// IsLeftOut reports whether left names a path or a folder above it.
+// IsLeftOut reports whether left names path or a folder above path.
 func IsLeftOut(left []snapshot.LeftOut, path string) bool {
 	return slices.ContainsFunc(left, func(l snapshot.LeftOut) bool {
 		return l.Path == path || strings.HasSuffix(l.Path, "/") && strings.HasPrefix(path, l.Path)

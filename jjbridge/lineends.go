@@ -8,13 +8,13 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// lineEnds is how git converts the line ends of a file, when it stores the file and when it checks
-// it out. The rules are those of git's convert.c; git itself would have to read every file once
+// lineEnds describes how git converts the line ends of a file: when git stores the file, and when git checks
+// the file out. The rules are those of git's convert.c, because git itself would have to read every file once
 // more. The zero value leaves line ends as they are.
 type lineEnds struct {
-	converts bool // storing makes CRLF of the file LF
-	crlf     bool // a checkout makes LF of the stored file CRLF
-	guesses  bool // both only if the file looks like text, and a checkout only if all its line ends are LF
+	converts bool // git stores CRLF as LF
+	crlf     bool // git checks out LF as CRLF
+	guesses  bool // git converts only text files, and checks out CRLF only if all stored line ends are LF
 }
 
 // The values of core.autocrlf.
@@ -24,7 +24,7 @@ const (
 	autoCRLFInput = "input"
 )
 
-// autoCRLF returns the setting core.autocrlf.
+// autoCRLF returns the setting core.autocrlf as autoCRLFOff, autoCRLFOn or autoCRLFInput.
 func (r contentRules) autoCRLF() string {
 	if value, _ := r.config.Get("core.autocrlf"); strings.EqualFold(value, autoCRLFInput) {
 		return autoCRLFInput
@@ -35,7 +35,8 @@ func (r contentRules) autoCRLF() string {
 	return autoCRLFOff
 }
 
-// textIsCRLF reports whether a checkout writes CRLF to text if no attribute decides.
+// textIsCRLF reports whether a checkout writes CRLF into a text file whose attributes do not decide. The
+// settings core.autocrlf and core.eol decide, then the system.
 func (r contentRules) textIsCRLF() bool {
 	switch r.autoCRLF() {
 	case autoCRLFOn:
@@ -53,7 +54,7 @@ func (r contentRules) textIsCRLF() bool {
 	return runtime.GOOS == "windows"
 }
 
-// lineEndsOf returns how git converts the line ends of a file that has these attributes.
+// lineEndsOf returns how git converts the line ends of a file with the attributes has.
 func (r contentRules) lineEndsOf(has attributes) lineEnds {
 	text, known := textAttribute(has["text"])
 	if !known {
@@ -78,8 +79,8 @@ func (r contentRules) lineEndsOf(has attributes) lineEnds {
 	return ends
 }
 
-// textAttribute reads a value of the attribute text, or of its old name crlf. known is false for
-// other values.
+// textAttribute returns value if it is a known value of the attribute text, or of its old name crlf. For any
+// other value it returns "" and false.
 func textAttribute(value string) (_ string, known bool) {
 	switch value {
 	case "set", "unset", "auto", autoCRLFInput:
@@ -88,9 +89,9 @@ func textAttribute(value string) (_ string, known bool) {
 	return "", false
 }
 
-// alters reports whether a checkout of the stored file id gives other bytes than data, the file in
-// the working copy. stored means that id is the id of data itself. A file that has changed since it
-// was stored does not count.
+// alters reports whether a checkout of the stored file id writes other bytes than data, the content of the
+// file in the working copy. stored means that id is the id of data itself. alters returns false if the file
+// has changed since it was stored.
 func (e lineEnds) alters(data []byte, id objstore.ID, stored bool) bool {
 	if !e.converts {
 		return false
@@ -104,7 +105,8 @@ func (e lineEnds) alters(data []byte, id objstore.ID, stored bool) bool {
 	return !bytes.Equal(data, e.checkedOut(normal))
 }
 
-// checkedOut returns the bytes that a checkout writes for a stored file.
+// checkedOut returns the bytes that a checkout writes for a file with the stored bytes. The result may be
+// stored itself.
 func (e lineEnds) checkedOut(stored []byte) []byte {
 	crlf := bytes.Count(stored, []byte("\r\n"))
 	lf := bytes.Count(stored, []byte("\n")) - crlf
@@ -121,7 +123,8 @@ func (e lineEnds) checkedOut(stored []byte) []byte {
 	return out
 }
 
-// looksBinary reports whether git guesses that a file is binary.
+// looksBinary reports whether git treats data as binary. The rules are those of git's convert.c: a NUL, a
+// lone CR, or more than one control character for 128 printable ones.
 func looksBinary(data []byte) bool {
 	var printable, other int
 	for i, c := range data {

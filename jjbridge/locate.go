@@ -12,14 +12,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Locate finds the working copy that dir is in, from dir upwards. If a folder has both .jj and
-// .git, it is jj's. GIT_DIR and similar variables in env take precedence, as for git. In a bare
-// repository, and inside a git directory, there is no working copy, and Type is "".
+// Locate finds the working copy that contains dir; it looks in dir and in the folders above. If a folder has
+// both .jj and .git, the working copy is jj's. As for git, GIT_DIR and similar variables in env take
+// precedence. In a bare repository and inside a git directory there is no working copy, and Type is "".
 //
-// The error wraps gitexec.ErrNoRepository if there is no repository, ErrBackend if jj stores its
-// commits in something other than git, and ErrNoStore if a jj workspace leads to no repository. A
-// colocated workspace is git's if there is no jj on PATH; see Workspace.NoJJ. Locate runs git
-// twice, side by side, and no jj.
+// The error wraps gitexec.ErrNoRepository if there is no repository, ErrBackend if jj stores its commits
+// outside git, and ErrNoStore if a jj workspace leads to no repository. If PATH has no jj, a colocated
+// workspace is git's; see Workspace.NoJJ. Locate runs git twice, side by side, and never runs jj.
 func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -46,7 +45,8 @@ func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	return gitWorkspace(repo, env), nil
 }
 
-// IsRepo reports whether dir is inside a working copy, without running anything.
+// IsRepo reports whether dir is inside a working copy. It runs no command. If dir does not exist, IsRepo
+// returns false.
 func IsRepo(dir string) bool {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -59,8 +59,8 @@ func IsRepo(dir string) bool {
 	return kind != ""
 }
 
-// walk finds the top of the working copy that dir is in, and its kind. Both are "" if there is
-// none, or if a git directory is met first.
+// walk returns the top of the working copy that contains dir, and its kind: snapshot.VCSJJ or
+// snapshot.VCSGit. If there is no working copy, or walk meets a git directory first, both are "".
 func walk(dir string) (top, kind string) {
 	for {
 		if isFolder(filepath.Join(dir, ".jj")) {
@@ -77,8 +77,8 @@ func walk(dir string) (top, kind string) {
 	}
 }
 
-// locateJJ returns the jj workspace at top. If it is colocated, git is asked as well, because git
-// checks a repository's owner.
+// locateJJ returns the jj workspace at top. If the workspace is colocated, locateJJ asks git for the
+// repository, because git checks the repository's owner.
 func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error) {
 	link, err := readJJ(top)
 	if err != nil {
@@ -101,7 +101,8 @@ func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error)
 	return link.workspace(repo, env), nil
 }
 
-// gitWorkspace returns the working copy of a repository that git found.
+// gitWorkspace returns the working copy of repo, a repository that git found. If repo has no worktree, the
+// Type and the Root of the result are "".
 func gitWorkspace(repo gitexec.Repo, env []string) *Workspace {
 	w := &Workspace{Repo: repo, Root: repo.WorkTree, env: env}
 	if w.Root == "" {
@@ -114,8 +115,8 @@ func gitWorkspace(repo gitexec.Repo, env []string) *Workspace {
 	return w
 }
 
-// pointsAtRepository reports whether env determines the repository or the working copy that git
-// uses.
+// pointsAtRepository reports whether GIT_DIR or GIT_WORK_TREE is set in env. They determine the repository
+// and the working copy that git uses.
 func pointsAtRepository(env []string) bool {
 	return slices.ContainsFunc(env, func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
@@ -123,7 +124,7 @@ func pointsAtRepository(env []string) bool {
 	})
 }
 
-// isGitDir reports whether dir is a repository's git directory, by git's own criteria.
+// isGitDir reports whether dir is a git directory: whether it contains HEAD, objects and refs.
 func isGitDir(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, "HEAD"))
 	return err == nil && isFolder(filepath.Join(dir, "objects")) && isFolder(filepath.Join(dir, "refs"))

@@ -9,16 +9,17 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// objectsDir returns the object directory of a repository.
+// objectsDir returns the path of the object directory of repo.
 func objectsDir(repo gitexec.Repo) string { return filepath.Join(repo.CommonDir, "objects") }
 
-// openObjects opens an object directory of a repository, or a quarantine of it, for reading.
+// openObjects opens dir, the object directory of repo or a quarantine of repo, for reading. The caller must
+// close the store.
 func openObjects(repo gitexec.Repo, dir string) (*objstore.Store, error) {
 	return objstore.Open(objstore.Options{ObjectsDir: dir, TempDir: filepath.Join(repo.CommonDir, "smithers", "tmp")})
 }
 
-// withObjects calls f with the object store of a repository: with open or, if open is nil, with a
-// store that is closed after the call.
+// withObjects calls f with an object store of repo and returns f's error. The store is open or, if open is
+// nil, a new store that withObjects closes after the call.
 func withObjects(repo gitexec.Repo, open *objstore.Store, f func(*objstore.Store) error) (err error) {
 	if open == nil {
 		if open, err = openObjects(repo, objectsDir(repo)); err != nil {
@@ -29,18 +30,19 @@ func withObjects(repo gitexec.Repo, open *objstore.Store, f func(*objstore.Store
 	return f(open)
 }
 
-// capturedReader reads the objects of a capture, some of which may not be in the repository.
+// capturedReader reads the objects of a capture, first from the capture and then from the repository.
 type capturedReader struct {
-	captured   *objstore.Store // nil if all of them are in the repository
+	captured   *objstore.Store // nil if all objects are in the repository
 	repository *objstore.Store
 }
 
-// Get is GetAtMost without a bound.
+// Get returns the kind and the bytes of an object of any size.
 func (r capturedReader) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	return r.GetAtMost(id, math.MaxInt64)
 }
 
-// GetAtMost returns an object of at most most bytes.
+// GetAtMost returns the kind and the bytes of an object. It returns an error if the object has more than most
+// bytes. If neither store has the object, the error wraps objstore.ErrNotFound.
 func (r capturedReader) GetAtMost(id objstore.ID, most int64) (objstore.Kind, []byte, error) {
 	if r.captured != nil {
 		kind, data, err := r.captured.GetAtMost(id, most)

@@ -11,19 +11,20 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// obstacles finds files and folders of the working copy that are in the way of edits.
+// obstacles finds the files and folders of a working copy that prevent edits.
 type obstacles struct {
 	root     string
 	edits    []edit
-	foldCase bool            // the file system does not distinguish case
-	removed  map[string]bool // folded paths that edits remove
-	leftOut  map[string]string
+	foldCase bool                      // the file system does not distinguish case
+	removed  map[string]bool           // folded paths that edits remove
+	leftOut  map[string]string         // by path without a final slash: why the capture left the path out
 	folders  map[folderUse]folderState // the folders that were checked
-	refused  []Refusal
-	known    map[string]bool // paths in refused
+	refused  []Refusal                 // in the order of the edits
+	known    map[string]bool           // paths in refused
 }
 
-// folderUse is a folder into which files are written, or from which files are only removed.
+// folderUse is a folder and its use: if create is true, files are written into the folder; otherwise files
+// are only removed from it.
 type folderUse struct {
 	name   string
 	create bool
@@ -32,9 +33,11 @@ type folderUse struct {
 // folderState is the result of checking a folder.
 type folderState struct {
 	refusal *Refusal // nil if the use is possible
-	absent  bool     // it does not exist, or an edit removes what is there
+	absent  bool     // the folder does not exist, and no captured file stays in its place
 }
 
+// newObstacles returns the obstacles of edits in the working copy at root, before any check. foldCase is true
+// if the file system ignores case. leftOut are the files that the capture left out.
 func newObstacles(root string, edits []edit, foldCase bool, leftOut []snapshot.LeftOut) *obstacles {
 	o := &obstacles{
 		root: root, edits: edits, foldCase: foldCase,
@@ -54,7 +57,7 @@ func newObstacles(root string, edits []edit, foldCase bool, leftOut []snapshot.L
 	return o
 }
 
-// find fills refused, in the order of the edits.
+// find checks every edit and fills o.refused, in the order of the edits. It changes no file.
 func (o *obstacles) find() {
 	written := make(map[string]string) // by folded path: the path
 	for _, e := range o.edits {
@@ -67,7 +70,7 @@ func (o *obstacles) find() {
 			continue
 		}
 		if other, ok := written[o.fold(e.path)]; ok {
-			o.refuse(&Refusal{e.path, "it differs only in case from " + other})
+			o.refuse(&Refusal{e.path, "the path differs only in case from " + other})
 			continue
 		}
 		written[o.fold(e.path)] = e.path
@@ -79,6 +82,7 @@ func (o *obstacles) find() {
 	}
 }
 
+// refuse adds r to o.refused. It does nothing if r is nil or if o.refused already has a refusal of the path.
 func (o *obstacles) refuse(r *Refusal) {
 	if r != nil && !o.known[r.Path] {
 		o.known[r.Path] = true
@@ -86,7 +90,8 @@ func (o *obstacles) refuse(r *Refusal) {
 	}
 }
 
-// inTheWay returns the refusal because of a file that was not captured.
+// inTheWay returns a refusal because a file that was not captured is at the path name. what is the kind of
+// the file. If the capture left the file out, the refusal repeats the reason.
 func (o *obstacles) inTheWay(name, what string) *Refusal {
 	reason := unrecorded(what)
 	if left, ok := o.leftOut[name]; ok {
@@ -95,9 +100,9 @@ func (o *obstacles) inTheWay(name, what string) *Refusal {
 	return &Refusal{name, reason}
 }
 
-// folder checks whether files can be put into a folder, or removed from it. The folder and all
-// above it must be folders and not repositories of their own, and the innermost existing one must
-// be writable. The result is kept.
+// folder checks whether files can be created in the folder name or, if create is false, removed from the
+// folder. Each existing folder from the top down to name must be a writable folder, and none below the top
+// may be a repository. folder stores the result in o.folders for the next call.
 func (o *obstacles) folder(name string, create bool) folderState {
 	use := folderUse{name, create}
 	found, ok := o.folders[use]
@@ -108,6 +113,7 @@ func (o *obstacles) folder(name string, create bool) folderState {
 	return found
 }
 
+// lookAtFolder makes the check of folder, without a look at stored results of the folder itself.
 func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	if name != "." {
 		if in := o.folder(path.Dir(name), create); in.refusal != nil || in.absent {
@@ -123,7 +129,7 @@ func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	case err != nil:
 		return refuse(err.Error())
 	case !info.IsDir() && (o.removed[o.fold(name)] || !create):
-		return folderState{absent: true} // or it has changed, and git refuses
+		return folderState{absent: true} // if no edit removes the file, the folder has changed, and git refuses
 	case info.Mode()&fs.ModeSymlink != 0:
 		return refuse("a symbolic link is in the way of a folder")
 	case !info.IsDir():
@@ -137,7 +143,8 @@ func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	return folderState{}
 }
 
-// checkNew checks whether a file can be written where none was captured.
+// checkNew checks whether a file can be written at the path name, where no file was captured. It refuses the
+// path if a file that no edit removes, or a folder that the edits do not empty, is in the way.
 func (o *obstacles) checkNew(name string) {
 	info, err := os.Lstat(o.full(name))
 	switch {
@@ -151,8 +158,8 @@ func (o *obstacles) checkNew(name string) {
 	}
 }
 
-// checkCleared checks whether everything in a folder is removed, so that a file can replace the
-// folder.
+// checkCleared checks whether the edits remove every file in the folder name, so that a file can replace the
+// folder. It refuses each file that stays, a repository, and a parent folder that is not writable.
 func (o *obstacles) checkCleared(name string) {
 	if isRepository(o.full(name)) {
 		o.refuse(&Refusal{name, "another repository is in the way"})
@@ -178,12 +185,14 @@ func (o *obstacles) checkCleared(name string) {
 	}
 }
 
+// unrecorded returns the reason of a refusal because a file was not captured. what is the kind of the file.
 func unrecorded(what string) string { return "a " + what + " that was not recorded is in the way" }
 
 func (o *obstacles) full(name string) string {
 	return filepath.Join(o.root, filepath.FromSlash(name))
 }
 
+// fold returns name, in lower case if the file system ignores case. Equal results mean the same file.
 func (o *obstacles) fold(name string) string {
 	if o.foldCase {
 		return strings.ToLower(name)
@@ -191,7 +200,8 @@ func (o *obstacles) fold(name string) string {
 	return name
 }
 
-// kindOf returns a word for the kind of a file.
+// kindOf returns the kind of a file in words: "symbolic link", "file" or, for all other kinds, "special
+// file".
 func kindOf(info fs.FileInfo) string {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -202,7 +212,7 @@ func kindOf(info fs.FileInfo) string {
 	return "special file"
 }
 
-// isRepository reports whether a folder is the top of a repository's working copy.
+// isRepository reports whether dir is the top of a repository's working copy, that is, contains .git or .jj.
 func isRepository(dir string) bool {
 	for _, name := range []string{".git", ".jj"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
@@ -212,8 +222,8 @@ func isRepository(dir string) bool {
 	return false
 }
 
-// badPath returns the reason why no file is ever written to a path, or "" if there is none. git
-// knows more such names, and refuses to write them.
+// badPath returns the reason why a restore never writes a file at the path name, or "" if the path is
+// allowed. git refuses more paths.
 func badPath(name string) string {
 	for part := range strings.SplitSeq(name, "/") {
 		switch {

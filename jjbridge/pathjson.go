@@ -5,14 +5,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// MarshalJSON spells the path as vcs.json does.
+// MarshalJSON encodes c with the path escaped as in vcs.json.
 func (c PathChange) MarshalJSON() ([]byte, error) {
 	type spelled PathChange
 	c.Path = snapshot.EscapePath(c.Path)
 	return jsontext.Encode(spelled(c))
 }
 
-// MarshalJSON spells the path as vcs.json does.
+// MarshalJSON encodes r with the path escaped as in vcs.json.
 func (r Refusal) MarshalJSON() ([]byte, error) {
 	type spelled Refusal
 	r.Path = snapshot.EscapePath(r.Path)

@@ -5,17 +5,17 @@ import (
 	"path/filepath"
 )
 
-// plainGit configures git so that it stores and writes files byte for byte, as jj does, whatever
-// .gitattributes and the user's settings say.
+// plainGit configures git to store and write files byte for byte, as jj does, regardless of .gitattributes
+// and the user's settings.
 type plainGit struct {
 	gitDir   string
 	settings []string // for -c
 	env      []string
-	options  []string // gitDir and settings, as git's options
+	options  []string // gitDir and settings, as options of git
 }
 
-// plainGitDir makes a git directory for it below dir. It has attributes that override all others;
-// the objects are the repository's.
+// plainGitDir creates a git directory below dir, unless it exists, and returns the configuration that uses
+// it. The directory's attributes override all others. Objects are read and written in the repository of w.
 func plainGitDir(w *Workspace, dir string) (plainGit, error) {
 	gitDir := filepath.Join(dir, "plain")
 	format := "[core]\n\trepositoryFormatVersion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " + w.Repo.ObjectFormat + "\n"

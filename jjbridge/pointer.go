@@ -12,10 +12,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Pointer returns the revision of the working copy: HEAD and branch with git; change, commit,
-// operation and the first bookmark of @ with jj, after jj has taken a snapshot. It reads no files,
-// so Tree is zero. It returns nil without a working copy, and before git's first commit. It runs
-// one process.
+// Pointer returns the revision of the working copy. With git, the revision is HEAD and the branch. With jj,
+// it is the change, commit, operation and first bookmark of @, after a snapshot by jj. Tree is zero, because
+// Pointer reads no files. The result is nil without a working copy, and before git's first commit. Pointer
+// runs one process.
 func (w *Workspace) Pointer(ctx context.Context) (*snapshot.VCS, error) {
 	switch w.Type {
 	case snapshot.VCSJJ:
@@ -34,11 +34,11 @@ func (w *Workspace) Pointer(ctx context.Context) (*snapshot.VCS, error) {
 		}
 		return &snapshot.VCS{Type: snapshot.VCSGit, CommitID: commit, Branch: branch, Root: w.vcsRoot()}, nil
 	}
-	return nil, nil //nolint:nilnil // no revision is an answer, and no error
+	return nil, nil //nolint:nilnil // nil means that there is no revision, which is not an error
 }
 
-// Head returns the commit of git's HEAD and its branch, which is "" if HEAD is detached. Both are
-// "" before the first commit. It runs one process.
+// Head returns the commit id of git's HEAD and the name of its branch. branch is "" if HEAD is detached.
+// Before the first commit, both are "". Head runs one process.
 func (w *Workspace) Head(ctx context.Context) (commit, branch string, err error) {
 	out, err := w.RunGit(ctx, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
 	if isUnborn(err) {
@@ -55,26 +55,26 @@ func (w *Workspace) Head(ctx context.Context) (commit, branch string, err error)
 	return commit, branch, nil
 }
 
-// isUnborn reports whether err comes from a git rev-parse of a branch without a commit.
+// isUnborn reports whether err means that git rev-parse failed because HEAD has no commit yet.
 func isUnborn(err error) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	return ok && strings.Contains(failed.Stderr, "ambiguous argument 'HEAD'")
 }
 
-// jjRevision describes @.
+// jjRevision describes @, jj's working-copy commit.
 type jjRevision struct {
 	change, commit string
 	conflict       bool
-	bookmark       string // the first local one at @; "" for none
-	operation      string // "" if another jj ran at the same time
+	bookmark       string // the first local bookmark at @; "" without a bookmark
+	operation      string // the newest operation; "" if another jj ran at the same time
 }
 
-// revisionTemplate prints a jjRevision without the operation, one member a line. It calls methods,
-// because the user may have redefined the keywords as aliases.
+// revisionTemplate is a jj template that prints a jjRevision without the operation, one field a line. It
+// calls methods, because the user may have redefined the keywords as aliases.
 const revisionTemplate = `self.change_id() ++ "\n" ++ self.commit_id() ++ "\n" ++ if(self.conflict(), "conflict") ++ "\n" ++ self.local_bookmarks().map(|b| b.name()).join("\n") ++ "\n"`
 
-// jjRevision makes jj take a snapshot of the working copy, with further options of jj, and returns
-// @ and jj's warnings. It runs one process.
+// jjRevision makes jj take a snapshot of the working copy and returns @ and jj's standard error, which has
+// warnings. options are further options of jj. If jj prints an unknown format, the error wraps ErrJJTooOld.
 func (w *Workspace) jjRevision(ctx context.Context, options ...string) (rev jjRevision, stderr []byte, err error) {
 	out, stderr, err := w.RunJJ(ctx, append([]string{"log", "--revisions=@", "--no-graph", "--template=" + revisionTemplate}, options...)...)
 	if err != nil {
@@ -89,8 +89,8 @@ func (w *Workspace) jjRevision(ctx context.Context, options ...string) (rev jjRe
 	return rev, stderr, err
 }
 
-// lastOperation returns the id of jj's newest operation, which is the name of the head's file. It
-// returns "" if there are several heads, which jj's next command merges.
+// lastOperation returns the id of jj's newest operation, which is the name of the head's file. If there are
+// several heads, lastOperation returns "", because jj's next command merges them.
 func lastOperation(w *Workspace) (string, error) {
 	heads, err := os.ReadDir(filepath.Join(w.jjRepo, "op_heads", "heads"))
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// contentAttributes returns the attributes that decide how a checkout writes a stored file.
+// contentAttributes returns the names of the attributes that decide how a checkout writes a stored file.
 func contentAttributes() []string {
 	return []string{"text", "crlf", "eol", "ident", "filter", "working-tree-encoding"}
 }
 
-// reattributed returns the files that edits do not touch, that are as in the index, and that a
-// .gitattributes among the edits may affect.
+// reattributed returns the unchanged files that edits do not touch, but whose attributes a .gitattributes
+// file among the edits may change. Files outside a sparse checkout are left out.
 func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, error) {
 	args := []string{"ls-files", "-z", "-t", "--"}
-	theirs := make(map[string]bool) // files that must not be written
+	theirs := make(map[string]bool) // files of edits, and files that the user has changed
 	for _, e := range edits {
 		theirs[e.path] = true
 		if path.Base(e.path) == ".gitattributes" {
@@ -44,7 +44,7 @@ func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, er
 	}
 	var names []string
 	for line := range strings.SplitSeq(string(listed), "\x00") {
-		// Files outside of a sparse checkout have another tag than H.
+		// The tag H marks a file inside the sparse checkout.
 		if name, ok := strings.CutPrefix(line, "H "); ok && !theirs[name] {
 			names = append(names, name)
 		}
@@ -52,7 +52,7 @@ func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, er
 	return names, nil
 }
 
-// attributes returns contentAttributes by path, as git prints them.
+// attributes returns, by path, the values of contentAttributes as one text. Equal texts mean equal values.
 func (g *filesGit) attributes(ctx context.Context, names []string) (map[string]string, error) {
 	out, err := g.runWith(ctx, paths(names), append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...)...)
 	if err != nil {
@@ -65,12 +65,13 @@ func (g *filesGit) attributes(ctx context.Context, names []string) (map[string]s
 	return found, nil
 }
 
-// paths returns the input of a git that runs with -z.
+// paths returns names as the input of a git that runs with -z.
 func paths(names []string) io.Reader {
 	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
 }
 
-// checkOutAgain checks out those files of tree whose attributes have changed.
+// checkOutAgain checks out those of names, files of tree, whose attributes differ from before. before is a
+// result of attributes.
 func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []string, before map[string]string) error {
 	after, err := g.attributes(ctx, names)
 	if err != nil {
@@ -80,7 +81,7 @@ func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []
 	if len(names) == 0 {
 		return nil
 	}
-	// git does not write a file that is as its index remembers it. This index remembers nothing.
+	// git does not write a file that its index knows to be unchanged. A fresh index knows no file.
 	index := g.index.IndexPath() + ".attributes" + gitindex.Unfinished
 	defer os.Remove(index) //nolint:errcheck // the next process that locks the folder removes it
 	fresh := *g

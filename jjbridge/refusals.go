@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// refusals returns the reasons against a plan, sorted by path, and the submodules that the plan
-// moves. It reads the working copy as it is now.
+// refusals returns the reasons against p, sorted by path. If there are no reasons, it returns the submodules
+// that p moves. refusals reads the working copy anew at each call.
 func (p *Plan) refusals(ctx context.Context, w *Workspace) ([]moduleMove, []Refusal, error) {
 	found := newObstacles(w.Root, p.edits, foldsCase(w), p.leftOut)
 	found.find()
@@ -40,7 +40,7 @@ func (p *Plan) refusals(ctx context.Context, w *Workspace) ([]moduleMove, []Refu
 	return nil, refused, nil
 }
 
-// jjRefusals returns the edits that jj's working copy does not support.
+// jjRefusals returns a refusal for each edit of a submodule, because jj does not change submodules.
 func jjRefusals(edits []edit) []Refusal {
 	var refused []Refusal
 	for _, e := range edits {
@@ -51,13 +51,14 @@ func jjRefusals(edits []edit) []Refusal {
 	return refused
 }
 
-// foldsCase reports whether the file system does not distinguish case.
+// foldsCase reports whether git's setting core.ignoreCase says that the file system ignores case.
 func foldsCase(w *Workspace) bool {
 	fold, err := w.Repo.Config.Bool("core.ignoreCase", false)
 	return err == nil && fold
 }
 
-// tellIgnored changes the reason for files that were not captured and that git ignores.
+// tellIgnored changes the reason of each refusal because of an uncaptured file that git ignores: the new
+// reason says that the file is ignored.
 func tellIgnored(ctx context.Context, w *Workspace, refused []Refusal) error {
 	var ask bytes.Buffer
 	for _, r := range refused {

@@ -12,22 +12,22 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Plan is what a restore does to a working copy: how the captured files of From become those of To.
-// It does not touch a path that is the same in both.
+// Plan describes how a restore turns the captured files of From into those of To. A restore does not touch a
+// path that is equal in both.
 type Plan struct {
 	From, To objstore.ID
 	Changes  []PathChange // sorted by path
-	Refused  []Refusal    // reasons against the restore; if there are any, nothing is done
-	Stay     []string     // files that are the same in both, and must not be written although their attributes change
+	Refused  []Refusal    // reasons against the restore; unless it is empty, Restore changes nothing
+	Stay     []string     // files, equal in both, that Restore must not write again even if their attributes change
 
-	edits      []edit
+	edits      []edit   // sorted by path
 	kept       []string // paths of From that stay although To lacks them
 	modules    []moduleMove
-	leftOut    []snapshot.LeftOut
-	index      fs.FileInfo     // of the private index, if its tree is From; else nil
-	repository *objstore.Store // the caller's; nil if it has none open
-	objects    string          // an object directory with those objects of From that the repository lacks
-	largest    int64           // bytes of the largest new file
+	leftOut    []snapshot.LeftOut // the files that the capture of From left out
+	index      fs.FileInfo        // of the private index, if its tree is From; otherwise nil
+	repository *objstore.Store    // the caller's open store; nil if the caller has no open store
+	objects    string             // an object directory with the objects of From that the repository lacks; or ""
+	largest    int64              // the size in bytes of the largest file that edits add
 }
 
 // PathChange is one path that a restore changes.
@@ -43,16 +43,16 @@ const (
 	OpRemove = "remove"
 )
 
-// Refusal is one reason why a restore would do harm.
+// Refusal is one reason against a restore.
 type Refusal struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"` // in words: "an ignored file is in the way", "submodule has uncommitted changes", …
 }
 
-// RefusedError has the reasons why a restore was not done. Nothing was touched.
+// RefusedError is the error of a restore that was refused and changed no file.
 type RefusedError struct{ Refused []Refusal }
 
-// Error returns the first reason and the number of the others.
+// Error returns the first reason with its path, and the number of the other reasons.
 func (e *RefusedError) Error() string {
 	if len(e.Refused) == 0 {
 		return ErrRefused.Error()
@@ -71,14 +71,15 @@ func (e *RefusedError) Error() string {
 // Unwrap returns ErrRefused.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
-// ErrUnfinished is wrapped by the error of a restore that began and did not finish: some files are
-// those of To, others still those of From. Both are stored, so restoring either repairs the working
-// copy.
+// ErrUnfinished is wrapped by the error of a restore that began but did not finish: some files are those of
+// To, others are still those of From. Both trees are stored, so the restore of either tree repairs the
+// working copy.
 var ErrUnfinished = errors.New("the working copy is restored only in part")
 
-// Plan compares have, which Capture has just made of this working copy and which is not closed yet,
-// with the tree want, whose objects are in the repository. The paths that left names stay as they
-// are. Plan changes nothing. The error wraps objstore.ErrNotFound if an object of want is missing.
+// Plan returns the plan that turns the files of have into those of the tree want. It changes no file. have is
+// a new capture of this working copy, not closed yet; the repository has the objects of want. The paths that
+// left names stay as they are. The error wraps objstore.ErrNotFound if an object of want is missing, and
+// ErrNoWorkingCopy if there is no working copy or have has no tree.
 func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, left ...snapshot.LeftOut) (*Plan, error) {
 	if w.Root == "" {
 		return nil, ErrNoWorkingCopy
@@ -113,9 +114,9 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 	return plan, nil
 }
 
-// Settled reports whether a capture after a successful Restore would give exactly the tree To,
-// apart from filters. That is so if no path stays that To lacks, and no changed path affects other
-// files, as .gitignore does.
+// Settled reports whether a capture after a successful Restore gives exactly the tree To, apart from filters.
+// It returns false if a file that To lacks stays, or if p changes a submodule, .gitignore, .gitattributes or
+// .gitmodules, because those affect other files.
 func (p *Plan) Settled() bool {
 	return len(p.kept) == 0 && !slices.ContainsFunc(p.edits, func(e edit) bool {
 		name := path.Base(e.path)
@@ -123,13 +124,13 @@ func (p *Plan) Settled() bool {
 	})
 }
 
-// Restore carries out a plan. Afterwards the working copy has exactly the files of plan.To, as a
-// checkout would write them, and all files that plan.From did not have. A file that has changed
-// since the capture is never overwritten: the error is a *RefusedError and nothing is touched.
+// Restore carries out plan. Afterwards the working copy has exactly the files of plan.To, as a checkout would
+// write them, and all files that were not captured. Restore never overwrites a file that has changed since
+// the capture: the error is then a *RefusedError, and no file was touched.
 //
-// HEAD, branch and the user's index stay as they are. With jj, Restore ends with one snapshot, an
-// operation that `jj undo` undoes. Once it has begun, the end of ctx does not stop it. If it
-// cannot finish, the error wraps ErrUnfinished.
+// HEAD, branch and the user's index stay as they are. In a jj workspace, Restore ends with one snapshot, an
+// operation that `jj undo` undoes. As soon as Restore writes files, the end of ctx no longer stops it. If
+// Restore cannot finish, the error wraps ErrUnfinished.
 func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	if len(plan.Refused) > 0 {
 		return &RefusedError{Refused: plan.Refused}
@@ -146,7 +147,7 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	if err != nil {
 		return err
 	}
-	// This is checked again, because git would overwrite an ignored file in the way.
+	// The files may have changed since the plan, and git would overwrite an ignored file in the way.
 	modules, refused, err := plan.refusals(ctx, w)
 	if err != nil {
 		return err
@@ -172,8 +173,8 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	return nil
 }
 
-// restoreFiles makes the files those of plan.To. If the plan changes attributes, other files that
-// they affect are checked out again, too.
+// restoreFiles makes the files of the working copy those of plan.To. If plan changes attributes, restoreFiles
+// also checks out each other file that they affect, except plan.Stay.
 func restoreFiles(ctx context.Context, w *Workspace, git *filesGit, plan *Plan) error {
 	if err := git.begin(ctx, plan.From, plan.index); err != nil {
 		return err

@@ -11,17 +11,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// snapshot makes jj take the restored files into its working-copy commit, by one command and so as
-// one operation. If files came back that jj ignores, two more commands make jj track them. dir is
-// for temporary files.
+// snapshot makes jj record the restored files in its working-copy commit, by one command and so as one
+// operation. If the restore brought back files that jj ignores, two more commands make jj track them. dir is
+// for temporary files. The error wraps ErrUnfinished.
 func (p *Plan) snapshot(ctx context.Context, w *Workspace, dir string) error {
 	err := p.track(ctx, w, dir)
 	if err != nil {
-		return fmt.Errorf("%w: the files are as they should be, but jj has not recorded them: %w", ErrUnfinished, err)
+		return fmt.Errorf("%w: all files are restored, but jj has not recorded them: %w", ErrUnfinished, err)
 	}
 	return nil
 }
 
+// track runs the commands of snapshot. dir is for temporary files.
 func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	config := filepath.Join(dir, "jj.toml"+gitindex.Unfinished)
 	if err := os.WriteFile(config, snapshotConfig(p), 0o666); err != nil {
@@ -52,14 +53,14 @@ func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	return err
 }
 
-// snapshotConfig returns jj configuration under which exactly the new files become tracked, even
-// above jj's limit for new files.
+// snapshotConfig returns a jj configuration with which jj begins to track exactly the files that plan adds,
+// even if they exceed jj's limit for new files.
 func snapshotConfig(plan *Plan) []byte {
 	return fmt.Appendf(nil, "[snapshot]\nmax-new-file-size = %d\nauto-track = %s\n",
 		max(plan.largest, 1), quoteTOML(oneOf(plan.added())))
 }
 
-// added returns the new files, each as a fileset of jj's.
+// added returns the files that p adds, each as a fileset in jj's language.
 func (p *Plan) added() []string {
 	var files []string
 	for _, e := range p.edits {
@@ -70,8 +71,8 @@ func (p *Plan) added() []string {
 	return files
 }
 
-// oneOf returns the union of filesets. It is as shallow as possible, because jj reads nested
-// expressions by recursion.
+// oneOf returns the union of filesets as one expression. The expression is as shallow as possible, because jj
+// reads nested expressions by recursion.
 func oneOf(filesets []string) string {
 	switch n := len(filesets); n {
 	case 0:
@@ -83,7 +84,7 @@ func oneOf(filesets []string) string {
 	}
 }
 
-// quoteFileset returns a string of jj's fileset language, without control characters.
+// quoteFileset returns s as a quoted string in jj's fileset language. Control characters are escaped.
 func quoteFileset(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -102,15 +103,15 @@ func quoteFileset(s string) string {
 	return b.String()
 }
 
-// quoteTOML returns a TOML string. s has no control characters.
+// quoteTOML returns s as a quoted TOML string. s must not have control characters.
 func quoteTOML(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// RestoreConflict makes the files of a jj workspace that were in conflict in a commit conflicts
-// again, as jj knows them. A restore must have brought their text back before. It is one operation
-// of jj's. done is false, and nothing was touched, if the repository no longer has the commit, the
-// commit has no conflict, or the working copy is not jj's.
+// RestoreConflict turns the files that are in conflict in commit into conflicts again in the jj workspace w.
+// A restore must have written their text before. RestoreConflict adds one operation to jj's log. done is
+// false, and no file was touched, if w is not a jj workspace, if the repository lacks commit, or if commit
+// has no conflict.
 func RestoreConflict(ctx context.Context, w *Workspace, commit string) (done bool, err error) {
 	if w.Type != snapshot.VCSJJ || commit == "" || strings.Trim(commit, "0123456789abcdef") != "" {
 		return false, nil

@@ -10,9 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ResolveCommit returns the id of the commit that a revision names, or "" if there is none. A
-// revision is any that git takes and, in a jj workspace, a revset of one commit. An option is not a
-// revision. With jj it takes no snapshot.
+// ResolveCommit returns the id of the commit that revision names, or "" if revision names no commit. revision
+// is any revision of git or, in a jj workspace, a revset with exactly one commit. An option is not a
+// revision. ResolveCommit makes jj take no snapshot.
 func ResolveCommit(ctx context.Context, w *Workspace, revision string) (string, error) {
 	if strings.HasPrefix(revision, ":/") { // the rest is a text to search for
 		return w.OneID(ctx, revision)
@@ -32,13 +32,13 @@ func ResolveCommit(ctx context.Context, w *Workspace, revision string) (string, 
 	return commits[0], nil
 }
 
-// CommitOf returns the id of the commit that git knows under a name, or "" if git knows no such commit.
+// CommitOf returns the id of the commit that revision names for git, or "" if git knows no such commit.
 func (w *Workspace) CommitOf(ctx context.Context, revision string) (string, error) {
 	return w.OneID(ctx, revision+"^{commit}")
 }
 
-// OneID returns the id of the one object that git knows under a name, or "" if git knows no such object. An option and
-// a set of commits are not names.
+// OneID returns the id of the one object that name names for git, or "" if git knows no such object. An
+// option and a set of commits are not names.
 func (w *Workspace) OneID(ctx context.Context, name string) (string, error) {
 	out, err := w.RunGit(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
@@ -49,7 +49,7 @@ func (w *Workspace) OneID(ctx context.Context, name string) (string, error) {
 	}
 	id, err := objstore.ParseID(strings.TrimSpace(string(out)))
 	if err != nil {
-		return "", nil //nolint:nilerr // such as ^ and an id: what the commit does not reach
+		return "", nil //nolint:nilerr // "^" and an id: a set of commits, not an object
 	}
 	return id.String(), nil
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// vcsRoot returns snapshot.VCS.Root: the path of Root relative to the top of the main working copy,
-// or "" for the main one. A worktree inside of it or beside it has a path with at most one leading
-// "..". For any other worktree the path would reveal the machine's folders, so vcsRoot returns the
+// vcsRoot returns the value of snapshot.VCS.Root: the path of Root relative to the top of the main working
+// copy, or "" for the main working copy. A worktree inside of it or beside it has a path with at most one
+// leading "..". For any other worktree a path would reveal the machine's folders, so vcsRoot returns the
 // worktree's name.
 func (w *Workspace) vcsRoot() string {
 	if w.Root == w.main || w.Root == "" {
@@ -24,11 +24,11 @@ func (w *Workspace) vcsRoot() string {
 	return rel
 }
 
-// IsMain reports whether the working copy is the repository's main one.
+// IsMain reports whether w is the repository's main working copy.
 func (w *Workspace) IsMain() bool { return w.Root == w.main }
 
-// mainTop returns the top of a git repository's main working copy, or "" if git does not know it.
-// For a bare repository, which has linked worktrees only, it is the folder around the repository.
+// mainTop returns the top of repo's main working copy, or "" if git does not know it. For a bare repository,
+// which has only linked worktrees, mainTop returns the folder around the repository.
 func mainTop(repo gitexec.Repo) string {
 	if repo.GitDir == repo.CommonDir && repo.WorkTree != "" {
 		return repo.WorkTree

@@ -12,24 +12,25 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// changes are the differences of the working copy from the private index and from the user's index.
+// changes holds the differences of the working copy from the private index and from the user's index.
 type changes struct {
 	modified []modifiedFile
-	gone     []string // paths of the private index without a file
-	// untracked are the paths that are neither in the user's index nor ignored. A path that ends in
-	// a slash is a repository of its own.
+	gone     []string // paths of the private index whose files are missing
+	// untracked are the paths that are neither in the user's index nor ignored. A path with a final slash is a
+	// nested repository.
 	untracked  []string
-	unreadable []string // folders that could not be read, with a slash at their end
+	unreadable []string // folders that git could not read, each with a final slash
 }
 
 // modifiedFile is a file that differs, or may differ, from the private index.
 type modifiedFile struct {
 	path   string
-	module bool // a submodule, and was one before
+	module bool // the path is a submodule now and in the private index
 }
 
-// scan finds changes by two processes side by side: git's comparison with the private index, and
-// git's list of untracked files by the user's index.
+// scan returns the differences of the working copy. Two processes run side by side: git compares the files
+// with the private index, and git lists untracked files by the user's index. If c.scope is not
+// snapshot.ScopeAll, scan lists no untracked files.
 func (c *filesCapture) scan(ctx context.Context) (*changes, error) {
 	type answer struct {
 		out, stderr []byte
@@ -64,11 +65,11 @@ func (c *filesCapture) scan(ctx context.Context) (*changes, error) {
 	return found, found.parse(out)
 }
 
-// scanEarly begins a scan and returns a function for its result. If there is no index yet, the
-// result is nil.
+// scanEarly begins a scan and returns a function that waits for the result. If there is no private index yet,
+// the result is nil.
 func (c *filesCapture) scanEarly(ctx context.Context) func() (*changes, error) {
 	if _, err := lstat(c.p.IndexPath()); err != nil {
-		return func() (*changes, error) { return nil, nil } //nolint:nilnil // see above
+		return func() (*changes, error) { return nil, nil } //nolint:nilnil // without an index there is no result
 	}
 	var found *changes
 	var err error
@@ -80,7 +81,7 @@ func (c *filesCapture) scanEarly(ctx context.Context) func() (*changes, error) {
 	}
 }
 
-// parse reads the output of git diff-files -z --raw.
+// parse fills modified and gone from out, the output of git diff-files -z --raw.
 func (c *changes) parse(out []byte) error {
 	for len(out) > 0 {
 		head, rest, ok := bytes.Cut(out, []byte{0})
@@ -100,7 +101,7 @@ func (c *changes) parse(out []byte) error {
 	return nil
 }
 
-// splitPaths splits a list of paths, each with a NUL at its end.
+// splitPaths returns the paths in out, each of which ends with a NUL there.
 func splitPaths(out []byte) []string {
 	if len(out) == 0 {
 		return nil
@@ -108,7 +109,8 @@ func splitPaths(out []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// unreadableFolders returns the folders that git could not read, by its warnings.
+// unreadableFolders returns the folders, each with a final slash, that git could not read, as git's warnings
+// in stderr report.
 func unreadableFolders(stderr []byte) []string {
 	var folders []string
 	for line := range strings.Lines(string(stderr)) {

@@ -14,8 +14,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// skip applies edits to those entries of the index whose files are outside of a sparse checkout,
-// without writing a file. It reports whether there are any.
+// skip applies those edits to the index whose files are outside of a sparse checkout. It writes no file in
+// the working copy. skip reports whether there are such edits.
 func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	if _, err := lstat(filepath.Join(g.w.Repo.GitDir, "info", "sparse-checkout")); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -46,7 +46,7 @@ func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	return true, err
 }
 
-// idAfter returns the new id of a path, or the old one if the path is removed.
+// idAfter returns the id of the file after e, or the old id if e removes the file.
 func (e edit) idAfter() objstore.ID {
 	if e.to.exists() {
 		return e.to.id
@@ -54,7 +54,8 @@ func (e edit) idAfter() objstore.ID {
 	return e.from.id
 }
 
-// sparseRefusals returns the edits outside of the paths of a sparse jj workspace.
+// sparseRefusals returns a refusal for each edit outside the sparse patterns of a jj workspace. If the
+// workspace is not sparse, the result is nil.
 func sparseRefusals(ctx context.Context, w *Workspace, edits []edit) ([]Refusal, error) {
 	if len(edits) == 0 || !isSparse(w) {
 		return nil, nil
@@ -67,12 +68,14 @@ func sparseRefusals(ctx context.Context, w *Workspace, edits []edit) ([]Refusal,
 	var refused []Refusal
 	for _, e := range edits {
 		if !isBelowAny(e.path, patterns) {
-			refused = append(refused, Refusal{e.path, "it is outside the sparse patterns of the jj workspace"})
+			refused = append(refused, Refusal{e.path, "the path is outside the sparse patterns of the jj workspace"})
 		}
 	}
 	return refused, nil
 }
 
+// isBelowAny reports whether the path name is one of folders or below one of them. The folder "." contains
+// all paths.
 func isBelowAny(name string, folders []string) bool {
 	for _, folder := range folders {
 		if folder == "." || folder == name || strings.HasPrefix(name, folder+"/") {
@@ -82,8 +85,8 @@ func isBelowAny(name string, folders []string) bool {
 	return false
 }
 
-// isSparse reports whether jj has recorded that the workspace lacks some paths. If jj has changed
-// the format, it returns false.
+// isSparse reports whether jj has recorded sparse patterns for w that leave out some paths. If the record
+// cannot be read, isSparse returns false.
 func isSparse(w *Workspace) bool {
 	data, err := os.ReadFile(filepath.Join(w.Root, ".jj", "working_copy", "tree_state"))
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// moduleMove is a submodule that moves to another commit.
+// moduleMove is a submodule and the commit to which a restore moves it.
 type moduleMove struct {
 	dir    string // of its working copy
 	commit objstore.ID
 }
 
-// moduleMoves returns the submodules, also nested ones, that edits move to another commit, and the
-// reasons against it. root is the top of the working copy with the edits, and prefix its path in
-// the outermost one. A submodule that is not initialised is skipped.
+// moduleMoves returns the submodules, including nested ones, that edits move to another commit, and the
+// reasons against these moves. root is the top of the working copy with the edits. prefix is root's path in
+// the outermost working copy, with a final slash, or "". A submodule that is not initialised is skipped.
 func moduleMoves(ctx context.Context, w *Workspace, root, prefix string, edits []edit) ([]moduleMove, []Refusal, error) {
 	var moves []moduleMove
 	var refused []Refusal
@@ -42,7 +42,9 @@ func moduleMoves(ctx context.Context, w *Workspace, root, prefix string, edits [
 	return moves, refused, nil
 }
 
-// movesOf returns the moves of one submodule that is checked out, and of those inside it.
+// movesOf returns the moves for the submodule at dir, which is checked out, to commit, and for the submodules
+// inside it. name is the submodule's path in refusals. If the submodule is already at commit, there are no
+// moves.
 func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstore.ID) ([]moduleMove, []Refusal, error) {
 	git := moduleGit{dir: dir, env: w.gitEnv()}
 	refuse := func(reason string) ([]moduleMove, []Refusal, error) {
@@ -50,7 +52,7 @@ func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstor
 	}
 	head, err := git.run(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
 	if err != nil {
-		return refuse("the repository there has no commit checked out")
+		return refuse("the submodule has no commit checked out")
 	}
 	from := strings.TrimSpace(string(head))
 	if from == commit.String() {
@@ -64,7 +66,7 @@ func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstor
 		return refuse("the submodule has uncommitted changes")
 	}
 	if _, err := git.run(ctx, "cat-file", "-e", commit.String()+"^{commit}"); err != nil {
-		return refuse("the submodule has no commit " + commit.String() + "; fetch it there first")
+		return refuse("the submodule has no commit " + commit.String() + "; fetch the commit in the submodule first")
 	}
 	out, err := git.run(ctx, diffTreeArgs(from, commit.String())...)
 	if err != nil {
@@ -83,7 +85,7 @@ func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstor
 	return append([]moduleMove{{dir, commit}}, moves...), append(found.refused, refused...), err
 }
 
-// checkout moves the submodule to the commit, with a detached HEAD.
+// checkout moves the submodule to m.commit, with a detached HEAD.
 func (m moduleMove) checkout(ctx context.Context, w *Workspace) error {
 	_, err := moduleGit{dir: m.dir, env: w.gitEnv()}.run(ctx,
 		"checkout", "--quiet", "--detach", "--no-overwrite-ignore", "--no-recurse-submodules", m.commit.String())

@@ -15,7 +15,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// filesGit runs git on the files of the working copy, with the private index.
+// filesGit runs git on the files of the working copy with the private index. In a jj workspace git reads and
+// writes files byte for byte.
 type filesGit struct {
 	w        *Workspace
 	index    *gitindex.Folder
@@ -24,12 +25,12 @@ type filesGit struct {
 	gitDir   string
 }
 
-// filesGit prepares git to change files, under the lock of the private index. objects is another
-// object directory that git may read, or "".
+// filesGit returns a filesGit for the private index in the folder index, whose lock the caller holds. objects
+// is a second object directory for git to read, or "".
 func (w *Workspace) filesGit(index *gitindex.Folder, objects string) (*filesGit, error) {
 	g := &filesGit{
 		w: w, index: index, env: append(alternates(objects), "GIT_INDEX_FILE="+index.IndexPath()),
-		settings: []string{"core.ignoreStat=false"}, // it would hide changes of written files
+		settings: []string{"core.ignoreStat=false"}, // the setting true would hide changes of written files
 	}
 	if w.Type != snapshot.VCSJJ {
 		return g, nil
@@ -50,23 +51,24 @@ func (g *filesGit) runWith(ctx context.Context, stdin io.Reader, args ...string)
 	return g.w.gitWith(ctx, gitRun{args: args, env: g.env, stdin: stdin, settings: g.settings, gitDir: g.gitDir})
 }
 
-// switchTree makes the files of one tree, for which begin was called, those of another. A zero from
-// means the files of the index. If the files are not those of from, the error is a *RefusedError
-// and nothing was touched. If some files were touched, it wraps ErrUnfinished.
+// switchTree turns the files of the tree from, for which begin was called, into those of to. A zero from
+// stands for the files of the index. If the files are no longer those of from, the error is a *RefusedError
+// and no file was touched. If git failed in any other way, the error wraps ErrUnfinished.
 func (g *filesGit) switchTree(ctx context.Context, from, to objstore.ID) error {
 	err := g.readTree(ctx, from, to)
 	if !errors.Is(err, ErrRefused) {
 		return err
 	}
-	// A file whose time has changed looks modified until git has read it.
+	// A file with a new modification time looks modified until git has read the file.
 	if err := g.refresh(ctx); err != nil {
 		return err
 	}
 	return g.readTree(ctx, from, to)
 }
 
-// begin makes the index that of a tree, and keeps its knowledge of unchanged files. If the index
-// file is still the known one, it has the tree already. known may be nil.
+// begin gives the index the content of tree, and keeps the index's knowledge of unchanged files. known
+// describes an index file with this content, or is nil; if the present file is the known one, begin does
+// nothing.
 func (g *filesGit) begin(ctx context.Context, tree objstore.ID, known fs.FileInfo) error {
 	if now, err := os.Stat(g.index.IndexPath()); err == nil && known != nil && os.SameFile(now, known) &&
 		now.Size() == known.Size() && now.ModTime().Equal(known.ModTime()) {
@@ -87,7 +89,7 @@ func (g *filesGit) begin(ctx context.Context, tree objstore.ID, known fs.FileInf
 	return g.refresh(ctx)
 }
 
-// forget removes paths from the index. Their files stay, untracked.
+// forget removes paths from the index. Their files stay in the working copy.
 func (g *filesGit) forget(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -97,15 +99,16 @@ func (g *filesGit) forget(ctx context.Context, paths []string) error {
 	return err
 }
 
-// refresh compares files with the index where git does not know them to be unchanged.
+// refresh updates the index's knowledge of unchanged files: git reads each file that may have changed.
 func (g *filesGit) refresh(ctx context.Context) error {
 	_, err := g.run(ctx, "update-index", "-q", "--refresh")
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
-		return nil // some files differ; readTree refuses if that matters
+		return nil // some files differ; readTree refuses if an edit touches one of them
 	}
 	return err
 }
 
+// readTree makes one attempt at switchTree.
 func (g *filesGit) readTree(ctx context.Context, from, to objstore.ID) error {
 	trees := []string{from.String(), to.String()}
 	if from.IsZero() {
@@ -122,17 +125,17 @@ func (g *filesGit) readTree(ctx context.Context, from, to objstore.ID) error {
 	return fmt.Errorf("%w: %w", ErrUnfinished, err)
 }
 
-// readRefusals finds in git's error output the reasons why git has touched nothing.
+// readRefusals returns the refusals in stderr, git's error output. If there is one, git has touched no file.
 func readRefusals(stderr string) []Refusal {
 	var refused []Refusal
 	for line := range strings.SplitSeq(stderr, "\n") {
 		for _, known := range []struct{ before, after, reason string }{
-			{"error: Entry '", "' not uptodate. Cannot merge.", "it has changed since it was captured"},
-			{"error: Entry '", "' would be overwritten by merge. Cannot merge.", "it has changed since it was captured"},
+			{"error: Entry '", "' not uptodate. Cannot merge.", "the file has changed since it was captured"},
+			{"error: Entry '", "' would be overwritten by merge. Cannot merge.", "the file has changed since it was captured"},
 			{"error: Untracked working tree file '", "' would be overwritten by merge.", unrecorded("file")},
 			{"error: Untracked working tree file '", "' would be removed by merge.", unrecorded("file")},
-			{"error: Updating '", "' would lose untracked files in it", "files in it were not recorded"},
-			{"error: invalid path '", "'", "git does not write to such a path"},
+			{"error: Updating '", "' would lose untracked files in it", "the folder has files that were not recorded"},
+			{"error: invalid path '", "'", "git never writes to this path"},
 		} {
 			name, ok := strings.CutPrefix(line, known.before)
 			if name, found := strings.CutSuffix(name, known.after); ok && found {

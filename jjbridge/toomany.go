@@ -9,12 +9,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// maxLeftFolders is how many folders are left out by name before all untracked files are.
+// maxLeftFolders is the number of folders that fewEnough may leave out by name. If more folders are
+// necessary, all untracked files are left out.
 const maxLeftFolders = 100
 
-// fewEnough returns those of the untracked paths that the limits let in. If there are too many, the
-// largest folders are left out by name until the rest fits. If there is no folder to name, all
-// untracked files are left out.
+// fewEnough returns the untracked paths that the capture takes. If paths exceed the limits, it leaves out the
+// heaviest folders until the rest fits. If this needs more than maxLeftFolders folders, or no folder is left,
+// it sets c.scope to snapshot.ScopeTracked and returns nil. It records and warns of the files that it leaves
+// out. sizes has the size of each path.
 func (c *choice) fewEnough(paths []string, sizes map[string]untrackedFile) []string {
 	folders := newFolder(paths, sizes)
 	all := folders.weight
@@ -23,7 +25,7 @@ func (c *choice) fewEnough(paths []string, sizes map[string]untrackedFile) []str
 	for i := 0; c.tooMuch(rest); i++ {
 		name, gone := folders.heaviest(func(w weight) int64 { return c.excess(rest, w) })
 		if name == "" || i == maxLeftFolders {
-			c.opts.Warn(fmt.Errorf("all untracked files are left out, %s; the limits are %s", all, c.limits()))
+			c.opts.Warn(fmt.Errorf("all untracked files, %s, are left out; the limits are %s", all, c.limits()))
 			c.left.add("", snapshot.LeftUntracked, all.bytes)
 			c.scope = snapshot.ScopeTracked
 			return nil
@@ -34,27 +36,28 @@ func (c *choice) fewEnough(paths []string, sizes map[string]untrackedFile) []str
 	if len(left) == 0 {
 		return paths
 	}
-	c.opts.Warn(fmt.Errorf("the untracked files of %s are left out, %s of %s; the limits are %s",
+	c.opts.Warn(fmt.Errorf("the untracked files in %s are left out, %s of %s; the limits are %s",
 		strings.Join(left, ", "), all.minus(rest), all, c.limits()))
 	for _, name := range left {
-		c.left.add(name, snapshot.LeftUntracked, 0) // with its size, every capture would differ
+		c.left.add(name, snapshot.LeftUntracked, 0) // no size, because a size would make every capture differ
 	}
 	return slices.DeleteFunc(paths, func(path string) bool {
 		return slices.ContainsFunc(left, func(name string) bool { return strings.HasPrefix(path, name) })
 	})
 }
 
-// limits returns the limits of all untracked files together.
+// limits returns the limits for the number and the total size of untracked files.
 func (c *choice) limits() weight {
 	return weight{int64(c.opts.MaxUntracked), c.opts.MaxUntrackedBytes}
 }
 
-// tooMuch reports whether untracked files exceed the limits.
+// tooMuch reports whether w exceeds a limit for untracked files.
 func (c *choice) tooMuch(w weight) bool {
 	return w.files > c.limits().files || w.bytes > c.limits().bytes
 }
 
-// excess returns the weight of w by that limit which all files together exceed.
+// excess returns w in the unit of an exceeded limit: the number of files if all exceeds the limit of files,
+// otherwise the bytes.
 func (c *choice) excess(all, w weight) int64 {
 	if all.files > c.limits().files {
 		return w.files
@@ -62,7 +65,7 @@ func (c *choice) excess(all, w weight) int64 {
 	return w.bytes
 }
 
-// weight is a number of files and their size in bytes.
+// weight is a number of files and their total size in bytes.
 type weight struct{ files, bytes int64 }
 
 func (w weight) minus(other weight) weight {
@@ -73,13 +76,13 @@ func (w weight) String() string {
 	return fmt.Sprintf("%d files with %d MB", w.files, w.bytes>>20)
 }
 
-// folder is the weight of the untracked files in one folder, with the folders below.
+// folder is the weight of the untracked files in a folder and in all folders below it.
 type folder struct {
 	weight
-	below map[string]*folder
+	below map[string]*folder // by name; nil without subfolders
 }
 
-// newFolder returns the folder of all paths.
+// newFolder returns the top folder of paths. sizes has the size of each path.
 func newFolder(paths []string, sizes map[string]untrackedFile) *folder {
 	top := &folder{}
 	for _, path := range paths {
@@ -103,16 +106,16 @@ func (f *folder) add(path string, w weight) {
 	f.below[name].add(rest, w)
 }
 
-// spreadOver and concentrated define when the weight of a folder is in few of its subfolders: those
-// with at least 1/spreadOver of the weight have at least concentrated percent of it together.
+// spreadOver and concentrated define when few subfolders have most of a folder's weight: the subfolders with
+// at least 1/spreadOver of the weight each have at least concentrated percent of the weight together.
 const (
 	spreadOver   = 10
 	concentrated = 90
 )
 
-// heaviest removes the heaviest folder from f and returns its path, with a slash at its end, or ""
-// if f has no folder. If the weight of a folder is in few of its subfolders, the heaviest of these
-// is removed instead, and the folder's other files stay.
+// heaviest removes the heaviest folder from f, and returns its path, with a final slash, and its weight. of
+// returns the measure of a weight. path is "" if f has no folder with a positive measure. If few subfolders
+// have most of the heaviest folder's weight, heaviest removes only the heaviest of these subfolders.
 func (f *folder) heaviest(of func(weight) int64) (path string, gone weight) {
 	name := f.largest(of)
 	if name == "" {
@@ -131,8 +134,9 @@ func (f *folder) heaviest(of func(weight) int64) (path string, gone weight) {
 	return path, gone
 }
 
-// holdsFew reports whether the weight of f is in few subfolders, and f has other files or a single
-// subfolder.
+// holdsFew reports whether few subfolders have most of f's weight, as spreadOver and concentrated define. of
+// returns the measure of a weight. holdsFew returns false if several such subfolders have all of f's weight,
+// because then f itself can be left out.
 func (f *folder) holdsFew(of func(weight) int64) bool {
 	var inLarge int64
 	for _, inner := range f.below {
@@ -143,7 +147,8 @@ func (f *folder) holdsFew(of func(weight) int64) bool {
 	return inLarge*100 >= of(f.weight)*concentrated && (inLarge < of(f.weight) || len(f.below) == 1)
 }
 
-// largest returns the name of the heaviest folder in f.
+// largest returns the name of the heaviest subfolder of f, or "" if no subfolder has a positive measure. of
+// returns the measure of a weight. Of equally heavy subfolders, largest returns the first by name.
 func (f *folder) largest(of func(weight) int64) string {
 	var largest string
 	for name, child := range f.below {

@@ -6,9 +6,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Untracked returns the files that plan removes and that the user's version control does not have,
-// sorted. With git these are the files that are neither in the index nor in HEAD. With jj there are
-// none, because a jj change has every captured file.
+// Untracked returns the files, sorted by path, that plan removes and that the user's version control does not
+// have. With git, these files are neither in the index nor in HEAD. With jj, the result is nil, because jj's
+// commit has every captured file.
 func (w *Workspace) Untracked(ctx context.Context, plan *Plan) ([]string, error) {
 	removed := make(map[string]bool)
 	for _, change := range plan.Changes {

@@ -4,7 +4,7 @@ package jjbridge
 
 import "syscall"
 
-// writable reports whether entries of a folder can be made and removed.
+// writable returns nil if entries of the folder dir can be created and removed, and otherwise the reason.
 func writable(dir string) error {
 	const write, search = 2, 1
 	return syscall.Access(dir, write|search)

@@ -15,27 +15,28 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// lockPoll is how often a held lock is tried again.
+// lockPoll is the time between two attempts to take a held lock.
 const lockPoll = 5 * time.Millisecond
 
-// Folder is the private folder of one working copy, locked against every other process and
-// goroutine. Files that the last capture left there make the next one cheap:
+// Folder is the private folder of one working copy, locked against every other process and goroutine. The files of
+// the last capture make the next capture cheap:
 //
 //	index      git's index of the captured files; its tree is VCS.Tree of the capture
-//	tracked    a copy of the user's index at that time: which paths are tracked
-//	state      what both were made from; see State
-//	lock       the lock
+//	tracked    a copy of the user's index at that time, which lists the tracked paths
+//	state      the sources of index and tracked; see State
+//	lock       the file that Lock locks
 //	objects-*  quarantines; see Quarantine
 //
-// Any of these files may be damaged or missing, and is then made anew. Only captures and restores use
-// them, so the user's own git never waits for the lock.
+// Any of these files may be damaged or missing, and is then made anew. Only captures and restores use the folder, so
+// the user's own git never waits for the lock.
 type Folder struct {
-	Dir  string // its path
+	Dir  string // the path of the folder
 	lock *flock.Flock
 }
 
-// Lock makes the folder at dir if need be, waits until no other process or goroutine uses the folder,
-// and removes what dead processes have left in it. The caller unlocks the folder.
+// Lock waits until no other process or goroutine uses the folder at dir, and returns the locked folder. It
+// creates the folder if necessary, and removes the unfinished files and quarantines of dead processes. The
+// caller must unlock the folder.
 func Lock(ctx context.Context, dir string) (*Folder, error) {
 	f := &Folder{Dir: dir, lock: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o666))}
 	_, err := f.lock.TryLockContext(ctx, lockPoll)
@@ -54,16 +55,17 @@ func Lock(ctx context.Context, dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Unlock lets others use the folder.
+// Unlock releases the lock of the folder.
 func (f *Folder) Unlock() error { return f.lock.Close() }
 
-// IndexPath is the path of the index of the captured files, for GIT_INDEX_FILE. The file may be missing.
+// IndexPath returns the path of the index of the captured files, for GIT_INDEX_FILE. The file may be missing.
 func (f *Folder) IndexPath() string { return filepath.Join(f.Dir, "index") }
 
-// TrackedPath is the path of the copy of the user's index. The file may be missing.
+// TrackedPath returns the path of the copy of the user's index. The file may be missing.
 func (f *Folder) TrackedPath() string { return filepath.Join(f.Dir, "tracked") }
 
-// Tree returns the root tree of the index. The error wraps ErrUnreadable or fs.ErrNotExist.
+// Tree returns the id of the root tree of the index. The error wraps fs.ErrNotExist if the index is missing,
+// and ErrUnreadable if it is damaged.
 func (f *Folder) Tree() (objstore.ID, error) {
 	index, err := Read(f.IndexPath())
 	if err != nil {
@@ -72,7 +74,7 @@ func (f *Folder) Tree() (objstore.ID, error) {
 	return index.Trees().Root, nil
 }
 
-// clear removes the files of killed processes.
+// clear removes the unfinished files and the quarantines that dead processes have left in the folder.
 func (f *Folder) clear() error {
 	files, err := os.ReadDir(f.Dir)
 	if err != nil {
@@ -92,10 +94,12 @@ func (f *Folder) clear() error {
 	return nil
 }
 
-// Unfinished is the suffix of files that are being written.
+// Unfinished is the suffix of the name of a file until it is complete and renamed. Lock removes files with
+// this suffix.
 const Unfinished = ".new"
 
-// replace writes a file by renaming: readers see the old data or the new.
+// replace writes data to the file at path. It renames a complete file, so a reader sees the old data or the
+// new data.
 func replace(path string, data []byte) error {
 	if err := os.WriteFile(path+Unfinished, data, 0o666); err != nil {
 		return err

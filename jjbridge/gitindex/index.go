@@ -14,17 +14,17 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// ErrUnreadable is wrapped by the errors about an index file that is damaged, or of a kind that Read
-// leaves to git: a split index, or a sparse one with folders in place of files.
+// ErrUnreadable is wrapped by Read's errors about the content of an index file. The file is damaged, or of a
+// kind that only git can read: a split index, or a sparse index with folders in place of files.
 var ErrUnreadable = errors.New("unreadable index")
 
-// Index is git's index: the files, and what each looked like when git last read it.
+// Index is the content of a git index file: the files, and their state when git last read them.
 type Index struct {
 	Entries []Entry   // in git's order: by the bytes of their paths, then by stage
-	Made    time.Time // when it was written; a file that is not older may have changed since
+	Made    time.Time // when the index file was written; a file that is not older may have changed since
 }
 
-// Entry is one file in an index.
+// Entry is the record of one file in an index.
 type Entry struct {
 	Path string
 	ID   objstore.ID
@@ -33,8 +33,8 @@ type Entry struct {
 	// device, inode, mode, user, group, size, in big-endian words. It is zero if git has to read the
 	// file again.
 	stat  [10 * 4]byte
-	flags uint16 // flagStage
-	more  uint16 // flagSkip, flagIntent
+	flags uint16 // the stage, in the bits of flagStage
+	more  uint16 // flagSkip and flagIntent
 }
 
 const (
@@ -43,7 +43,7 @@ const (
 	flagLength   = 0x0fff
 
 	flagSkip   = 0x4000 // skip-worktree: outside of a sparse checkout
-	flagIntent = 0x2000 // intent-to-add: announced, without content
+	flagIntent = 0x2000 // intent-to-add: the user will add the file, and the entry has no content
 )
 
 const (
@@ -55,26 +55,29 @@ const (
 
 func (e *Entry) word(at int) uint32 { return binary.BigEndian.Uint32(e.stat[at:]) }
 
-// Mtime returns the time of the file when git last read it.
+// Mtime returns the file's modification time when git last read the file. If git must read the file again,
+// the result is the start of 1970.
 func (e *Entry) Mtime() time.Time {
 	return time.Unix(int64(e.word(statMTime)), int64(e.word(statNano)))
 }
 
-// Size returns the size of the file in bytes, modulo 2^32, when git last read it.
+// Size returns the file's size in bytes, modulo 2^32, when git last read the file.
 func (e *Entry) Size() uint32 { return e.word(statSize) }
 
 // Skipped reports whether the file is outside of a sparse checkout.
 func (e *Entry) Skipped() bool { return e.more&flagSkip != 0 }
 
-// Plain reports whether git looks at the file: the entry is neither skipped nor without content.
+// Plain reports whether the entry has content and is inside the sparse checkout, so that git looks at the
+// file.
 func (e *Entry) Plain() bool { return e.more == 0 }
 
-// forget makes git read the file again.
+// forget clears the recorded state of the file, so that git reads the file again.
 func (e *Entry) forget() { e.stat = [10 * 4]byte{} }
 
 func (e *Entry) stage() int { return int(e.flags & flagStage >> 12) }
 
-// Read reads an index file. The error wraps fs.ErrNotExist or ErrUnreadable.
+// Read returns the content of the index file at path. The error wraps fs.ErrNotExist if the file is missing,
+// and ErrUnreadable if Parse fails.
 func Read(path string) (*Index, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -91,13 +94,14 @@ func Read(path string) (*Index, error) {
 	return &Index{Entries: entries, Made: info.ModTime()}, nil
 }
 
-// Parse decodes an index file of version 2, 3 or 4 with ids of 20 bytes.
+// Parse returns the entries of an index file with the content data. It decodes the versions 2, 3 and 4 with
+// ids of 20 bytes, and returns an error for any other or damaged content.
 func Parse(data []byte) ([]Entry, error) {
 	if len(data) < 12+sha1.Size || string(data[:4]) != "DIRC" {
 		return nil, errors.New("no index")
 	}
 	body, trailer := data[:len(data)-sha1.Size], data[len(data)-sha1.Size:]
-	// index.skipHash leaves zeros in place of the sum.
+	// If index.skipHash is set, git writes zeros in place of the checksum.
 	if sum := sha1.Sum(body); !bytes.Equal(sum[:], trailer) && !bytes.Equal(trailer, make([]byte, sha1.Size)) {
 		return nil, errors.New("wrong checksum")
 	}
@@ -121,7 +125,7 @@ func Parse(data []byte) ([]Entry, error) {
 	return entries, p.extensions()
 }
 
-// compareEntries orders entries as git does: by path, then by stage.
+// compareEntries compares a and b in git's order: by path, then by stage.
 func compareEntries(a, b *Entry) int {
 	if c := strings.Compare(a.Path, b.Path); c != 0 {
 		return c
@@ -129,16 +133,17 @@ func compareEntries(a, b *Entry) int {
 	return a.stage() - b.stage()
 }
 
-// parser decodes what follows the header.
+// parser decodes the part of an index file after the header.
 type parser struct {
-	rest    []byte
-	text    string // all of it, which the paths share
+	rest    []byte // the bytes not decoded yet
+	text    string // the whole part as a string, of which the paths are substrings
 	version uint32
-	before  string // the path of the entry before
+	before  string // the path of the last entry; used in version 4
 }
 
 var errTruncated = errors.New("truncated")
 
+// entry decodes the next entry into e and advances p.rest.
 func (p *parser) entry(e *Entry) error {
 	const fixed = 40 + sha1.Size + 2
 	if len(p.rest) < fixed {
@@ -177,7 +182,9 @@ func (p *parser) entry(e *Entry) error {
 	return e.check()
 }
 
-// compressedPath decodes a path of version 4: how many bytes to cut from the path before, and what to append.
+// compressedPath decodes a path of version 4 into e.Path and advances p.rest to the next entry. length is the
+// number of bytes before the path. A path is stored as the number of bytes to cut from the path of the last
+// entry, and the bytes to append.
 func (p *parser) compressedPath(e *Entry, length int) error {
 	strip, n := offsetVarint(p.rest[length:])
 	if n == 0 || strip > uint64(len(p.before)) {
@@ -193,7 +200,8 @@ func (p *parser) compressedPath(e *Entry, length int) error {
 	return e.check()
 }
 
-// offsetVarint decodes an integer as git encodes offsets, from n bytes. n is 0 if there is none.
+// offsetVarint decodes the integer at the start of b, in git's offset encoding, and returns its length n in
+// bytes. n is 0 if b does not begin with a complete integer of at most 9 bytes.
 func offsetVarint(b []byte) (value uint64, n int) {
 	for i, c := range b {
 		if i > 8 {
@@ -210,11 +218,12 @@ func offsetVarint(b []byte) (value uint64, n int) {
 	return 0, 0
 }
 
+// check returns an error if e has a mode, path or id that no usable entry has.
 func (e *Entry) check() error {
 	switch e.Mode {
 	case objstore.ModeFile, objstore.ModeExecutable, objstore.ModeSymlink, objstore.ModeCommit:
 	default:
-		return fmt.Errorf("%q has mode %o", e.Path, e.Mode) // a folder, in a sparse index
+		return fmt.Errorf("%q has mode %o", e.Path, e.Mode) // a sparse index has folders as entries
 	}
 	if e.Path == "" || e.ID.IsZero() && e.more&flagIntent == 0 {
 		return fmt.Errorf("malformed entry %q", e.Path)
@@ -222,7 +231,8 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// extensions skips the optional extensions, whose names begin with a capital. Any other is an error.
+// extensions skips the extensions at the end of the file. It returns an error if one of them is required to
+// read the index, that is, if its name does not begin with a capital letter.
 func (p *parser) extensions() error {
 	for len(p.rest) >= 8 {
 		name, size := string(p.rest[:4]), int64(binary.BigEndian.Uint32(p.rest[4:]))
@@ -240,7 +250,8 @@ func (p *parser) extensions() error {
 	return nil
 }
 
-// encode returns an index file with these entries and no extension.
+// encode returns the content of an index file with the entries of x and without extensions. The version is 3
+// if an entry has flags of that version, otherwise 2.
 func (x *Index) encode() []byte {
 	version := uint32(2)
 	if slices.ContainsFunc(x.Entries, func(e Entry) bool { return e.more != 0 }) {
@@ -257,6 +268,7 @@ func (x *Index) encode() []byte {
 	return append(out, sum[:]...)
 }
 
+// appendTo appends the encoded entry to out, with the padding after its path, and returns the result.
 func (e *Entry) appendTo(out []byte) []byte {
 	start := len(out)
 	out = append(out, e.stat[:]...)
@@ -277,8 +289,8 @@ func (e *Entry) appendTo(out []byte) []byte {
 	return out
 }
 
-// Write writes the index to path, dated x.Made: git reads files again that are not older. A zero
-// x.Made means now.
+// Write replaces the index file at path by x. The file's modification time is x.Made, because git reads each
+// file again that is not older than the index; if x.Made is zero, it is the present time.
 func (x *Index) Write(path string) error {
 	data := x.encode()
 	if err := os.WriteFile(path+Unfinished, data, 0o666); err != nil {
@@ -292,7 +304,8 @@ func (x *Index) Write(path string) error {
 	return os.Rename(path+Unfinished, path)
 }
 
-// Find returns the position of path in x.Entries, or the position where it belongs.
+// Find returns the position in x.Entries of the first entry with the given path, and true. If x has no such
+// entry, Find returns the position where the entry belongs, and false.
 func (x *Index) Find(path string) (int, bool) {
 	return slices.BinarySearchFunc(x.Entries, path, func(e Entry, path string) int { return strings.Compare(e.Path, path) })
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Merge returns an index with the paths of tracked, and with the paths of before that can exist beside
-// them. Of two entries of a path, it takes the one whose file git has read later. root is the top of
-// the working copy.
+// Merge returns a new index with all paths of tracked, and with each path of before that can exist beside
+// them. If both have an entry of a path, Merge takes the entry whose file was read later. root is the top of
+// the working copy. Entries of files that may have changed since they were read are forgotten, so git reads
+// these files again.
 func Merge(root string, tracked, before *Index) *Index {
 	merged := &Index{Entries: make([]Entry, 0, len(tracked.Entries))}
 	add := func(e Entry, from *Index) {
@@ -22,7 +23,7 @@ func Merge(root string, tracked, before *Index) *Index {
 	rest := before.Entries
 	for i, e := range tracked.Entries {
 		if i > 0 && tracked.Entries[i-1].Path == e.Path {
-			continue // another stage of a conflict
+			continue // a further stage of a conflict
 		}
 		for len(rest) > 0 && rest[0].Path < e.Path {
 			if tracked.admits(rest[0].Path) {
@@ -49,8 +50,9 @@ func Merge(root string, tracked, before *Index) *Index {
 	return merged
 }
 
-// PlainEntry returns an entry of the user's index so that git looks at the file: without its stage and
-// without intent-to-add. It stays skip-worktree only if there is no file.
+// PlainEntry returns e, an entry of the user's index, without its stage and without intent-to-add, so that
+// git looks at the file. If e is outside of the sparse checkout and has no file below root, the result stays
+// outside. If e has no content, the result's id is AnyID.
 func PlainEntry(root string, e Entry) Entry {
 	if e.stage() != 0 || e.more&flagIntent != 0 {
 		e.forget()
@@ -69,12 +71,13 @@ func PlainEntry(root string, e Entry) Entry {
 	return e
 }
 
-// AnyID returns the id of an empty file. It stands for unknown content.
+// AnyID returns the id of the empty blob, which stands for unknown content.
 func AnyID() objstore.ID { return objstore.Hash(objstore.Blob, nil) }
 
-// settle prepares an entry for a newer index. A file that changed in the second in which its index was
-// written may have changed again, so git reads it once more. It must do so in the newer index, too,
-// unless size and time, with fractions of a second, show that the file is unchanged.
+// settle prepares e, an entry of an index written at made, for a newer index. A file that changed in the
+// second in which its index was written may have changed again. If size and time, with fractions of a second,
+// do not show that the file is unchanged, settle makes git read the file again. root is the top of the
+// working copy.
 func settle(root string, e *Entry, made time.Time) {
 	if e.more != 0 || e.Mode == objstore.ModeCommit || e.Mtime().Unix() < made.Unix() || made.IsZero() {
 		return
@@ -87,8 +90,8 @@ func settle(root string, e *Entry, made time.Time) {
 	}
 }
 
-// admits reports whether a new path can exist beside the paths of x: it contains none of them and is
-// inside none of them.
+// admits reports whether path can exist beside the paths of x: no path of x is below path, and path is not
+// below a path of x.
 func (x *Index) admits(path string) bool {
 	i, _ := x.Find(path + "/")
 	if i < len(x.Entries) && strings.HasPrefix(x.Entries[i].Path, path+"/") {
@@ -104,7 +107,8 @@ func (x *Index) admits(path string) bool {
 	}
 }
 
-// Without returns x without the paths in gone. The entries in put are added, or replace those of their path.
+// Without returns a copy of x without the paths in gone and with the entries in put. An entry in put replaces
+// the entries of the same path.
 func (x *Index) Without(gone map[string]bool, put []Entry) *Index {
 	kept := make([]Entry, 0, len(x.Entries)+len(put))
 	for _, e := range x.Entries {
@@ -117,8 +121,8 @@ func (x *Index) Without(gone map[string]bool, put []Entry) *Index {
 	return &Index{Entries: kept, Made: x.Made}
 }
 
-// ForgetRecent makes git read each file again that is as new as the index. Otherwise git would run the
-// file's filter to find out whether the content has changed.
+// ForgetRecent makes git read each file again that is not older than the index. Without ForgetRecent, a
+// comparison by git would run the file's filter.
 func (x *Index) ForgetRecent() {
 	for i := range x.Entries {
 		if e := &x.Entries[i]; e.more == 0 && e.Mode != objstore.ModeCommit && e.Mtime().Unix() >= x.Made.Unix() {

@@ -16,18 +16,18 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// quarantinePrefix begins the names of quarantines in a Folder.
+// quarantinePrefix is the start of the names of quarantines in a Folder.
 const quarantinePrefix = "objects-"
 
 // Quarantine is an object directory for the new objects of one capture, until they are stored with the
-// capture. It is locked as long as it lives: if the lock is free, the process is dead.
+// capture. Its process holds a lock in the directory. If the lock is free, the process is dead.
 type Quarantine struct {
 	Dir  string
 	lock *flock.Flock
 }
 
-// NewQuarantine makes an empty quarantine. The locked Folder keeps others from removing the quarantine
-// as abandoned before the quarantine's own lock is held.
+// NewQuarantine creates an empty quarantine in f. The caller must close it. Because f is locked, no other
+// process can remove the quarantine as abandoned before its own lock is held.
 func (f *Folder) NewQuarantine() (*Quarantine, error) {
 	dir, err := os.MkdirTemp(f.Dir, quarantinePrefix)
 	if err != nil {
@@ -40,28 +40,28 @@ func (f *Folder) NewQuarantine() (*Quarantine, error) {
 	return q, nil
 }
 
-// Close removes the quarantine.
+// Close removes the quarantine with its objects and releases its lock.
 func (q *Quarantine) Close() error {
 	err := os.RemoveAll(q.Dir)
 	if errors.Is(err, fs.ErrExist) {
-		// The folder is not empty: another capture has found it without a lock, has put a lock there,
-		// and removes the folder, too.
+		// The folder is not empty, because another capture found it after its lock file was removed. That
+		// capture has made a lock file, and removes the folder, too.
 		err = nil
 	}
 	return errors.Join(err, q.lock.Close())
 }
 
-// removeStaleQuarantine removes a quarantine whose process is dead. If that fails, the next lock of the
-// Folder tries again.
+// removeStaleQuarantine removes the quarantine at dir if its process is dead. It ignores errors, because the
+// next lock of the Folder tries again.
 func removeStaleQuarantine(dir string) {
 	lock := flock.New(filepath.Join(dir, "lock"))
 	if held, err := lock.TryLock(); err == nil && held {
-		_ = os.RemoveAll(dir) // see above
+		_ = os.RemoveAll(dir) // the next lock of the Folder tries again
 	}
-	_ = lock.Close() // nothing was written
+	_ = lock.Close() // the lock file has no data to lose
 }
 
-// Has reports whether the quarantine has the object as a loose object.
+// Has reports whether the quarantine has the object id as a loose object.
 func (q *Quarantine) Has(id objstore.ID) bool {
 	_, err := os.Lstat(q.file(id))
 	return err == nil
@@ -72,7 +72,7 @@ func (q *Quarantine) file(id objstore.ID) string {
 	return filepath.Join(q.Dir, name[:2], name[2:])
 }
 
-// Add writes a loose object.
+// Add writes a loose object with the content data. id must be the hash of kind and data.
 func (q *Quarantine) Add(id objstore.ID, kind objstore.Kind, data []byte) error {
 	var packed bytes.Buffer
 	z, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
@@ -97,8 +97,9 @@ func (q *Quarantine) Add(id objstore.ID, kind objstore.Kind, data []byte) error 
 	return err
 }
 
-// GitEnv returns the environment that lets git write its objects into the quarantine, and read the repository's object
-// directory and those that the user's environment names.
+// GitEnv returns the environment in which git writes its objects into the quarantine. git also reads the
+// repository's object directory, which is objects, and the object directories that env, the user's
+// environment, names.
 func (q *Quarantine) GitEnv(objects string, env []string) []string {
 	dirs := []string{QuoteAlternate(objects)}
 	for _, name := range []string{"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"} {
@@ -116,8 +117,8 @@ func (q *Quarantine) GitEnv(objects string, env []string) []string {
 	}
 }
 
-// QuoteAlternate returns a directory as git reads it in a list of directories: quoted and escaped if
-// its name has a quote, a line feed or the separator of lists.
+// QuoteAlternate returns dir as git reads it in a list of object directories: quoted and escaped if dir has a
+// quote, a line feed or the separator of lists.
 func QuoteAlternate(dir string) string {
 	if !strings.ContainsAny(dir, "\"\n"+string(filepath.ListSeparator)) {
 		return dir

@@ -15,34 +15,35 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// State is what the index and the copy of the user's index were made from. It is stored as JSON.
+// State describes the sources of the index and of the copy of the user's index. It is stored as JSON.
 type State struct {
-	Version int
-	Root    string      // the top of the working copy; a state for another top does not count
-	User    Fingerprint // of the user's index
-	Altered AlteredFiles
+	Version int          // StateVersion
+	Root    string       // the top of the working copy; a state for another top does not count
+	User    Fingerprint  // of the user's index
+	Altered AlteredFiles // of the last capture that looked for altered files
 }
 
-// AlteredFiles are the files of a capture whose bytes a checkout would change.
+// AlteredFiles lists the files of a capture whose bytes a checkout would change.
 type AlteredFiles struct {
-	Rules string             // hash of the attributes and settings by which git stores files; "" for none
-	Tree  string             // the captured tree
-	Files []snapshot.Altered // sorted
+	Rules string             // hash of the attributes and settings by which git stores files; "" before the first list
+	Tree  string             // the id of the captured tree
+	Files []snapshot.Altered // sorted by path
 }
 
-// StateVersion is the version of the files in a Folder.
+// StateVersion is the version of the format of a Folder's files. A state of another version does not count.
 const StateVersion = 1
 
-// Fingerprint distinguishes versions of an index file. It is zero for a missing file.
+// Fingerprint distinguishes versions of an index file. A missing file has the zero Fingerprint.
 type Fingerprint struct {
-	Size int64     `json:",omitzero"`
-	Time time.Time `json:",omitzero"`
-	Sum  string    `json:",omitzero"`
+	Size int64     `json:",omitzero"` // in bytes
+	Time time.Time `json:",omitzero"` // the modification time, in UTC
+	Sum  string    `json:",omitzero"` // the file's own checksum, or its SHA-1 if the file has no checksum; in hex
 }
 
 func (f *Folder) statePath() string { return filepath.Join(f.Dir, "state") }
 
-// ReadState returns the state, or the zero State if there is none that can be read.
+// ReadState returns the stored state. If there is no state, or the state is unreadable or of another version,
+// ReadState returns the zero State.
 func (f *Folder) ReadState() State {
 	var state State
 	data, err := os.ReadFile(f.statePath())
@@ -52,7 +53,7 @@ func (f *Folder) ReadState() State {
 	return state
 }
 
-// WriteState stores the state.
+// WriteState stores state in the folder.
 func (f *Folder) WriteState(state State) error {
 	data, err := json.Marshal(state)
 	if err != nil {
@@ -61,8 +62,9 @@ func (f *Folder) WriteState(state State) error {
 	return replace(f.statePath(), data)
 }
 
-// ReadFingerprint returns the fingerprint of an index file and, if whole returns true for it, the
-// file's bytes. The fingerprint of a missing file is zero.
+// ReadFingerprint returns the fingerprint of the index file at path. data is the whole file if whole returns
+// true for the fingerprint, or if the file has no checksum; otherwise nil. If the file is missing, the
+// fingerprint is zero and data is nil.
 func ReadFingerprint(path string, whole func(Fingerprint) bool) (_ Fingerprint, data []byte, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +83,7 @@ func ReadFingerprint(path string, whole func(Fingerprint) bool) (_ Fingerprint, 
 	if _, err := f.ReadAt(sum, id.Size-int64(len(sum))); err != nil && !errors.Is(err, io.EOF) {
 		return Fingerprint{}, nil, err
 	}
-	if bytes.Equal(sum, make([]byte, len(sum))) { // index.skipHash
+	if bytes.Equal(sum, make([]byte, len(sum))) { // index.skipHash leaves zeros in place of the checksum
 		if data, err = io.ReadAll(f); err != nil {
 			return Fingerprint{}, nil, err
 		}
@@ -95,7 +97,8 @@ func ReadFingerprint(path string, whole func(Fingerprint) bool) (_ Fingerprint, 
 	return id, data, err
 }
 
-// ReadTracked reads the copy of the user's index, whose fingerprint is user.
+// ReadTracked returns the copy of the user's index. If user, the fingerprint of the user's index, is zero, a
+// missing copy stands for an empty index. Otherwise the error wraps fs.ErrNotExist if the copy is missing.
 func (f *Folder) ReadTracked(user Fingerprint) (*Index, error) {
 	x, err := Read(f.TrackedPath())
 	if errors.Is(err, fs.ErrNotExist) && user == (Fingerprint{}) {
@@ -104,7 +107,8 @@ func (f *Folder) ReadTracked(user Fingerprint) (*Index, error) {
 	return x, err
 }
 
-// CopyTracked writes the copy of the user's index. A zero fingerprint removes the copy.
+// CopyTracked writes the copy of the user's index, which has the fingerprint id and the content data. If id
+// is zero, CopyTracked removes the copy.
 func (f *Folder) CopyTracked(id Fingerprint, data []byte) error {
 	if id == (Fingerprint{}) {
 		err := os.Remove(f.TrackedPath())
@@ -116,7 +120,7 @@ func (f *Folder) CopyTracked(id Fingerprint, data []byte) error {
 	if err := os.WriteFile(f.TrackedPath()+Unfinished, data, 0o666); err != nil {
 		return err
 	}
-	// git looks twice at files that are as old as the index.
+	// git compares a file's time with the index's, so the copy keeps the time of the user's index.
 	if err := os.Chtimes(f.TrackedPath()+Unfinished, id.Time, id.Time); err != nil {
 		return err
 	}

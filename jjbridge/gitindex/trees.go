@@ -7,24 +7,24 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Trees are the tree objects of an index.
+// Trees holds the tree objects of an index.
 type Trees struct {
 	Root    objstore.ID
-	Encoded map[objstore.ID][]byte // all trees; of TreesSince, those that were built
-	folders map[string]objstore.ID // the trees that the walk met, by path, with a slash at its end
+	Encoded map[objstore.ID][]byte // all trees, or the trees that TreesSince built
+	folders map[string]objstore.ID // the known trees by folder path with a final slash; the root's path is ""
 }
 
-// Trees builds the trees of an index whose entries are at stage 0.
+// Trees returns the trees of x. All entries of x must be at stage 0.
 func (x *Index) Trees() Trees { return x.TreesSince(Trees{}, nil) }
 
-// TreesSince is Trees for an index that differs from the index of before only in the edited paths. It
-// builds only the trees above these paths.
+// TreesSince returns the trees of x, which differs only in the edited paths from the index with the trees
+// before. It builds only the trees above these paths.
 func (x *Index) TreesSince(before Trees, edited []string) Trees {
 	t := &treeBuilder{before: before.folders, edited: make(map[string]bool)}
 	t.Trees = Trees{Encoded: make(map[objstore.ID][]byte), folders: make(map[string]objstore.ID)}
 	t.edited[""] = len(edited) > 0
 	for _, path := range edited {
-		// What was a folder may be a file now, and the reverse.
+		// A folder may have become a file, and a file may have become a folder.
 		for at := len(path); at >= 0; at = strings.LastIndexByte(path[:at], '/') {
 			t.edited[path[:at]+"/"] = true
 		}
@@ -34,15 +34,16 @@ func (x *Index) TreesSince(before Trees, edited []string) Trees {
 	return t.Trees
 }
 
-// treeBuilder builds trees in one walk, because an index is sorted as its trees are.
+// treeBuilder builds all trees in one walk over an index, whose entries have the order of the trees.
 type treeBuilder struct {
 	Trees
 
-	before map[string]objstore.ID
-	edited map[string]bool // folders, with a slash at their end
+	before map[string]objstore.ID // Trees.folders of the index before the edits
+	edited map[string]bool        // folders whose trees must be built, each with a final slash; the root is ""
 }
 
-// build builds the tree of those first entries of rest whose paths begin with prefix, and removes them from rest.
+// build returns the id of the tree of the folder prefix. It removes the entries below prefix, which come
+// first in rest, from rest.
 func (t *treeBuilder) build(rest *[]Entry, prefix string) objstore.ID {
 	if id, known := t.before[prefix]; known && !t.edited[prefix] {
 		n, _ := slices.BinarySearchFunc(*rest, prefix, func(e Entry, prefix string) int {

@@ -8,10 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// abandonSaved abandons the change of a removed workspace, which jj would keep showing, if the
-// user has put nothing into it: it has no description, and no bookmark, tag, remote or other change
-// keeps it. Its files are exactly the tree saved, so a frame has them. jj itself abandons a change
-// without files.
+// abandonSaved abandons the change of a workspace before its removal, because jj would keep showing the
+// change. It does so only if the change has no description, no bookmark, tag, remote or other change keeps
+// it, and its files are exactly the tree saved, so a frame has them. Otherwise, or if saved is zero,
+// abandonSaved does nothing.
 func abandonSaved(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) error {
 	if saved.IsZero() {
 		return nil

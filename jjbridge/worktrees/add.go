@@ -12,10 +12,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// defaultBase is the branch that work starts from by default.
+// defaultBase is the branch to start from if a request names no base.
 const defaultBase = "main"
 
-// addGit makes a linked worktree.
+// addGit creates a linked worktree for req. list has the present worktrees. After a failure, addGit moves the
+// branch back and removes the folders that it created.
 func addGit(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) (*jjbridge.Workspace, error) {
 	start, err := startCommit(ctx, w, req)
 	if err != nil {
@@ -48,11 +49,11 @@ func addGit(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []I
 	return added, nil
 }
 
-// addAndLocate runs git worktree add. If that fails, or the result is not a git worktree, it
-// removes git's record and the folder's content again.
+// addAndLocate runs git with args, a git worktree add at path, and returns the new worktree. If git fails, or
+// the worktree is not git's, addAndLocate removes git's record and the content of the folder.
 func addAndLocate(ctx context.Context, w *jjbridge.Workspace, path string, args []string) (*jjbridge.Workspace, error) {
 	if _, err := w.RunGit(ctx, args...); err != nil {
-		// git removes the folder, too.
+		// After a failure git itself may have removed the folder.
 		if isGone(path) {
 			return nil, err
 		}
@@ -60,7 +61,7 @@ func addAndLocate(ctx context.Context, w *jjbridge.Workspace, path string, args 
 	}
 	added, err := jjbridge.Locate(ctx, path, gitexec.PlumbingEnv(w.Environ()))
 	if err == nil && added.Type != snapshot.VCSGit { // the commit has a jj workspace among its files
-		err = &Error{Path: path, Reason: "the commit to start from has files of jj's own in it"}
+		err = &Error{Path: path, Reason: "the start commit contains jj's own files"}
 	}
 	if err != nil {
 		return nil, errors.Join(err, dropGit(context.WithoutCancel(ctx), w, path))
@@ -68,7 +69,8 @@ func addAndLocate(ctx context.Context, w *jjbridge.Workspace, path string, args 
 	return added, nil
 }
 
-// dropGit removes a linked worktree that was just made. A missing one is not an error.
+// dropGit removes the linked worktree at path, which was just created. If the folder is empty, dropGit does
+// nothing.
 func dropGit(ctx context.Context, w *jjbridge.Workspace, path string) error {
 	if isEmptyFolder(path) {
 		return nil
@@ -77,8 +79,8 @@ func dropGit(ctx context.Context, w *jjbridge.Workspace, path string) error {
 	return err
 }
 
-// putBack moves a branch from now back to before; a before of "" removes it. It does nothing if the
-// branch is not at now any more. An error is ignored, because nothing can be done about it.
+// putBack moves ref from the commit now back to the commit before, or deletes ref if before is "". If ref is
+// no longer at now, putBack does nothing. putBack ignores errors, because the caller already returns one.
 func putBack(ctx context.Context, w *jjbridge.Workspace, ref, now, before string) {
 	args := []string{"update-ref", "-d", ref, now}
 	if before != "" {
@@ -87,8 +89,8 @@ func putBack(ctx context.Context, w *jjbridge.Workspace, ref, now, before string
 	_, _ = w.RunGit(ctx, args...)
 }
 
-// startCommit returns the commit to start from. It runs one process for each revision that it
-// tries.
+// startCommit returns the id of the start commit for req. If there is no commit yet, the error is an *Error.
+// startCommit runs one process for each revision that it tries.
 func startCommit(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (string, error) {
 	var revisions []string
 	if !req.Commit.IsZero() {
@@ -103,10 +105,11 @@ func startCommit(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (st
 			return commit, err
 		}
 	}
-	return "", &Error{Path: req.Path, Reason: "there is no commit yet to start from"}
+	return "", &Error{Path: req.Path, Reason: "the repository has no commit yet to start from"}
 }
 
-// bases returns the names to look for: base, and then main.
+// bases returns the names of branches to start from, in the order of preference: base, if it is not "", and
+// main.
 func bases(base string) []string {
 	if base == "" || base == defaultBase {
 		return []string{defaultBase}
@@ -114,15 +117,15 @@ func bases(base string) []string {
 	return []string{base, defaultBase}
 }
 
-// checkBranch checks that the branch can be made at start, or reset to it, and returns its present
-// commit, or "" if there is no branch. A reset must not drop commits that only the branch has. A
-// reflog, if there is one, would keep them for a month only.
+// checkBranch checks whether req.Branch can be created at the commit start, or reset to it. before is the
+// branch's present commit, or "" if the branch does not exist. If the reset would drop commits that only the
+// branch has, the error is an *UnsavedError: a reflog would keep them for a limited time only.
 func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string) (string, error) {
 	if out, err := w.RunGit(ctx, "check-ref-format", "--branch", req.Branch); err != nil || strings.TrimSpace(string(out)) != req.Branch {
 		if ctx.Err() != nil {
 			return "", err
 		}
-		return "", &Error{Path: req.Path, Reason: "not a name for a branch: " + req.Branch}
+		return "", &Error{Path: req.Path, Reason: req.Branch + " is not a valid name for a branch"}
 	}
 	ref := "refs/heads/" + req.Branch
 	before, err := w.CommitOf(ctx, ref)
@@ -131,17 +134,18 @@ func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 	}
 	out, err := w.RunGit(ctx, "rev-list", "--max-count=1", ref, "--not", start, "--exclude="+req.Branch, "--branches", "--tags", "--remotes")
 	if err == nil && len(out) > 0 {
-		err = &UnsavedError{Path: "branch " + req.Branch, Reason: "has commits that nothing else has: rename or delete it, or start from it"}
+		err = &UnsavedError{Path: "branch " + req.Branch, Reason: "has commits that no other branch and no tag has: rename or delete the branch, or start from the branch"}
 	}
 	return before, err
 }
 
-// forgetStale removes git's records of worktrees that are in the way of the new one and whose
-// folders are gone. The branch must not be checked out anywhere else. Commits of a removed worktree
-// are safe if the new one starts with them.
+// forgetStale removes git's records of worktrees at req.Path or on req.Branch whose folders are missing or
+// empty. If the branch is checked out in another folder, the error is an *Error. If a record is the only name
+// of some commits, the error is an *UnsavedError, unless the new worktree begins with them, at start. list
+// has the present worktrees.
 func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string, list []Info) error {
 	for _, info := range list {
-		here := info.Path == req.Path // its folder is gone, or empty
+		here := info.Path == req.Path // checkPath has checked that the folder is missing or empty
 		onBranch := req.Branch != "" && info.Branch == req.Branch
 		switch {
 		case !here && !onBranch:
@@ -160,7 +164,8 @@ func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 	return nil
 }
 
-// forgetMissing removes git's record of a worktree whose folder is gone or empty.
+// forgetMissing removes git's record of a worktree whose folder is missing or empty. It returns the error of
+// checkMissing if the record must stay.
 func forgetMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if err := checkMissing(ctx, w, info); err != nil {
 		return err
@@ -174,7 +179,9 @@ func forgetMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error 
 	return err
 }
 
-// checkMissing checks that git's record of a worktree is not the only trace of some work.
+// checkMissing checks whether git's record of a worktree without a folder may be removed. It returns an
+// *Error for the main working copy, and an *UnsavedError if the worktree is locked or its record is the only
+// name of some commits.
 func checkMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if info.Name == "" {
 		return &Error{Path: info.Path, Reason: "is the main working copy"}
@@ -196,15 +203,16 @@ func checkMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	return err
 }
 
-// adminDir returns git's folder for a linked worktree.
+// adminDir returns the path of git's administrative folder for a linked worktree.
 func adminDir(w *jjbridge.Workspace, info Info) string {
 	return filepath.Join(w.Repo.CommonDir, "worktrees", info.Name)
 }
 
-// unfinishedLock is the lock that git holds while it makes a worktree. It stays if git dies.
+// unfinishedLock is lockReason's result while git creates a worktree. git's lock stays if git dies.
 const unfinishedLock = "is locked: initializing"
 
-// lockReason returns the reason for which git worktree lock was used, or "" if it was not.
+// lockReason returns "" if the worktree with the administrative folder admin is not locked. Otherwise it
+// returns "is locked" and the reason that was given to git worktree lock.
 func lockReason(admin string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(admin, "locked"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -12,7 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// addJJ makes a jj workspace. jj checks out its files, and makes no git worktree.
+// addJJ creates a jj workspace for req. list has the present workspaces. jj checks out the files, and makes
+// no git worktree. After a failure, addJJ forgets the workspace and removes the folders that it created.
 func addJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) (*jjbridge.Workspace, error) {
 	req.Name = cmp.Or(req.Name, filepath.Base(req.Path))
 	if err := forgetStaleJJ(ctx, w, req, list); err != nil {
@@ -35,7 +36,7 @@ func addJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []In
 	return added, nil
 }
 
-// addWorkspaceJJ makes the workspace, and sets its bookmark.
+// addWorkspaceJJ creates the workspace at the commit start and, if req.Branch is not "", sets this bookmark.
 func addWorkspaceJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string) (*jjbridge.Workspace, error) {
 	if _, _, err := w.RunJJ(ctx, "workspace", "add", "--name="+req.Name, "--revision="+start, "--", req.Path); err != nil {
 		return nil, err
@@ -44,13 +45,14 @@ func addWorkspaceJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, 
 	if err != nil || req.Branch == "" {
 		return added, err
 	}
-	// The bookmark is at the workspace's own commit, so that it moves on with the work, as a branch
-	// does. jj still shows the commits that had the bookmark before.
+	// The bookmark is set at the workspace's own commit, so the bookmark moves on with the work, as a branch does.
+	// jj still shows the commits that had the bookmark before.
 	_, _, err = added.RunJJ(ctx, "bookmark", "set", "--allow-backwards", "--revision=@", "--", req.Branch)
 	return added, err
 }
 
-// dropJJ removes a workspace that was just made, or was made in part.
+// dropJJ forgets the workspace of req, which was just created or created in part, and removes the folder's
+// content.
 func dropJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest) error {
 	list, err := jjWorkspaces(ctx, w)
 	if err != nil {
@@ -66,16 +68,16 @@ func dropJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest) error {
 	return removeContent(req.Path)
 }
 
-// forgetStaleJJ forgets workspaces that are in the way of the new one. Nothing is lost, because jj
-// still shows their commits. If jj does not know the folder of a workspace with the same name,
-// the folder counts as gone.
+// forgetStaleJJ forgets the workspaces with the name or the path of req. No commit is lost, because jj still
+// shows the commits. If such a workspace is w or has another folder that exists, the error is an *Error. A
+// folder that jj does not know counts as missing. list has the present workspaces.
 func forgetStaleJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) error {
 	for _, info := range list {
 		switch {
 		case info.Name != req.Name && info.Path != req.Path:
 			continue
 		case info.Name == w.Name || (info.Path != "" && info.Path != req.Path && !info.Missing):
-			return &Error{Path: req.Path, Reason: fmt.Sprintf("there is a workspace %q already, at %s", info.Name, info.Path)}
+			return &Error{Path: req.Path, Reason: fmt.Sprintf("the workspace %q already exists, at %s", info.Name, info.Path)}
 		}
 		if _, _, err := w.RunJJ(ctx, "workspace", "forget", "--", info.Name); err != nil {
 			return err
@@ -84,7 +86,8 @@ func forgetStaleJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, l
 	return nil
 }
 
-// startRevision returns the commit to start from.
+// startRevision returns the id of the start commit for req. If there is no such commit, the error is an
+// *Error.
 func startRevision(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (string, error) {
 	if !req.Commit.IsZero() {
 		revset, err := nearest(ctx, w, req.Commit.String())
@@ -102,7 +105,8 @@ func startRevision(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (
 	return oneRevision(ctx, w, req.Path, "coalesce("+strings.Join(append(revsets, "@-"), ", ")+")")
 }
 
-// oneRevision returns the commit that a revset names; of several commits, the newest.
+// oneRevision returns the id of the newest commit in revset. If revset is empty, the error is an *Error about
+// path.
 func oneRevision(ctx context.Context, w *jjbridge.Workspace, path, revset string) (string, error) {
 	out, _, err := w.RunJJ(ctx, "log", "--no-graph", "--limit=1", "--template=commit_id", "--revisions=latest("+revset+")")
 	commit := strings.TrimSpace(string(out))
@@ -112,12 +116,12 @@ func oneRevision(ctx context.Context, w *jjbridge.Workspace, path, revset string
 	return commit, err
 }
 
-// maxAncestors bounds how far back the search for a commit goes that jj still shows.
+// maxAncestors is the number of commits among which nearest looks for a commit that jj still shows.
 const maxAncestors = 200
 
-// nearest returns a revset of the commit, or of its nearest ancestors that jj shows, or "" if git
-// has no such commit. jj would make a hidden commit visible again, beside its successor. A commit
-// that is a working copy keeps changing, and so do the commits on it.
+// nearest returns a revset of the commit, or of its nearest ancestors that jj shows, or "" if git has no such
+// commit. jj would make a hidden commit visible again beside its successor, so nearest leaves out hidden
+// commits. It also leaves out each workspace's own commit, which keeps changing.
 func nearest(ctx context.Context, w *jjbridge.Workspace, commit string) (string, error) {
 	out, err := w.RunGit(ctx, "rev-list", fmt.Sprintf("--max-count=%d", maxAncestors), commit)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
@@ -133,7 +137,8 @@ func nearest(ctx context.Context, w *jjbridge.Workspace, commit string) (string,
 	return "heads(::(" + strings.Join(known, "|") + ") & ::visible_heads() ~ working_copies())", nil
 }
 
-// local returns the revset of a local name: a bookmark, a tag, an id, or a revset.
+// local returns the revset of a local name: a bookmark, a tag or an id. "HEAD" stands for @-. Any other text
+// is taken as a revset.
 func local(base string) string {
 	switch {
 	case base == "HEAD":
@@ -144,8 +149,8 @@ func local(base string) string {
 	return "present(" + base + ")"
 }
 
-// remote returns the revset of a bookmark on origin, or of a name with its remote first, as in git.
-// It returns none() for other strings.
+// remote returns the revset of the bookmark base on origin or, if base is <remote>/<bookmark> as in git, of
+// that bookmark. If base is not a name, remote returns none().
 func remote(base string) string {
 	if !isSymbol(base) {
 		return "none()"
@@ -157,8 +162,8 @@ func remote(base string) string {
 	return revset
 }
 
-// isSymbol reports whether s is a single name in a revset, and not an expression. A sign at its end
-// would be an operator.
+// isSymbol reports whether s is a single name in a revset, not an expression. A final - or + would be an
+// operator.
 func isSymbol(s string) bool {
 	outside := func(r rune) bool {
 		return r < 0x80 && !strings.ContainsRune("-+./_", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
@@ -166,7 +171,7 @@ func isSymbol(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, outside) && !strings.ContainsAny(s[len(s)-1:], "-+") && !strings.Contains(s, "..")
 }
 
-// quote returns a name as a string literal of a revset.
+// quote returns name as a string literal in the language of revsets.
 func quote(name string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
 }

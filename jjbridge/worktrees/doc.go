@@ -1,6 +1,6 @@
-// Package worktrees lists, makes, rebases and removes the working copies of a repository: git's linked worktrees, or the
-// workspaces of jj. Every function takes a [jjbridge.Workspace], the working copy in which the user works, and leaves
-// its files alone; only [Rebase] changes them.
+// Package worktrees lists, adds, rebases and removes the working copies of a repository: git's linked worktrees, or
+// jj's workspaces. Every function takes a [jjbridge.Workspace], the working copy in which the user works. Only
+// [Rebase] changes the files of that working copy.
 //
-// A lock under the repository's common directory keeps two processes from making or removing working copies at once.
+// A lock below the repository's common directory keeps two processes from adding or removing working copies at once.
 package worktrees

@@ -14,13 +14,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Forget removes a working copy that was added: its folder and the repository's record of it. Its branch stays. With
-// jj, Forget abandons the workspace's change if its files are exactly the tree saved, and the change has no
-// description, name or child; `jj op revert` takes that back.
+// Forget removes the folder of an added working copy, its ignored files and the repository's record of it. The branch
+// stays. With jj, Forget also abandons the workspace's change if its files are exactly the tree saved, and the change
+// has no description, name or child; `jj op revert` takes this back.
 //
-// Forget returns an *UnsavedError and changes nothing if the working copy has uncommitted files that are not exactly the
-// tree saved (a zero saved matches no files), commits that no branch, bookmark, tag or remote has, an unfinished
-// operation of git, or git's lock. Ignored files may be removed.
+// Forget returns an *UnsavedError and changes nothing if the working copy has uncommitted files that are not exactly
+// the tree saved, commits that no branch, bookmark, tag or remote has, an unfinished operation of git, or git's lock.
+// A zero saved matches no files. If the working copy is the main one, is w, or is unknown, the error is an *Error.
 func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) (err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
@@ -31,7 +31,7 @@ func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstor
 		return err
 	}
 	if w.Type == snapshot.VCSJJ {
-		// The change is found by the name, so this comes before the removal.
+		// jj finds the change by the workspace's name, so the change is abandoned before the workspace is removed.
 		if err := abandonSaved(ctx, w, info, saved); err != nil {
 			return err
 		}
@@ -42,12 +42,12 @@ func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstor
 	if err := os.Rename(info.Path, removedPath(info.Path)); err != nil {
 		return err
 	}
-	// From here on the folder is gone. If this process dies, forgetRecord continues in the next.
+	// The folder has another name now. If this process dies, the next Forget continues with forgetRecord.
 	return forgetRecord(ctx, w, info)
 }
 
-// CheckRemoval returns the error with which Forget would refuse, or nil if Forget would remove the working copy.
-// It changes nothing.
+// CheckRemoval returns the error with which Forget would refuse, or nil if Forget would remove the working
+// copy. CheckRemoval removes nothing.
 func CheckRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) error {
 	defer shareWorktrees(ctx, w)()
 	info, err := checkRemoval(ctx, w, info, saved)
@@ -57,8 +57,8 @@ func CheckRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved o
 	return err
 }
 
-// checkRemoval checks that a working copy may be removed, and returns its present entry in the
-// list.
+// checkRemoval returns the present list entry of a working copy that Forget may remove. Otherwise the error
+// is Forget's refusal.
 func checkRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) (Info, error) {
 	list, err := list(ctx, w)
 	if err != nil {
@@ -79,8 +79,8 @@ func checkRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved o
 	return info, err
 }
 
-// removable returns the present entry of the working copy in the list. The working copy must not be
-// the main one or the one in use, and no other may be inside of it.
+// removable returns the present entry in list of the working copy want. It returns an *Error if the working
+// copy is unknown, the main one, or w, and an *UnsavedError if another working copy is inside its folder.
 func removable(w *jjbridge.Workspace, want Info, list []Info) (Info, error) {
 	found := false
 	var info Info
@@ -94,7 +94,7 @@ func removable(w *jjbridge.Workspace, want Info, list []Info) (Info, error) {
 	}
 	switch {
 	case !found:
-		return refuse("is no working copy of this repository")
+		return refuse("is not a working copy of this repository")
 	case info.Path == w.Main() || info.Name == "" || (w.JJRepo() != "" && info.Path != "" && isWithin(w.JJRepo(), info.Path)):
 		return refuse("is the main working copy")
 	case info.Name == w.Name || (info.Path != "" && isWithin(w.Root, info.Path)):
@@ -108,20 +108,21 @@ func removable(w *jjbridge.Workspace, want Info, list []Info) (Info, error) {
 	return info, nil
 }
 
-// open returns the working copy in the folder, if it is still there and the folder is not a link.
+// open returns the working copy that info describes. If another folder, or a link, is at info.Path, the error
+// is an *Error.
 func open(ctx context.Context, w *jjbridge.Workspace, info Info) (*jjbridge.Workspace, error) {
 	opened, err := jjbridge.Locate(ctx, info.Path, gitexec.PlumbingEnv(w.Environ()))
 	if err != nil {
 		return nil, err
 	}
 	if opened.Root != info.Path || opened.Name != info.Name || opened.Type != w.Type || opened.Repo.CommonDir != w.Repo.CommonDir {
-		return nil, &Error{Path: info.Path, Reason: "another folder has replaced it"}
+		return nil, &Error{Path: info.Path, Reason: "another folder has replaced the working copy"}
 	}
 	return opened, nil
 }
 
-// forgetRecord removes the record of a working copy whose folder is gone, and the rest of the
-// folder. The record goes last, so that an interrupted removal can be repeated.
+// forgetRecord removes the renamed folder of a working copy, its private index and then the repository's
+// record. The record goes last, so an interrupted removal can be repeated.
 func forgetRecord(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if info.Path != "" && isRemoved(w, info) {
 		if err := removeContent(removedPath(info.Path)); err != nil {
@@ -141,13 +142,12 @@ func forgetRecord(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	return err
 }
 
-// removedPath returns the path to which the folder of a working copy is renamed while it is
-// removed.
+// removedPath returns the path to which Forget renames the folder at path before it removes the folder.
 func removedPath(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".removed")
 }
 
-// isRemoved reports whether the folder at removedPath is from that working copy.
+// isRemoved reports whether the folder at removedPath is the folder of the working copy that info describes.
 func isRemoved(w *jjbridge.Workspace, info Info) bool {
 	dir := removedPath(info.Path)
 	if stat, err := os.Lstat(dir); err != nil || !stat.IsDir() {
@@ -160,7 +160,7 @@ func isRemoved(w *jjbridge.Workspace, info Info) bool {
 	return err == nil && filepath.Clean(gitFile(dir, string(data))) == adminDir(w, info)
 }
 
-// gitFile returns the path in the .git file of a worktree at dir.
+// gitFile returns the absolute path in content, the content of the .git file of a worktree at dir.
 func gitFile(dir, content string) string {
 	path := filepath.FromSlash(strings.TrimRight(strings.TrimPrefix(content, "gitdir: "), "\r\n"))
 	if !filepath.IsAbs(path) {
@@ -169,8 +169,8 @@ func gitFile(dir, content string) string {
 	return path
 }
 
-// removeContent removes everything in a folder, and last the files that mark it as a working copy.
-// It follows no symbolic links.
+// removeContent removes everything in the folder dir. .git and .jj, which mark a working copy, go last. It
+// follows no symbolic link. If dir is missing, removeContent returns nil.
 func removeContent(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +198,7 @@ func removeContent(dir string) error {
 	return nil
 }
 
-// removeAll is os.RemoveAll that also removes read-only folders, such as those of Go's module
+// removeAll removes path as os.RemoveAll does, and also read-only folders, such as those of Go's module
 // cache.
 func removeAll(path string) error {
 	err := os.RemoveAll(path)
@@ -207,7 +207,7 @@ func removeAll(path string) error {
 	}
 	_ = filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
 		if entry != nil && entry.IsDir() && err == nil {
-			_ = os.Chmod(path, 0o700) // RemoveAll returns the error
+			_ = os.Chmod(path, 0o700) // the second RemoveAll returns an error if this fails
 		}
 		return nil
 	})

@@ -123,12 +123,12 @@ func TestWhatElseIsUnsavedInGit(t *testing.T) {
 			there.Write("README.md", "staged\n")
 			there.Git("add", ".")
 			there.Write("README.md", "# A scratch repository\n")
-		}, "staged content that its file has no more: README.md"},
+		}, "staged content that differs from the file: README.md"},
 		"a staged file that is removed": {func(there *repotest.Repo) {
 			there.Write("new", "staged\n")
 			there.Git("add", ".")
 			_ = os.Remove(filepath.Join(there.Dir, "new"))
-		}, "staged content that its file has no more: new"},
+		}, "staged content that differs from the file: new"},
 		"commits without a branch": {func(there *repotest.Repo) {
 			there.Git("checkout", "--quiet", "--detach")
 			there.Git("commit", "--quiet", "--allow-empty", "--message=only here")

@@ -13,10 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// usageStatus is git's exit status for an unknown option.
+// usageStatus is git's exit status if an option is unknown.
 const usageStatus = 129
 
-// gitWorktrees lists git's worktrees, without a bare repository.
+// gitWorktrees returns git's worktrees, the main worktree first. A bare repository is not a worktree.
 func gitWorktrees(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	end := "\x00"
 	out, err := w.RunGit(ctx, "worktree", "list", "--porcelain", "-z")
@@ -40,7 +40,7 @@ func gitWorktrees(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 		case i > 0:
 			info.Name = names[info.Path]
 		case w.Main() != "":
-			info.Path = w.Main() // git names the git directory if that is elsewhere
+			info.Path = w.Main() // git prints the git directory if it is not in the main worktree
 		}
 		info.Missing = isGone(info.Path)
 		list = append(list, info)
@@ -48,7 +48,8 @@ func gitWorktrees(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	return list, nil
 }
 
-// parseWorktree reads one record of git worktree list --porcelain.
+// parseWorktree decodes record, one record of git worktree list --porcelain whose lines end with end. bare is
+// true if the record is of a bare repository.
 func parseWorktree(record, end string) (info Info, bare bool) {
 	for line := range strings.SplitSeq(record, end) {
 		key, value, _ := strings.Cut(line, " ")
@@ -68,7 +69,8 @@ func parseWorktree(record, end string) (info Info, bare bool) {
 	return info, bare
 }
 
-// worktreeNames returns git's ids of the linked worktrees by their paths.
+// worktreeNames returns git's ids of the linked worktrees of the repository at commonDir, by the worktrees'
+// paths.
 func worktreeNames(commonDir string) (map[string]string, error) {
 	dir := filepath.Join(commonDir, "worktrees")
 	entries, err := os.ReadDir(dir)
@@ -79,7 +81,7 @@ func worktreeNames(commonDir string) (map[string]string, error) {
 	for _, entry := range entries {
 		data, err := os.ReadFile(filepath.Join(dir, entry.Name(), "gitdir"))
 		if err != nil {
-			continue // git leaves it out, too
+			continue // git does not list such a worktree
 		}
 		dotGit := filepath.FromSlash(strings.TrimRight(string(data), "\r\n"))
 		if !filepath.IsAbs(dotGit) {
@@ -96,13 +98,13 @@ func isGone(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// isWithin reports whether path is dir or below it. Both are clean.
+// isWithin reports whether path is dir or below dir. Both paths must be clean.
 func isWithin(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// sortWorkspaces puts the main working copy first, and the others in the order of names.
+// sortWorkspaces sorts list: first the main working copy, whose path is main, then the others by name.
 func sortWorkspaces(list []Info, main string) {
 	slices.SortFunc(list, func(a, b Info) int {
 		switch {

@@ -9,13 +9,14 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// workspacesTemplate prints a commit that is the working copy of workspaces: their names, each
-// followed by @, or nothing if the repository has a single workspace; and the members of Info. Each
-// ends in a NUL. It is used with jj log, because the options and the output of jj workspace list
-// differ from version to version.
+// workspacesTemplate prints a commit that is the working copy of workspaces: the workspaces' names, each
+// followed by @, and the commit id, change id and bookmarks. If the repository has a single workspace, the
+// names are empty. Each field ends with a NUL. The template is used with jj log, because the options and the
+// output of jj workspace list differ between versions.
 const workspacesTemplate = `working_copies ++ "\0" ++ commit_id ++ "\0" ++ change_id ++ "\0" ++ local_bookmarks.map(|b| b.name()).join("\n") ++ "\0"`
 
-// jjWorkspaces lists jj's workspaces.
+// jjWorkspaces returns jj's workspaces, the main workspace first. If jj prints another format, the error
+// wraps jjbridge.ErrJJTooOld.
 func jjWorkspaces(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions=working_copies()", "--template="+workspacesTemplate)
 	if err != nil {
@@ -43,14 +44,14 @@ func jjWorkspaces(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	return list, nil
 }
 
-// workspaceNames reads names that are each followed by @ and separated by spaces. A name that is
-// not a symbol in jj's revsets is quoted.
+// workspaceNames returns the names in s, each of which is followed by @ and separated from the next by a
+// space. jj quotes a name that is not a symbol in revsets.
 func workspaceNames(s string) []string {
 	var names []string
 	for s != "" {
 		var name string
 		if quoted, err := strconv.QuotedPrefix(s); err == nil && strings.HasPrefix(s, `"`) {
-			name, _ = strconv.Unquote(quoted) // QuotedPrefix has checked it
+			name, _ = strconv.Unquote(quoted) // QuotedPrefix returns only valid strings
 			s = strings.TrimPrefix(s[len(quoted):], "@")
 		} else {
 			name, s, _ = strings.Cut(s, "@")

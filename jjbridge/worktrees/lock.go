@@ -13,16 +13,16 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// worktreesLock is the file, under the common directory, that is locked while working copies are
-// made, removed or rebased, and shared while they are listed: git fails if it meets a record that
-// another git is writing or removing.
+// worktreesLock is the lock file, below the common directory. The lock is held while working copies are
+// added, removed or rebased, and shared while they are listed: git fails if another git writes or removes a
+// record at the same time.
 const worktreesLock = "smithers/worktrees.lock"
 
 // retryEvery is the time between two attempts to take the lock.
 const retryEvery = 5 * time.Millisecond
 
-// lockWorktrees waits until no other caller of this package makes, removes, rebases or lists
-// working copies of the repository. The caller calls unlock.
+// lockWorktrees waits until no other caller of this package adds, removes, rebases or lists working copies of
+// the repository. The caller must call unlock.
 func lockWorktrees(ctx context.Context, w *jjbridge.Workspace) (unlock func() error, err error) {
 	path := filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesLock))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -35,8 +35,9 @@ func lockWorktrees(ctx context.Context, w *jjbridge.Workspace) (unlock func() er
 	return lock.Close, nil
 }
 
-// shareWorktrees is lockWorktrees for listing. If the lock cannot be taken, as in a read-only
-// repository, it does without.
+// shareWorktrees waits until no other caller adds, removes or rebases working copies. Several callers may
+// list at once. If the lock cannot be taken, as in a read-only repository, shareWorktrees continues without
+// it.
 func shareWorktrees(ctx context.Context, w *jjbridge.Workspace) (unlock func()) {
 	lock := flock.New(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesLock)), flock.SetPermissions(0o666))
 	_, _ = lock.TryRLockContext(ctx, retryEvery)

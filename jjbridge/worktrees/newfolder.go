@@ -12,11 +12,11 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// checkPath checks that a working copy can be made at path, and returns the path without symbolic
-// links.
+// checkPath checks whether a working copy can be created at path, and returns path without symbolic links.
+// list has the present working copies. If path is not suitable, the error is an *Error.
 //
-// Inside another working copy the new one would be among the untracked files, and a git add there
-// would take it for an embedded repository. So the path must be ignored there.
+// Inside another working copy, the new files would be untracked files, and a git add would add the new
+// working copy as an embedded repository. So the other working copy must ignore path.
 func checkPath(ctx context.Context, w *jjbridge.Workspace, path string, list []Info) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", &Error{Path: path, Reason: "not an absolute path"}
@@ -30,7 +30,7 @@ func checkPath(ctx context.Context, w *jjbridge.Workspace, path string, list []I
 	case err != nil:
 		return "", err
 	case !info.IsDir() || !isEmptyFolder(path):
-		return "", &Error{Path: path, Reason: "is there already, and is not an empty folder"}
+		return "", &Error{Path: path, Reason: "already exists, and is not an empty folder"}
 	}
 	if isWithin(path, w.Repo.CommonDir) || (w.JJRepo() != "" && isWithin(path, filepath.Dir(w.JJRepo()))) {
 		return "", &Error{Path: path, Reason: "is inside the repository's own folder"}
@@ -41,12 +41,13 @@ func checkPath(ctx context.Context, w *jjbridge.Workspace, path string, list []I
 	}
 	ignored, err := ignores(ctx, w, around, path)
 	if err == nil && !ignored {
-		err = &Error{Path: path, Reason: "is inside the working copy " + around + " and not ignored there: add it to .gitignore, or put it elsewhere"}
+		err = &Error{Path: path, Reason: "is inside the working copy " + around + ", which does not ignore it: add the path to .gitignore, or choose another path"}
 	}
 	return path, err
 }
 
-// around returns the innermost known working copy that path is in, or "".
+// around returns the top of the innermost known working copy that contains path, or "" if no known working
+// copy does. list has the known working copies besides w and the main one.
 func around(w *jjbridge.Workspace, path string, list []Info) string {
 	tops := []string{w.Root, w.Main()}
 	for _, info := range list {
@@ -61,8 +62,7 @@ func around(w *jjbridge.Workspace, path string, list []Info) string {
 	return found
 }
 
-// ignores reports whether the folder path, which may be missing, is ignored in the working copy at
-// top.
+// ignores reports whether the working copy at top ignores the folder path, which may be missing.
 func ignores(ctx context.Context, w *jjbridge.Workspace, top, path string) (bool, error) {
 	rel, err := filepath.Rel(top, path)
 	if err != nil {
@@ -72,7 +72,7 @@ func ignores(ctx context.Context, w *jjbridge.Workspace, top, path string) (bool
 	if err != nil {
 		return false, err
 	}
-	// A pattern for folders alone matches what is below the folder.
+	// For a missing folder, a pattern that ends in a slash matches only paths below the folder.
 	_, err = at.RunGit(ctx, "check-ignore", "--quiet", "--no-index", "--", filepath.ToSlash(rel)+"/x")
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
 		return false, nil
@@ -80,8 +80,8 @@ func ignores(ctx context.Context, w *jjbridge.Workspace, top, path string) (bool
 	return err == nil, err
 }
 
-// resolveNew resolves the symbolic links above path, which may be missing. It does not resolve path
-// itself.
+// resolveNew returns path without symbolic links in the folders above it, which may be missing. It does not
+// resolve path itself.
 func resolveNew(path string) (string, error) {
 	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
@@ -90,18 +90,20 @@ func resolveNew(path string) (string, error) {
 	return filepath.Join(parent, filepath.Base(path)), err
 }
 
+// isEmptyFolder reports whether path is a readable folder without entries.
 func isEmptyFolder(path string) bool {
 	entries, err := os.ReadDir(path)
 	return err == nil && len(entries) == 0
 }
 
-// newFolder is the folder of a working copy that is being made.
+// newFolder is the folder of a working copy that is being added.
 type newFolder struct {
 	path string
-	made []string // the folders that were made, innermost first; none if path was an empty folder
+	made []string // the folders that makeFolder created, innermost first; nil if path was an empty folder
 }
 
-// makeFolder makes the folder path, which may exist, and the folders above it.
+// makeFolder creates the folder path and the missing folders above it. If that fails, it removes the new
+// folders again. If path exists, makeFolder creates nothing.
 func makeFolder(path string) (newFolder, error) {
 	p := newFolder{path: path}
 	for dir := path; isGone(dir) && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
@@ -116,10 +118,11 @@ func makeFolder(path string) (newFolder, error) {
 	return p, nil
 }
 
-// putBack removes the folders again that are empty.
+// putBack restores the folders as makeFolder found them: it removes each created folder that is empty, or
+// creates the empty folder again.
 func (p newFolder) putBack() {
 	if len(p.made) == 0 {
-		_ = os.Mkdir(p.path, 0o777) // git may have removed it; otherwise it exists
+		_ = os.Mkdir(p.path, 0o777) // git may have removed the folder; otherwise Mkdir fails and changes nothing
 	}
 	for _, dir := range p.made {
 		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,14 +13,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Rebase fetches, if there is a remote, and puts the working copy's commits on top of the present
-// base: AddRequest.Base, or origin's if that is ahead. It runs jj git fetch and jj rebase -d, or
-// git fetch and git rebase. Uncommitted work is carried along.
+// Rebase fetches from the remote, if there is one, and rebases the working copy's commits on the present commit of base.
+// base is a name as in AddRequest.Base; origin's branch counts if it is ahead of the local branch. Rebase runs jj git
+// fetch and jj rebase -d, or git fetch and git rebase. It keeps uncommitted work.
 //
-// A rebase that fails is an error and is aborted, so that nothing changes. So is a rebase that
-// would overwrite uncommitted work, or that makes conflicts in jj. If only the fetch fails, the
-// rebase is done and the error is a *FetchError. Rebase never prompts, and does not sign commits in
-// git, because signing may ask for a passphrase.
+// If the rebase fails, would overwrite uncommitted work or would cause conflicts, Rebase undoes it and returns an
+// *Error. If only the fetch fails, the rebase is done and the error is a *FetchError. Rebase never prompts, and does not
+// sign commits in git, because signing may ask for a passphrase.
 func Rebase(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	if w.Type == "" {
 		return jjbridge.ErrNoWorkingCopy
@@ -40,8 +39,8 @@ func Rebase(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	return errors.Join(rebaseGit(ctx, w, base), fetched)
 }
 
-// unattended returns the working copy in an environment in which git, jj, ssh and editors do not
-// prompt. A program answers every question with no.
+// unattended returns w in an environment in which git, jj, ssh and editors do not prompt: each request for a
+// password fails, and each editor keeps the text.
 func unattended(w *jjbridge.Workspace) *jjbridge.Workspace {
 	return w.WithEnv(
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force", "GCM_INTERACTIVE=never",
@@ -49,8 +48,8 @@ func unattended(w *jjbridge.Workspace) *jjbridge.Workspace {
 	)
 }
 
-// fetchGit fetches the branches of origin. The refspec is our own, because a user's mirror refspec
-// would overwrite branches and the history of runs.
+// fetchGit fetches the branches of origin, if origin has a URL. The refspec is fixed, because a user's mirror
+// refspec would overwrite branches and the history of runs. The error is a *FetchError.
 func fetchGit(ctx context.Context, w *jjbridge.Workspace) error {
 	if _, ok := w.Repo.Config.Get("remote.origin.url"); !ok {
 		return nil
@@ -63,9 +62,9 @@ func fetchGit(ctx context.Context, w *jjbridge.Workspace) error {
 	return nil
 }
 
-// rebaseGit rebases the worktree. The commits are rebased in a worktree of their own, so conflicts
-// never touch the files here. Then the files are switched as by git checkout: uncommitted changes
-// stay, or prevent the switch.
+// rebaseGit rebases the worktree's commits on base. The commits are rebased in a separate worktree, so
+// conflicts never touch the user's files. Then git checkout switches the files: uncommitted changes stay, or
+// prevent the switch.
 func rebaseGit(ctx context.Context, w *jjbridge.Workspace, base string) (err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
@@ -80,7 +79,7 @@ func rebaseGit(ctx context.Context, w *jjbridge.Workspace, base string) (err err
 		return err
 	}
 	if head == "" {
-		return &Error{Path: w.Root, Reason: "there is no commit yet to rebase"}
+		return &Error{Path: w.Root, Reason: "the repository has no commit yet to rebase"}
 	}
 	onto, err := currentBase(ctx, w, base)
 	if err != nil || onto == "" {
@@ -100,9 +99,10 @@ func rebaseGit(ctx context.Context, w *jjbridge.Workspace, base string) (err err
 	return switchTo(ctx, w, branch, next)
 }
 
-// switchTo moves the branch, or a detached HEAD if branch is "", and the files to a commit.
+// switchTo moves the files and the branch, or a detached HEAD if branch is "", to the commit next. If
+// uncommitted work is in the way, switchTo changes nothing and returns an *Error.
 func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, next string) error {
-	// An ignored file is not overwritten, because no commit has it.
+	// No commit has an ignored file, so git must not overwrite ignored files.
 	args := []string{"checkout", "--quiet", "--no-overwrite-ignore", "--detach", next, "--"}
 	if branch != "" {
 		args = []string{"checkout", "--quiet", "--no-overwrite-ignore", "-B", branch, next, "--"}
@@ -111,13 +111,14 @@ func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, next string) e
 		if ctx.Err() != nil {
 			return err
 		}
-		return &Error{Path: w.Root, Reason: "not rebased, uncommitted work is in the way", Err: err}
+		return &Error{Path: w.Root, Reason: "not rebased, because uncommitted work is in the way", Err: err}
 	}
 	return nil
 }
 
-// currentBase returns the present commit of the base, or "" if there is none. Of the local branch
-// and origin's, it is the one that is ahead; if neither is, the local one.
+// currentBase returns the present commit of base or, if neither the local branch nor origin's exists, of
+// main. Of two branches it takes origin's if origin's is ahead, otherwise the local one. The result is "" if
+// there is no such commit.
 func currentBase(ctx context.Context, w *jjbridge.Workspace, base string) (string, error) {
 	for _, name := range bases(base) {
 		here, err := w.CommitOf(ctx, name)
@@ -143,7 +144,7 @@ func currentBase(ctx context.Context, w *jjbridge.Workspace, base string) (strin
 	return "", nil
 }
 
-// isAncestor reports whether a commit is another one or its ancestor.
+// isAncestor reports whether commit is an ancestor of the commit of, or equal to it.
 func isAncestor(ctx context.Context, w *jjbridge.Workspace, commit, of string) (bool, error) {
 	_, err := w.RunGit(ctx, "merge-base", "--is-ancestor", commit, of)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
@@ -152,19 +153,20 @@ func isAncestor(ctx context.Context, w *jjbridge.Workspace, commit, of string) (
 	return err == nil, err
 }
 
-// rebaseFolder is the folder, under the common directory, in which commits are rebased. It exists
-// only during a rebase, or after a process died in one.
+// rebaseFolder is the folder, below the common directory, in which commits are rebased. It exists only during
+// a rebase, or after a process died in a rebase.
 const rebaseFolder = "smithers/rebase"
 
-// rebaseAside rebases the commits of head and returns the new head. It moves no ref. The caller
-// holds the lock.
+// rebaseAside rebases the commits of head on the commit onto, and returns the new head. It moves no ref. The
+// caller holds the lock.
 func rebaseAside(ctx context.Context, w *jjbridge.Workspace, head, onto string) (string, error) {
 	dir := filepath.Join(w.Repo.CommonDir, filepath.FromSlash(rebaseFolder))
 	commit, err := rebaseIn(ctx, w, dir, head, onto)
 	return commit, errors.Join(err, clearRebase(context.WithoutCancel(ctx), w, dir))
 }
 
-// rebaseIn rebases in a worktree of its own at dir.
+// rebaseIn rebases the commits of head on onto in a new worktree at dir, and returns the new head. The
+// worktree stays.
 func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string) (string, error) {
 	if err := clearRebase(ctx, w, dir); err != nil {
 		return "", err
@@ -176,7 +178,7 @@ func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string
 	if err != nil {
 		return "", err
 	}
-	// Branches in between belong to other work.
+	// The settings leave branches at the rebased commits alone, because they belong to other work.
 	_, err = aside.RunGit(ctx, "-c", "rebase.updateRefs=false", "-c", "rebase.autoSquash=false", "rebase", onto)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -188,16 +190,18 @@ func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string
 	return commit, err
 }
 
-// whyNotRebased returns an error that names the files in conflict.
+// whyNotRebased returns an *Error that names the files in conflict in w or, without a conflict, wraps cause.
+// root is the path of the user's working copy, for the error.
 func whyNotRebased(ctx context.Context, w *jjbridge.Workspace, root string, cause error) error {
 	out, err := w.RunGit(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
 	if paths := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err == nil && paths[0] != "" {
-		return &Error{Path: root, Reason: "not rebased, conflicts in " + strings.Join(paths, ", ")}
+		return &Error{Path: root, Reason: "not rebased, because of conflicts in " + strings.Join(paths, ", ")}
 	}
 	return &Error{Path: root, Reason: "not rebased", Err: cause}
 }
 
-// clearRebase removes the worktree at dir and git's record of it, if they are there.
+// clearRebase removes the worktree at dir and git's record of it. If they are missing, clearRebase returns
+// nil.
 func clearRebase(ctx context.Context, w *jjbridge.Workspace, dir string) error {
 	err := removeAll(dir)
 	if err != nil {

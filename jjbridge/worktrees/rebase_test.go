@@ -255,7 +255,7 @@ func TestAFetchThatFailsDoesNotStopARebase(t *testing.T) {
 		failed, ok := errors.AsType[*worktrees.FetchError](err)
 		assert.True(t, ok, "%v", err)
 		assert.NotErrorIs(t, err, worktrees.ErrWorktree)
-		assert.ErrorContains(t, failed, "rebased on what is here")
+		assert.ErrorContains(t, failed, "rebased without a fetch")
 		assert.Equal(t, "more\n", content(t, there, "advanced"))
 	})
 }

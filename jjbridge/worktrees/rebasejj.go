@@ -9,7 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// fetchJJ fetches the remotes that jj fetches by default, if there are any.
+// fetchJJ fetches the remotes that jj fetches by default. Without a remote it does nothing. The error is a
+// *FetchError.
 func fetchJJ(ctx context.Context, w *jjbridge.Workspace) error {
 	for key := range w.Repo.Config {
 		if !strings.HasPrefix(key, "remote.") || !strings.HasSuffix(key, ".url") {
@@ -23,12 +24,12 @@ func fetchJJ(ctx context.Context, w *jjbridge.Workspace) error {
 	return nil
 }
 
-// rebaseJJ rebases the workspace's commits, including that of the working copy, as one operation.
-// If that makes new conflicts, it reverts the operation.
+// rebaseJJ rebases the workspace's commits, including the working copy's own commit, on base, as one
+// operation. If the rebase makes new conflicts, rebaseJJ reverts the operation and returns an *Error.
 func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	onto, err := currentBaseJJ(ctx, w, base)
 	if errors.Is(err, jjbridge.ErrStale) {
-		// The workspace's commit was rebased elsewhere. jj keeps the content of the files.
+		// Another workspace has rebased this workspace's commit. jj updates the files and keeps changes to them.
 		if _, _, err := w.RunJJ(ctx, "workspace", "update-stale"); err != nil {
 			return err
 		}
@@ -43,10 +44,10 @@ func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	}
 	switch {
 	case own.shared:
-		return &Error{Path: w.Root, Reason: "not rebased, its commits stand on those of another working copy"}
+		return &Error{Path: w.Root, Reason: "not rebased, because another working copy is based on the same commits"}
 	case own.based:
 		return nil
-	case own.count == 0: // the base has all of them
+	case own.count == 0: // the base has all commits of the workspace
 		_, _, err = w.RunJJ(ctx, "new", "--", onto)
 		return err
 	}
@@ -58,34 +59,37 @@ func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
 		return err
 	}
 	if err := revertRebase(context.WithoutCancel(ctx), w); err != nil {
-		return &Error{Path: w.Root, Reason: "rebased with conflicts, and `jj undo` is left to do", Err: err}
+		return &Error{Path: w.Root, Reason: "rebased with conflicts, which could not be reverted: run `jj undo`", Err: err}
 	}
-	return &Error{Path: w.Root, Reason: "not rebased, there would be conflicts"}
+	return &Error{Path: w.Root, Reason: "not rebased, because there would be conflicts"}
 }
 
-// currentBaseJJ is currentBase with jj, after jj has taken a snapshot.
+// currentBaseJJ returns the commit that currentBase defines, for jj's bookmarks, after jj has taken a
+// snapshot. The result is "" if there is no such commit.
 func currentBaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) (string, error) {
 	var revsets []string
 	for _, name := range bases(base) {
 		here, there := local(name), remote(name)
-		revsets = append(revsets, there+" & "+here+"::", here, there) // ahead, here, there
+		revsets = append(revsets, there+" & "+here+"::", here, there) // the remote's if it is ahead, the local one, the remote's
 	}
 	out, _, err := w.RunJJ(ctx, "log", "--no-graph", "--limit=1", "--template=commit_id",
 		"--revisions=latest(coalesce("+strings.Join(revsets, ", ")+"))")
 	return strings.TrimSpace(string(out)), err
 }
 
-// ownCommits are the commits of a workspace that its base does not have.
+// ownCommits describes the commits of a workspace that its base does not have.
 type ownCommits struct {
 	count     int
-	conflicts int  // how many of them have conflicts
-	shared    bool // another workspace's working copy stands on one of them
-	based     bool // they stand on the base
+	conflicts int  // the number of commits with conflicts
+	shared    bool // another workspace's commit is one of these commits or descends from one
+	based     bool // the base is an ancestor of the workspace's commit
 }
 
+// ownTemplate prints a line for each commit: "shared" or "", a space, and "conflict" or "".
 const ownTemplate = `if(self.contained_in("::(working_copies() ~ @)"), "shared") ++ " " ++ if(conflict, "conflict") ++ "\n"`
 
-// ownCommits takes no snapshot, because jj has just taken one.
+// findOwn returns the ownCommits of the workspace for the base onto. It takes no snapshot, because the caller
+// has just taken one.
 func findOwn(ctx context.Context, w *jjbridge.Workspace, onto string) (ownCommits, error) {
 	var own ownCommits
 	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+onto+"..@", "--template="+ownTemplate)
@@ -104,8 +108,8 @@ func findOwn(ctx context.Context, w *jjbridge.Workspace, onto string) (ownCommit
 	return own, err
 }
 
-// revertRebase reverts the newest rebase in the operation log. That is ours, unless another rebase
-// ran at the same moment. The files follow.
+// revertRebase reverts the newest rebase in the operation log, and the files with it. The newest rebase is
+// this package's, unless another process rebased at the same moment.
 func revertRebase(ctx context.Context, w *jjbridge.Workspace) error {
 	out, _, err := w.RunJJ(ctx, "operation", "log", "--ignore-working-copy", "--no-graph", "--limit=10",
 		`--template=id ++ " " ++ description.first_line() ++ "\n"`)
@@ -123,5 +127,5 @@ func revertRebase(ctx context.Context, w *jjbridge.Workspace) error {
 		}
 		return err
 	}
-	return errors.New("the operation is not in the log")
+	return errors.New("jj's operation log does not show the rebase")
 }

@@ -14,17 +14,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// The reasons why a working copy is not removed.
+// The reasons against the removal of a working copy. A path follows a colon.
 const (
 	reasonDetached    = "has commits that no branch, tag or remote has"
 	reasonAnonymous   = "has commits that no bookmark, tag or remote has"
 	reasonUncommitted = "has uncommitted changes"
-	reasonStaged      = "has staged content that its file has no more: "
+	reasonStaged      = "has staged content that differs from the file: "
 	reasonUnmerged    = "has unmerged files"
 	reasonSubmodules  = "has submodules that are checked out"
 )
 
-// unsaved returns what would be lost with this working copy, in words, or "" for nothing.
+// unsaved returns, in words, the work that the removal of the working copy would lose, or "" if no work would
+// be lost. Files that are exactly the tree saved are not lost; a zero saved matches no files.
 func unsaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	if w.Type == snapshot.VCSJJ {
 		return unsavedJJ(ctx, w, saved)
@@ -32,7 +33,7 @@ func unsaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (str
 	return unsavedGit(ctx, w, saved)
 }
 
-// unsavedGit is unsaved for git's worktrees.
+// unsavedGit returns the result of unsaved for a git worktree.
 func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	if reason, err := lockReason(w.Repo.GitDir); err != nil || reason != "" {
 		if reason == unfinishedLock && err == nil {
@@ -43,7 +44,7 @@ func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (
 	if doing := unfinished(w); doing != "" {
 		return doing + " is in progress", nil
 	}
-	// The commits of a worktree's submodules are kept with the worktree.
+	// git removes the commits of a worktree's submodules together with the worktree.
 	if entries, err := os.ReadDir(filepath.Join(w.Repo.GitDir, "modules")); len(entries) > 0 || (err != nil && !errors.Is(err, fs.ErrNotExist)) {
 		return reasonSubmodules, nil
 	}
@@ -71,7 +72,7 @@ func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (
 	return reason, nil
 }
 
-// isSaved reports whether the files are exactly the tree saved, and returns in words why not.
+// isSaved reports whether the files are exactly the tree saved. If same is false, reason says in words why.
 func isSaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (same bool, reason string, err error) {
 	if saved.IsZero() {
 		return false, reasonUncommitted, nil
@@ -87,13 +88,13 @@ func isSaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (sam
 	return captured.VCS.Tree == saved, reasonUncommitted, nil
 }
 
-// unsavedUnfinished is unsavedGit for a worktree that git did not finish making: it may have only
-// files of its commit. Its index is missing or incomplete.
+// unsavedUnfinished returns the result of unsaved for a worktree that git did not finish creating. The index
+// of such a worktree is missing or incomplete, so each existing file must be a file of HEAD.
 func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, error) {
 	index := filepath.Join(w.Repo.GitDir, "smithers-index")
 	for _, args := range [][]string{
 		{"read-tree", "HEAD"},
-		{"update-index", "-q", "--refresh"}, // fails, because files are missing
+		{"update-index", "-q", "--refresh"}, // fails if files are missing, which is expected
 		{"diff-files", "--name-only", "--diff-filter=d", "-z"},
 		{"ls-files", "--others", "--exclude-standard", "-z"},
 	} {
@@ -108,8 +109,8 @@ func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, erro
 	return "", nil
 }
 
-// Ignored returns an ignored file or folder of a working copy, relative to its top, or "" if there
-// is none. A working copy that was just made has none.
+// Ignored returns the path, relative to the top, of an ignored file or folder in the working copy that info
+// describes. It returns "" if there is none, as in a new working copy.
 func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, error) {
 	opened, err := open(ctx, w, info)
 	if err != nil {
@@ -120,7 +121,7 @@ func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, err
 		commit = info.CommitID
 	}
 	index := filepath.Join(opened.Repo.GitDir, ignoredIndex)
-	defer os.Remove(index) //nolint:errcheck // the next one is written over it
+	defer os.Remove(index) //nolint:errcheck // the next call overwrites a leftover file
 	if _, err := opened.RunGitOnIndex(ctx, index, "read-tree", commit); err != nil {
 		return "", err
 	}
@@ -130,12 +131,12 @@ func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, err
 	return string(first), err
 }
 
-// ignoredIndex is an index for Ignored that has only the files of the commit.
+// ignoredIndex is the name of the temporary index of Ignored, which has only the files of the commit.
 const ignoredIndex = "smithers-ignored-index"
 
-// isUnreachable reports whether no branch, tag or remote-tracking branch has a commit, and it is
-// not the commit that the worktree began with. It returns false for "". admin is git's folder for
-// the worktree.
+// isUnreachable reports whether no branch, tag or remote-tracking branch reaches commit, and the worktree did
+// not begin with commit. If commit is "", it returns false. admin is git's administrative folder for the
+// worktree.
 func isUnreachable(ctx context.Context, w *jjbridge.Workspace, commit, admin string) (bool, error) {
 	if commit == "" {
 		return false, nil
@@ -148,8 +149,9 @@ func isUnreachable(ctx context.Context, w *jjbridge.Workspace, commit, admin str
 	return len(out) > 0, err
 }
 
-// firstCommit returns the commit that a worktree began with, by the reflog of its HEAD, or "" if
-// the reflog does not go back that far.
+// firstCommit returns the id of the commit with which a worktree began, as the reflog of its HEAD shows. If
+// the reflog does not go back that far, firstCommit returns "". admin is git's administrative folder for the
+// worktree.
 func firstCommit(admin string) string {
 	data, err := os.ReadFile(filepath.Join(admin, "logs", "HEAD"))
 	if err != nil {
@@ -162,7 +164,8 @@ func firstCommit(admin string) string {
 	return fields[1]
 }
 
-// unfinished returns the operation that git is in the middle of, or "".
+// unfinished returns, in words, the operation of git that is in progress in w, such as "a rebase", or "" if
+// there is no such operation.
 func unfinished(w *jjbridge.Workspace) string {
 	for _, mark := range []struct{ file, doing string }{
 		{"rebase-merge", "a rebase"},
@@ -180,14 +183,15 @@ func unfinished(w *jjbridge.Workspace) string {
 	return ""
 }
 
-// gitStatus is the output of git status.
+// gitStatus is the result of git status.
 type gitStatus struct {
-	detached bool
-	changed  bool   // tracked files, or untracked and not ignored ones
-	unmerged bool   // merged with conflicts
-	staged   string // a file whose staged content is neither HEAD's nor the file's; "" for none
+	detached bool   // HEAD is detached
+	changed  bool   // a tracked file has changed, or an untracked file is not ignored
+	unmerged bool   // a file has conflicts of a merge
+	staged   string // a path whose staged content is neither HEAD's nor the file's; "" without such a path
 }
 
+// status runs git status and returns its result.
 func status(ctx context.Context, w *jjbridge.Workspace) (gitStatus, error) {
 	var status gitStatus
 	out, err := w.RunGit(ctx, "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignore-submodules=none", "--no-renames")
@@ -211,16 +215,16 @@ func status(ctx context.Context, w *jjbridge.Workspace) (gitStatus, error) {
 	return status, err
 }
 
-// lostRevset is the commits for which jj would no longer keep a name without this workspace: @ and
-// those ancestors that no bookmark, tag, remote or other head has.
+// lostRevset is the revset of the commits that only this workspace names: @ and those of its ancestors that
+// no bookmark, tag, remote, other workspace or other head reaches.
 const lostRevset = `::@ ~ ::(bookmarks() | remote_bookmarks() | tags() | (visible_heads() ~ @) | (working_copies() ~ @)) ~ root()`
 
-// lostTemplate prints "@" for the workspace's own commit and "-" for another, followed by "work" if
+// lostTemplate prints "@" for the workspace's own commit and "-" for another commit, followed by "work" if
 // the commit has changes or a description.
 const lostTemplate = `if(current_working_copy, "@", "-") ++ if(empty && !description, "", "work") ++ "\n"`
 
-// unsavedJJ is unsaved for jj's workspaces. jj still shows commits that have changes, so a
-// removal loses only the workspace's name for them.
+// unsavedJJ returns the result of unsaved for a jj workspace. jj still shows commits that have changes, so a
+// removal loses only the workspace's name for these commits.
 func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	captured, err := w.Capture(ctx, jjbridge.CaptureOptions{})
 	if err != nil {
@@ -248,7 +252,7 @@ func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (s
 	return "", nil
 }
 
-// leftOutReason returns the reason why a file that a capture leaves out would be lost.
+// leftOutReason returns the reason against the removal because a capture leaves out the file left.
 func leftOutReason(left snapshot.LeftOut) string {
 	return "has files that no frame has: " + left.Path + " (" + left.Reason + ")"
 }

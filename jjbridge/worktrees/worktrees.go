@@ -12,44 +12,45 @@ import (
 
 // Info describes a working copy of the repository.
 type Info struct {
-	Name     string // as jjbridge.Workspace.Name
-	Path     string // absolute; "" if jj does not know it
-	Branch   string // git's branch, or jj's bookmark at its commit; "" for none
-	CommitID string
-	ChangeID string // jj's
-	Missing  bool   // its folder is gone
+	Name     string // the same as jjbridge.Workspace.Name
+	Path     string // absolute; "" if jj does not know the path
+	Branch   string // git's branch, or the first jj bookmark at the commit; "" without a branch or bookmark
+	CommitID string // "" before git's first commit
+	ChangeID string // jj's change id; "" with git
+	Missing  bool   // the folder does not exist
 }
 
-// AddRequest asks for a new working copy.
+// AddRequest describes a new working copy.
 type AddRequest struct {
-	// Path is absolute. Nothing exists there, or an empty folder. Inside another working copy it
-	// must be ignored there.
+	// Path is the absolute path of the new folder. The folder is missing or empty. If Path is inside another
+	// working copy, that working copy must ignore it.
 	Path string
-	Name string // jj's name of the workspace; "" makes one of the folder's
-	// Branch is made at the base, or reset to it: git worktree add -B, or a jj bookmark at the new
-	// workspace's commit. If it is "", HEAD is detached.
+	Name string // the name of a jj workspace; "" means the folder's name; not used with git
+	// Branch is the branch to create at the start commit, or to reset to it, as by git worktree add -B. With jj,
+	// Branch is a bookmark to set at the new workspace's commit. If Branch is "", git's HEAD is detached.
 	Branch string
-	// Base is the revision to start from: the first that exists of Base, origin/<Base>, main,
-	// origin/main, HEAD. "" means "main". With jj it may be a revset.
+	// Base names the start commit: the first that exists of Base, origin/<Base>, main, origin/main, HEAD. "" means
+	// "main". With jj, Base may be a revset.
 	Base string
-	// Commit, if not zero, is the commit to start from instead of Base. With jj it is the nearest
-	// of the commit and its ancestors that jj shows and that is no workspace's working copy, which
-	// keeps changing. If git has no such commit, Base counts.
+	// Commit, if not zero, is the start commit in place of Base. With jj, the start commit is the nearest of Commit
+	// and its ancestors that jj shows and that is not a workspace's own commit, because such a commit keeps
+	// changing. If git has no object Commit, Base counts.
 	Commit objstore.ID
 }
 
-// ErrWorktree is wrapped by the errors for working copies that cannot be made, removed or rebased
-// as asked. It is always an *Error.
+// ErrWorktree is wrapped by the errors about a working copy that cannot be added, removed or rebased as
+// requested. The error is always an *Error.
 var ErrWorktree = errors.New("worktree")
 
-// Error is the reason why a working copy cannot be made, removed or rebased. Nothing was touched.
+// Error is the reason why a working copy cannot be added, removed or rebased. Unless Reason says otherwise, nothing was
+// changed.
 type Error struct {
-	Path   string // of the working copy, or where it should have been
+	Path   string // the path of the working copy, or its intended path
 	Reason string // in words
-	Err    error  // what git or jj said; may be nil
+	Err    error  // the error of git or jj; may be nil
 }
 
-// Error names the folder and the reason.
+// Error returns the path, the reason and, if Err is not nil, the text of Err.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("%s: %s: %v", e.Path, e.Reason, e.Err)
@@ -57,43 +58,42 @@ func (e *Error) Error() string {
 	return e.Path + ": " + e.Reason
 }
 
-// Unwrap returns ErrWorktree and the cause.
+// Unwrap returns ErrWorktree and Err.
 func (e *Error) Unwrap() []error { return []error{ErrWorktree, e.Err} }
 
-// ErrUnsaved is wrapped by the errors about work that would be lost. It is always an *UnsavedError.
+// ErrUnsaved is wrapped by the errors about work that would be lost. The error is always an *UnsavedError.
 var ErrUnsaved = errors.New("unsaved work")
 
-// UnsavedError describes the work that would be lost with a working copy, or with a branch that is
-// reset.
+// UnsavedError describes the work that the removal of a working copy, or the reset of a branch, would lose.
 type UnsavedError struct {
-	Path   string // the folder, or the name of the branch
+	Path   string // the folder, or "branch " and the name of the branch
 	Reason string // in words
 }
 
-// Error names the folder and the work.
+// Error returns the path and the reason.
 func (e *UnsavedError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Reason) }
 
 // Unwrap returns ErrUnsaved.
 func (e *UnsavedError) Unwrap() error { return ErrUnsaved }
 
-// FetchError is a fetch that failed before a rebase. The rebase continued with the present commits,
-// and succeeded unless there is another error beside this one.
+// FetchError is the error of a rebase whose fetch failed. The rebase continued with the commits in the repository. The
+// rebase succeeded if the FetchError is the only error.
 type FetchError struct{ Err error }
 
-// Error returns the error of git or jj.
-func (e *FetchError) Error() string { return fmt.Sprintf("rebased on what is here: %v", e.Err) }
+// Error returns a message with the cause of the failed fetch.
+func (e *FetchError) Error() string { return fmt.Sprintf("rebased without a fetch: %v", e.Err) }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause of the failed fetch.
 func (e *FetchError) Unwrap() error { return e.Err }
 
-// List returns the working copies of the repository, the main one first. It runs one process. With jj it takes
-// no snapshot: commits are those of each working copy's last snapshot.
+// List returns the working copies of the repository, the main working copy first. List runs one process. With
+// jj it takes no snapshot, so each commit is that of the working copy's last snapshot.
 func List(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	defer shareWorktrees(ctx, w)()
 	return list(ctx, w)
 }
 
-// list is List for callers that hold the lock.
+// list returns the result of List. The caller holds the lock.
 func list(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	if w.Type == snapshot.VCSJJ {
 		return jjWorkspaces(ctx, w)
@@ -101,11 +101,13 @@ func list(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	return gitWorktrees(ctx, w)
 }
 
-// Add makes a working copy and returns it: git worktree add -B, or jj workspace add. First it
-// forgets a working copy of the same name, path or branch whose folder is gone. If Add fails,
-// nothing stays behind. It runs no hooks, and leaves submodules as in a fresh clone. If only the
-// branch has some commits, Add does not reset it: the error is an *UnsavedError. Several processes
-// may add working copies side by side.
+// Add creates the working copy that req describes and returns it. It runs git worktree add or jj workspace
+// add, runs no hook, and leaves submodules as in a fresh clone. Several processes may add working copies side
+// by side.
+//
+// First, Add forgets a working copy of the same name, path or branch whose folder is missing. If the reset of
+// the branch would lose commits, the error is an *UnsavedError. If Add fails, it removes the new working copy
+// again.
 func Add(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (added *jjbridge.Workspace, err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {

@@ -196,7 +196,7 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	}
 	if folder, err := os.ReadDir(path); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(folder) > 0) {
 		// This check comes before the record, with which a later process would take the folder for the run's own.
-		return nil, timeline.Explain(&worktrees.Error{Path: path, Reason: "is there already, and is not an empty folder"})
+		return nil, timeline.Explain(&worktrees.Error{Path: path, Reason: "already exists, and is not an empty folder"})
 	}
 	req := worktrees.AddRequest{Path: path, Branch: spec.Branch, Base: spec.Base}
 	var files *snapshot.VCS

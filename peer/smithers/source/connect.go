@@ -14,17 +14,18 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// readOptions prevent a hostile database from doing anything except being read.
+// readOptions are the driver's options for reading. They prevent a hostile database from running code or writing.
 const readOptions = "&_dqs=0&_query_only=1&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
 
 // connection is one open connection to a database.
 type connection struct {
 	*sql.Conn
 	db   *sql.DB
-	copy *draft // the copied database that it reads; nil if it reads the original
+	copy *draft // the copy that the connection reads; nil if the connection reads the original
 }
 
-// connect opens the database for reading. how is the present way to access the file.
+// connect opens the file for reading, in the way how. A value of more than limit bytes is ErrTooLarge, and
+// SQLite waits for locks up to patience. The caller must close the connection.
 func (f file) connect(ctx context.Context, how access, limit int64, patience time.Duration) (*connection, error) {
 	c := new(connection)
 	if how == copied {
@@ -40,7 +41,8 @@ func (f file) connect(ctx context.Context, how access, limit int64, patience tim
 	return c, nil
 }
 
-// open opens the connection and limits the size of values.
+// open opens the connection to the database with the URI name, and limits the size of a value to limit bytes.
+// After an error the caller must still close c.
 func (c *connection) open(ctx context.Context, name string, limit int64) error {
 	connector, err := sqlite.NewConnector(name)
 	if err != nil {
@@ -55,7 +57,7 @@ func (c *connection) open(ctx context.Context, name string, limit int64) error {
 	return err
 }
 
-// Close closes the connection and gives up its locks.
+// Close closes the connection, releases its locks, and removes the copy of the database.
 func (c *connection) Close() error {
 	var errs []error
 	if c.Conn != nil {
@@ -70,8 +72,8 @@ func (c *connection) Close() error {
 	return errors.Join(errs...)
 }
 
-// copy copies the database and its log to a temporary folder. If this process is killed, the next copy removes the
-// folder.
+// copy copies the database and its log to a temporary folder. If the files change meanwhile, the error is
+// ErrOvertaken. If this process is killed, the next call of copy removes the folder.
 func (f file) copy() (*draft, error) {
 	place := filepath.Join(os.TempDir(), "smithers-copy")
 	sweep(place)
@@ -85,7 +87,7 @@ func (f file) copy() (*draft, error) {
 		err = errors.Join(copyFile(f.path, to.path), copyFile(f.log(), to.log()))
 	}
 	if after, stateErr := f.state(); errors.Is(err, fs.ErrNotExist) || err == nil && (stateErr != nil || !after.same(before)) {
-		err = ErrOvertaken // an ending engine removes its shared memory first, and then its log
+		err = ErrOvertaken // for instance, an ending engine removed its shared memory and is about to remove its log
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.remove())
@@ -93,12 +95,13 @@ func (f file) copy() (*draft, error) {
 	return d, nil
 }
 
+// copyFile copies the file from to the file to, which it replaces.
 func copyFile(from, to string) error {
 	source, err := os.Open(from)
 	if err != nil {
 		return err
 	}
-	defer source.Close() //nolint:errcheck // opened for reading
+	defer source.Close() //nolint:errcheck // the file is opened for reading only
 	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

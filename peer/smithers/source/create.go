@@ -14,9 +14,9 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// A database is created in a folder beside its place, named <database>.new-<digits>. The creating process holds a
-// lock on a file in the folder, so an unlocked folder is left over from a killed process. Copies of databases are in
-// such folders too, among other temporary files.
+// A database is created in a draft folder beside its final path, named <database>.new-<digits>. The creating process
+// holds a lock on a file in the folder, so an unlocked folder is left over from a killed process. Copies of databases
+// are in draft folders in the system's temporary folder.
 const (
 	draftMark     = ".new-"
 	draftLock     = "lock"
@@ -30,8 +30,9 @@ type draft struct {
 	lock   *flock.Flock
 }
 
-// create builds a complete database beside its place and then moves it there. It uses a hard link, because a rename
-// could replace another file.
+// create builds a complete database in a draft folder and then makes it appear at path. link creates a hard
+// link for that, because a rename could replace another file. If link does not work in the folder, create
+// calls createInPlace.
 func create(ctx context.Context, path string, link func(from, to string) error, write func(*WriteTx) error) (err error) {
 	d, err := newDraft(path)
 	if err != nil {
@@ -51,8 +52,8 @@ func create(ctx context.Context, path string, link func(from, to string) error, 
 	return fsx.SyncDir(filepath.Dir(path))
 }
 
-// createInPlace creates a database in its place. The file is empty until the transaction ends. It stays empty if the
-// transaction fails, because another process may wait for the file.
+// createInPlace creates a database at path. The file is empty until the transaction ends. If the transaction
+// fails, the empty file stays, because another process may wait for the file.
 func createInPlace(ctx context.Context, path string, write func(*WriteTx) error) error {
 	if err := touch(path); err != nil {
 		return notCreated(path, err)
@@ -67,36 +68,38 @@ func createInPlace(ctx context.Context, path string, write func(*WriteTx) error)
 	return f.write(ctx, write)
 }
 
-// notCreated explains why the database at path was not created.
+// notCreated returns err as an explanation why the database at path was not created: ErrBusy if path exists,
+// otherwise an fs.PathError about path in place of a link error.
 func notCreated(path string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: another process has just created it", ErrBusy)
+		return fmt.Errorf("%w: another process has just created the database", ErrBusy)
 	}
 	if failed, ok := errors.AsType[*os.LinkError](err); ok {
-		return &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // who asked knows of no other
+		return &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // the user does not know the draft's path
 	}
 	return err
 }
 
-// links reports whether the file system supports hard links.
+// links reports whether link can create a hard link in the draft folder.
 func (d *draft) links(link func(from, to string) error) bool {
 	second := filepath.Join(d.folder, draftLink)
 	return link(d.file().path, second) == nil && removeFile(second) == nil
 }
 
-// newDraft creates a draft folder for the database at path, with an empty database in it.
+// newDraft creates and locks a draft folder for the database at path, with an empty database in it. The
+// caller must remove the draft. If other processes keep removing the folder, the error wraps ErrBusy.
 func newDraft(path string) (*draft, error) {
 	const tries = 10
 	for range tries {
 		folder, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+draftMark+"*")
 		if failed, ok := errors.AsType[*fs.PathError](err); ok {
-			return nil, &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // who asked knows of no other
+			return nil, &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // the user does not know the draft's path
 		}
 		if err != nil {
 			return nil, err
 		}
 		d := draftIn(folder)
-		// If the file system has no locks, no other process removes the folder either.
+		// In a file system without locks, TryLock fails everywhere, so no other process removes the folder.
 		if locked, err := d.lock.TryLock(); locked || err != nil {
 			err := touch(d.file().path)
 			if err == nil {
@@ -105,14 +108,15 @@ func newDraft(path string) (*draft, error) {
 				return nil, errors.Join(err, d.remove())
 			}
 		}
-		// Another process removed the folder before it was locked.
+		// Another process removed the folder before this process locked the folder.
 		if err := d.lock.Close(); err != nil {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("%w: another process keeps removing the folders beside it", ErrBusy)
+	return nil, fmt.Errorf("%w: another process keeps removing the temporary folders beside the database", ErrBusy)
 }
 
+// draftIn returns the draft in folder, without the lock.
 func draftIn(folder string) *draft {
 	return &draft{folder, flock.New(filepath.Join(folder, draftLock), flock.SetPermissions(0o600))}
 }
@@ -120,7 +124,8 @@ func draftIn(folder string) *draft {
 // file returns the database in the draft folder.
 func (d *draft) file() file { return file{filepath.Join(d.folder, draftDatabase)} }
 
-// touch creates an empty file, with the permissions that the umask allows.
+// touch creates an empty file at path, with the permissions that the umask allows. If path exists, the error
+// wraps fs.ErrExist.
 func touch(path string) error {
 	empty, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -129,7 +134,7 @@ func touch(path string) error {
 	return empty.Close()
 }
 
-// remove deletes the known files in the folder, and the folder if it is then empty.
+// remove releases the lock, and removes the known files in the draft folder and the empty folder.
 func (d *draft) remove() error {
 	f := d.file()
 	var errs []error
@@ -140,7 +145,7 @@ func (d *draft) remove() error {
 	return errors.Join(errs...)
 }
 
-// removeFile removes a file or an empty folder. A missing file is not an error.
+// removeFile removes the file or the empty folder at path. If path is missing, it returns nil.
 func removeFile(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -148,9 +153,9 @@ func removeFile(path string) error {
 	return nil
 }
 
-// sweep removes the draft folders that killed processes left beside the database at path. It ignores all errors,
-// because leftovers do not prevent writing. It skips folders of other users, who could exchange a folder while it is
-// inspected.
+// sweep removes the draft folders that killed processes left beside the database at path. It ignores all
+// errors, because leftovers do not prevent writing. It skips the folders of other users, who could exchange a
+// folder during the check.
 func sweep(path string) {
 	folder := filepath.Dir(path)
 	entries, err := os.ReadDir(folder)
@@ -167,7 +172,7 @@ func sweep(path string) {
 		}
 		d := draftIn(filepath.Join(folder, entry.Name()))
 		if stat(d.lock.Path()) == nil {
-			continue // not a draft, or still being created
+			continue // the folder is no draft, or its process has not locked it yet
 		}
 		if locked, err := d.lock.TryLock(); err == nil && locked {
 			_ = d.remove()

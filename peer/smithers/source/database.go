@@ -12,35 +12,36 @@ import (
 	"github.com/git-smithers/git-smithers/internal/smithersnames"
 )
 
-// defaultLimit is the maximum size of a value in bytes. A larger value is ErrTooLarge before memory is allocated. SQLite's
-// own limit is set to largestValue.
+// The limits of the size of one value, in bytes. A larger value is ErrTooLarge before memory is allocated.
 const (
-	defaultLimit = 256 << 20
-	largestValue = 1_000_000_000
+	defaultLimit = 256 << 20     // for a database that is read
+	largestValue = 1_000_000_000 // for a database that is written; SQLite allows no larger value
 )
 
 const (
-	defaultPatience = 5 * time.Second
+	defaultPatience = 5 * time.Second      // how long Open's reads wait for other processes
 	retryEvery      = 2 * time.Millisecond // other processes finish their step within microseconds
 )
 
-// DB is a database that is open for reading. It must be used by one goroutine at a time.
+// DB is a database that is open for reading. Only one goroutine may use a DB at a time.
 type DB struct {
 	path     string
-	limit    int64
+	limit    int64 // the greatest size of a value in bytes
 	patience time.Duration
-	version  int64
+	version  int64 // the result of Version; 0 before its first call
 	seen     state // the state of the files at version
-	reading  bool
+	reading  bool  // a transaction is running
 }
 
-// Open opens the database at path for reading only. The database and its folder may be read-only, and an engine may
-// have the database open. Open creates nothing beside it. Reading waits some seconds for locks of other processes.
+// Open opens the database at path for reading only. The database and its folder may be read-only, and an
+// engine may have the database open. Open creates no file beside the database. A read waits up to 5 seconds
+// for other processes.
 func Open(ctx context.Context, path string) (*DB, error) {
 	return OpenFor(ctx, path, defaultPatience)
 }
 
-// OpenFor is Open with another limit for waiting. After patience, a locked database is ErrBusy.
+// OpenFor opens the database at path as Open does. If other processes keep the database locked for longer
+// than patience, the error wraps ErrBusy.
 func OpenFor(ctx context.Context, path string, patience time.Duration) (*DB, error) {
 	db := &DB{path: path, limit: defaultLimit, patience: patience}
 	if err := db.Read(ctx, func(*Tx) error { return nil }); err != nil {
@@ -49,11 +50,12 @@ func OpenFor(ctx context.Context, path string, patience time.Duration) (*DB, err
 	return db, nil
 }
 
-// Close closes the database.
+// Close closes the database. It always returns nil, because a DB holds no resource between two calls of Read.
 func (db *DB) Close() error { return nil }
 
-// Version returns a number that changes whenever another process commits to the database or replaces the file. It
-// costs some microseconds. Within Read, it returns the version being read, or an older one.
+// Version returns a number that changes whenever another process commits to the database or replaces the
+// file. A call costs some microseconds. Within Read, the result is the version that is being read, or an
+// older version.
 func (db *DB) Version() (int64, error) {
 	if db.reading {
 		return db.version, nil
@@ -73,15 +75,15 @@ func (db *DB) Version() (int64, error) {
 	return db.version, nil
 }
 
-// Read calls read with one state of the database, in a read transaction that ends when read returns. It opens the
-// file at its path each time.
+// Read calls read in a read transaction, which ends when read returns, and returns the error of read. Each Read opens
+// the file at the path anew. A Read within read is an error.
 //
-// Read cannot lock out an engine that begins to write to a database that no process had open. Then read may see parts
-// of two states: Read fails with ErrOvertaken, and so does [Tx.Check] from then on. So read must call Check before it
-// does anything visible to others with the rows that it has read.
+// If no process had the database open, Read cannot lock out an engine that begins to write. Then read may see parts of
+// two states, and [Tx.Check] and Read return ErrOvertaken. So read must call Check before it does anything visible to
+// others with the rows that it has read.
 func (db *DB) Read(ctx context.Context, read func(*Tx) error) error {
 	if db.reading {
-		return errors.New("a read within a read")
+		return errors.New("Read was called within Read")
 	}
 	f, err := locate(db.path)
 	if err != nil {
@@ -102,8 +104,9 @@ func (db *DB) Read(ctx context.Context, read func(*Tx) error) error {
 	return errors.Join(f.unchanged(before), err)
 }
 
-// transact reads the file in a transaction, and returns how the file was opened. If an engine ends and removes its
-// log between the check and the opening, transact tries again, once.
+// transact calls read in a transaction on f, and returns the way in which f was opened. Before read is
+// called, transact retries: once if an engine ends and removes its log between the check and the opening, and
+// up to db.patience while the shared memory is not ready. It sets db.reading meanwhile.
 func (db *DB) transact(ctx context.Context, f file, read func(*Tx) error) (access, error) {
 	db.reading = true
 	defer func() { db.reading = false }()
@@ -137,7 +140,8 @@ func (db *DB) transact(ctx context.Context, f file, read func(*Tx) error) (acces
 	}
 }
 
-// waitAgain waits a moment before the next try. After patience has ended, the error is ErrBusy.
+// waitAgain waits retryEvery before the next attempt. If patience ends first, the error is that of ctx or
+// wraps ErrBusy.
 func waitAgain(ctx, patience context.Context) error {
 	timer := time.NewTimer(retryEvery)
 	defer timer.Stop()
@@ -149,11 +153,12 @@ func waitAgain(ctx, patience context.Context) error {
 	}
 }
 
-// ErrOvertaken is an ErrBusy: an engine that could not be locked out wrote to the database. The caller can read it
-// again at once.
-var ErrOvertaken = fmt.Errorf("%w: another process wrote to it during the read", ErrBusy)
+// ErrOvertaken is an ErrBusy: an engine that could not be locked out wrote to the database. The caller can
+// read the database again at once.
+var ErrOvertaken = fmt.Errorf("%w: another process wrote to the database during the read", ErrBusy)
 
-// unchanged returns ErrOvertaken if another process has written to the file since a state.
+// unchanged returns ErrOvertaken if another process has written to the file since the state since, or if the
+// present state cannot be read.
 func (f file) unchanged(since state) error {
 	if now, err := f.state(); err != nil || !now.sameFile(since) {
 		return ErrOvertaken
@@ -161,9 +166,9 @@ func (f file) unchanged(since state) error {
 	return nil
 }
 
-// needEnd returns ErrIncomplete if the file has no log and its end is missing, because SQLite reads the missing part
-// of the last page as zeros. If an engine is just extending the file, the end exists once the file can be locked for
-// reading.
+// needEnd returns ErrIncomplete if f has no log and its end is missing, because SQLite reads the missing part
+// of the last page as zeros. before is the state of f. If an engine is just extending f, needEnd waits for a
+// lock, after which the end exists, and returns nil.
 func (db *DB) needEnd(ctx context.Context, f file, before state) error {
 	if !before.lacksEnd() || before.log != nil {
 		return nil
@@ -178,8 +183,8 @@ func (db *DB) needEnd(ctx context.Context, f file, before state) error {
 	return err
 }
 
-// incomplete returns ErrIncomplete in place of err if err was caused by a missing end: the end was missing before the
-// file was read, or is missing now.
+// incomplete returns ErrIncomplete in place of err, if err says that the database is damaged and the file's
+// end was missing in the state before or is missing now. It returns any other err unchanged.
 func (f file) incomplete(before state, err error) error {
 	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotDatabase) || errors.Is(err, ErrIncomplete) {
 		return err
@@ -191,7 +196,8 @@ func (f file) incomplete(before state, err error) error {
 	return err
 }
 
-// read reads the file in a transaction.
+// read opens f in the way how and calls read in one transaction. Before that it checks that the database is
+// Smithers'; otherwise the error is ErrNotSmithers or ErrIndex.
 func (db *DB) read(ctx context.Context, f file, how access, read func(*Tx) error) (err error) {
 	conn, err := f.connect(ctx, how, db.limit, db.patience)
 	if err != nil {
@@ -218,7 +224,7 @@ func (db *DB) read(ctx context.Context, f file, how access, read func(*Tx) error
 	return read(tx)
 }
 
-// refuseIndex returns ErrIndex if package sqliteindex created the database.
+// refuseIndex returns ErrIndex if the database is an index that package sqliteindex created.
 func refuseIndex(ctx context.Context, conn *sql.Conn) error {
 	var id int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {

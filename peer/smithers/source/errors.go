@@ -9,25 +9,25 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The errors of a database. Every error of this package wraps one of these or is an error of the system. ErrDamaged
-// also stands for rows that Smithers cannot have written.
+// The errors about a database. Most errors of this package wrap an error of this list, or are errors of the system.
+// ErrDamaged is also the error about rows that Smithers cannot have written.
 var (
 	ErrNotDatabase = errors.New("not an SQLite database")
 	ErrNotSmithers = errors.New("not a database of Smithers")
 	ErrDamaged     = errors.New("the database is damaged")
-	// ErrIndex is an ErrNotSmithers: an index of git-smithers, which has tables of the same names.
-	ErrIndex = fmt.Errorf("%w: it is an index that git-smithers made of runs", ErrNotSmithers)
+	// ErrIndex is an ErrNotSmithers: the database is an index of git-smithers, which has tables of the same names.
+	ErrIndex = fmt.Errorf("%w: the file is an index of git-smithers", ErrNotSmithers)
 	// ErrIncomplete is an ErrDamaged: the file is shorter than its header says, as during a copy.
-	ErrIncomplete = fmt.Errorf("%w: its end is missing", ErrDamaged)
+	ErrIncomplete = fmt.Errorf("%w: the end of the file is missing", ErrDamaged)
 	// ErrInterrupted means that a process was killed during a transaction. Reading cannot roll the transaction back;
 	// the next process that opens the database for writing does.
 	ErrInterrupted = errors.New("a transaction of the database was interrupted")
-	// ErrTooLarge is a value of more than 256 MiB.
+	// ErrTooLarge means that a value has more than 256 MiB, or a rendered tree more than 16 MiB.
 	ErrTooLarge = errors.New("a value is too large")
 	// ErrBusy means that other processes kept the database locked for too long, or changed it while it was read
 	// without a lock. The caller can try again.
 	ErrBusy = errors.New("the database is busy")
-	// ErrConstraint means that a constraint or a trigger of the database forbids a row.
+	// ErrConstraint means that a constraint or a trigger of the database forbids an inserted row.
 	ErrConstraint = errors.New("the database rejects the row")
 	// ErrFull and ErrDisk stand for syscall.ENOSPC and syscall.EIO on the database's disk. SQLite does not report the
 	// cause.
@@ -35,13 +35,14 @@ var (
 	ErrDisk = fmt.Errorf("%w", syscall.EIO)
 )
 
-// damaged returns an ErrDamaged with a message.
+// damaged returns an error that wraps ErrDamaged. The message is formatted as by fmt.Errorf.
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, fmt.Errorf(format, args...))
 }
 
-// explain maps an error of SQLite to an error of this package. Statements here are built from the existing tables, so
-// a statement that does not fit them means a damaged schema.
+// explain returns err, an error of the driver, wrapped in the matching error of this package or of the
+// system. It returns nil and any other error unchanged. SQLITE_ERROR means a damaged schema, because this
+// package builds each statement from the tables that exist.
 func explain(err error) error {
 	coded, ok := errors.AsType[interface {
 		error

@@ -12,19 +12,21 @@ import (
 	"path/filepath"
 )
 
-// access is the way in which SQLite opens a file.
+// access is the way in which SQLite opens a file for reading.
 type access string
 
 const (
+	// locked is for a database without a write-ahead log.
 	locked access = "mode=ro"
-	// For a log with its shared memory, read only. A reader that may write the shared memory would create it anew if
-	// no other process has the database open. An engine that opens the database at that moment would fail at once,
-	// because Smithers sets its lock timeout only after its first look at the database.
+	// logged is for a log with its shared memory, which SQLite opens read-only. A reader that may write the shared
+	// memory would create it anew if no other process has the database open. An engine that opens the database at that
+	// moment would fail at once, because Smithers sets its lock timeout only after its first look at the database.
 	logged access = "mode=ro&readonly_shm=1"
-	// Without locks, log and shared memory. SQLite would otherwise create them beside a database that has none.
+	// unlocked is for a database in log mode without a usable log. SQLite then uses no lock, log or shared memory;
+	// otherwise it would create these files beside the database.
 	unlocked access = "mode=ro&immutable=1"
-	// For a log without shared memory: no process has the database open, and reading the log would create the shared
-	// memory beside it.
+	// copied is for a log without shared memory: no process has the database open. SQLite reads a copy of the files,
+	// because reading the log would create the shared memory beside the database.
 	copied access = "copy"
 )
 
@@ -33,23 +35,23 @@ const (
 	headerSize   = 100
 	magic        = "SQLite format 3\x00"
 	pageSize     = 16 // two bytes
-	writeVersion = 18 // 2 if there may be a write-ahead log
-	changes      = 24 // four bytes
+	writeVersion = 18 // one byte: 2 if there may be a write-ahead log
+	changes      = 24 // four bytes: the number of changes of the file
 	pageCount    = 28 // four bytes
 	countedAt    = 92 // the value of changes when the pages were counted
 	// The header of a write-ahead log. Frames follow it.
 	logHeaderSize = 32
-	logMagic      = 0x377f0682 // or with the last bit set
+	logMagic      = 0x377f0682 // the last bit may be set
 	logPageSize   = 8          // four bytes
-	// The header of the shared memory of a write-ahead log. It counts the commits.
+	// The header of the shared memory of a write-ahead log has a count of commits.
 	indexHeaderSize = 48
 )
 
-// file is a database file, with the files that SQLite keeps beside it.
+// file is the path of a database file, without symbolic links. SQLite keeps further files beside it.
 type file struct{ path string }
 
-// locate resolves links to the file itself, because SQLite derives the names of its other files from the resolved
-// name.
+// locate returns the file at path, with all symbolic links resolved, because SQLite derives the names of its
+// other files from the resolved name. If the file is missing, the error wraps fs.ErrNotExist.
 func locate(path string) (file, error) {
 	resolved, err := filepath.EvalSymlinks(path)
 	return file{resolved}, err
@@ -58,19 +60,21 @@ func locate(path string) (file, error) {
 func (f file) log() string    { return f.path + "-wal" }
 func (f file) shared() string { return f.path + "-shm" }
 
-// header reads the header. The result is shorter if the file is.
+// header returns the header of the file, or all of a shorter file. If the path is not a regular file, the
+// error wraps ErrNotDatabase.
 func (f file) header() ([]byte, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: not a file", ErrNotDatabase)
+		return nil, fmt.Errorf("%w: the path is not a regular file", ErrNotDatabase)
 	}
 	return head(f.path, headerSize)
 }
 
-// head reads the beginning of a file. It returns nothing if the file does not exist.
+// head returns the first size bytes of the file at path, or all of a shorter file. If the file is missing,
+// head returns nil.
 func head(path string, size int64) ([]byte, error) {
 	from, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,11 +82,11 @@ func head(path string, size int64) ([]byte, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	defer from.Close() //nolint:errcheck // only read
+	defer from.Close() //nolint:errcheck // the file is opened for reading only
 	return io.ReadAll(io.LimitReader(from, size))
 }
 
-// stat returns information about a path, or nil if it cannot be read.
+// stat returns the file information of path, or nil if it cannot be read.
 func stat(path string) fs.FileInfo {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -91,7 +95,9 @@ func stat(path string) fs.FileInfo {
 	return info
 }
 
-// access chooses how to read the file in its present state.
+// access returns the way to read the file in its present state. The error wraps ErrNotSmithers if the file is
+// empty, ErrIncomplete if the file ends inside its header, and ErrNotDatabase if the file is not an SQLite
+// database.
 func (f file) access() (access, error) {
 	header, err := f.header()
 	if err != nil {
@@ -99,7 +105,7 @@ func (f file) access() (access, error) {
 	}
 	switch {
 	case len(header) == 0:
-		return "", fmt.Errorf("%w: it is empty", ErrNotSmithers)
+		return "", fmt.Errorf("%w: the file is empty", ErrNotSmithers)
 	case isCut(header):
 		return "", ErrIncomplete
 	case len(header) < headerSize || !bytes.HasPrefix(header, []byte(magic)):
@@ -126,8 +132,9 @@ func (f file) access() (access, error) {
 	return logged, nil
 }
 
-// isLog reports whether a log with this beginning can have data of the database. For an invalid log that no process
-// has open, SQLite would retry for ten seconds if it must not create the shared memory.
+// isLog reports whether start, the beginning of a log, has a valid header and more bytes after it. For an
+// invalid log that no process has open, SQLite would retry for ten seconds if it must not create the shared
+// memory.
 func isLog(start []byte) bool {
 	if len(start) <= logHeaderSize {
 		return false
@@ -136,26 +143,29 @@ func isLog(start []byte) bool {
 	return binary.BigEndian.Uint32(start)&^1 == logMagic && size >= 512 && size <= 1<<16 && size&(size-1) == 0
 }
 
-// isCut reports whether a file with only these bytes may be the beginning of a database.
+// isCut reports whether header, all bytes of a short file, can be the beginning of a database.
 func isCut(header []byte) bool {
 	n := min(len(header), len(magic))
 	return 0 < n && len(header) < headerSize && string(header[:n]) == magic[:n]
 }
 
-// name returns the URI with which SQLite opens the file, with options of the driver.
+// name returns the URI with which SQLite opens the file. options are the driver's options, in the form of a
+// URI's query.
 func (f file) name(options string) string {
 	return "file:" + (&url.URL{Path: f.path}).EscapedPath() + "?" + options
 }
 
-// state describes the files of a database without a lock on them. It must not be taken while this process holds locks
-// on the file, because closing the file releases them.
+// state describes the files of a database at one moment. It is read without a lock, and must not be read
+// while this process holds locks on the file: closing the file would release them.
 type state struct {
 	header string
-	index  string // the part of the shared memory that changes with each commit
-	file   fs.FileInfo
+	index  string      // the part of the shared memory that changes with each commit
+	file   fs.FileInfo // of the database file
 	log    fs.FileInfo // nil if there is no log
 }
 
+// state returns the present state of the files. If the shared memory is not readable for lack of permission,
+// its part is empty.
 func (f file) state() (state, error) {
 	header, err := f.header()
 	if err != nil {
@@ -172,16 +182,18 @@ func (f file) state() (state, error) {
 	return state{string(header), string(index), info, stat(f.log())}, nil
 }
 
-// same reports whether no process has committed between two states.
+// same reports whether no process has committed to the database, or replaced a file, between the states s and
+// as.
 func (s state) same(as state) bool {
 	return s.sameFile(as) && s.index == as.index && sameFile(s.log, as.log)
 }
 
-// sameFile reports whether no process has written to the file itself between two states. It ignores the log.
+// sameFile reports whether no process has written to the database file between the states s and as. It
+// ignores the log and the shared memory.
 func (s state) sameFile(as state) bool { return s.header == as.header && sameFile(s.file, as.file) }
 
-// lacksEnd reports whether the file is shorter than its header says. With a log this can be valid, because the log
-// may have the rest.
+// lacksEnd reports whether the file is shorter than its header says. With a log the database can still be
+// valid, because the log may have the missing pages.
 func (s state) lacksEnd() bool {
 	h := []byte(s.header)
 	if len(h) < headerSize {
@@ -197,7 +209,7 @@ func (s state) lacksEnd() bool {
 	return s.file.Size() < size*int64(binary.BigEndian.Uint32(h[pageCount:]))
 }
 
-// sameFile reports whether two files are the same file, with the same size and time.
+// sameFile reports whether a and b describe the same file with the same size and time, or are both nil.
 func sameFile(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b

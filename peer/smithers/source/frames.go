@@ -6,16 +6,17 @@ import (
 	"strconv"
 )
 
-// The encodings of _smithers_frames.
+// The encodings of the column xml_json in _smithers_frames.
 const (
-	KeyFrame      = "keyframe" // every encoding but DeltaFrame is read as a keyframe
+	KeyFrame      = "keyframe" // every encoding except DeltaFrame is read as a keyframe
 	DeltaFrame    = "delta"
 	noChangeDelta = `{"version":1,"ops":[]}`
 )
 
-// Inflate returns the rendered tree of a frame in canonical form. xml is the stored column xml_json, and before is
-// the tree of the frame before, or "". A delta without a frame before it, of another version, or that does not fit is
-// ErrDamaged. Memory and depth are proportional to the arguments; an argument of more than 16 MiB is ErrTooLarge.
+// Inflate returns the rendered tree of a frame in canonical form. xml is the stored column xml_json, and
+// before is the tree of the previous frame, or "" if there is no previous frame. A delta without a previous
+// frame, of another version, or that does not fit before is ErrDamaged. An argument of more than 16 MiB is
+// ErrTooLarge.
 func Inflate(before, xml, encoding string) (string, error) {
 	if len(xml) > largestTree || len(before) > largestTree {
 		return "", fmt.Errorf("%w: a rendered tree has more than %d bytes", ErrTooLarge, largestTree)
@@ -24,7 +25,7 @@ func Inflate(before, xml, encoding string) (string, error) {
 	var err error
 	if encoding == DeltaFrame {
 		if before == "" {
-			return "", damaged("a frame's delta has no frame before it")
+			return "", damaged("a frame's delta has no previous frame")
 		}
 		if xml == noChangeDelta {
 			return before, nil
@@ -43,7 +44,7 @@ func Inflate(before, xml, encoding string) (string, error) {
 	return string(text), err
 }
 
-// applyDelta applies a delta to the tree before.
+// applyDelta returns the tree before, changed by the delta xml. Both are JSON.
 func applyDelta(before, xml string) (*node, error) {
 	tree, err := parse(before)
 	if err != nil {
@@ -68,15 +69,15 @@ func applyDelta(before, xml string) (*node, error) {
 	return tree, nil
 }
 
-// applyOp applies one operation and returns the new root.
+// applyOp applies the operation op to root and returns the new root. It may change root.
 func applyOp(root, op *node) (*node, error) {
 	path, value := op.member("path"), op.member("value")
 	name := op.member("op")
 	if name == nil || name.kind != stringNode || path == nil || path.kind != arrayNode {
-		return nil, damaged("it is invalid")
+		return nil, damaged("the operation is invalid")
 	}
 	if value == nil && name.text != "remove" {
-		return nil, damaged("it has no value")
+		return nil, damaged("the operation has no value")
 	}
 	if len(path.items) == 0 {
 		if name.text == "remove" {
@@ -87,16 +88,16 @@ func applyOp(root, op *node) (*node, error) {
 	parent := root
 	for _, step := range path.items[:len(path.items)-1] {
 		if parent = parent.step(step); parent == nil {
-			return nil, damaged("its path leads nowhere")
+			return nil, damaged("the path of the operation is not in the tree")
 		}
 	}
 	if !parent.change(name.text, path.items[len(path.items)-1], value) {
-		return nil, damaged("it does not fit the tree")
+		return nil, damaged("the operation does not fit the tree")
 	}
 	return root, nil
 }
 
-// step returns the value at a segment of a path, or nil.
+// step returns the member or item of n that segment, a part of a path, names, or nil if n has no such value.
 func (n *node) step(segment *node) *node {
 	if segment.kind == stringNode {
 		return n.member(segment.text)
@@ -107,7 +108,7 @@ func (n *node) step(segment *node) *node {
 	return nil
 }
 
-// index returns the array index that a segment of a path has, or -1.
+// index returns n, a segment of a path, as an array index, or -1 if n is not an integer.
 func (n *node) index() int {
 	i, err := strconv.Atoi(n.text)
 	if n.kind != numberNode || err != nil {
@@ -116,7 +117,8 @@ func (n *node) index() int {
 	return i
 }
 
-// change applies an operation to n, and reports whether it could.
+// change applies the operation op, with the argument value, to the member or item at of n. It returns false
+// and changes nothing if op is unknown or n has no such member or item.
 func (n *node) change(op string, at, value *node) bool {
 	if n.kind == objectNode && at.kind == stringNode {
 		switch {

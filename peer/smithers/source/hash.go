@@ -18,7 +18,7 @@ func ContentHash(c Contents) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// writeText hashes a text without copying all of it.
+// writeText writes text to the hash in pieces, because a conversion to bytes would copy all of a large text.
 func writeText(to hash.Hash, text string) {
 	var piece [4096]byte
 	for len(text) > 0 {
@@ -28,7 +28,7 @@ func writeText(to hash.Hash, text string) {
 	}
 }
 
-// XMLHash returns the xml_hash of a rendered tree in canonical form: SHA-256 in hex.
+// XMLHash returns the xml_hash of a rendered tree, which must be in canonical form: SHA-256 in hex.
 func XMLHash(tree string) string {
 	sum := sha256.Sum256([]byte(tree))
 	return hex.EncodeToString(sum[:])

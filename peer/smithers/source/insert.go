@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Ensure creates a table unless it exists. An existing table keeps its shape: Ensure adds missing columns if SQLite
-// can, and otherwise returns an error. It also creates the indexes and triggers of Schema. A table's SQL with any
-// other statement, or with several, is ErrDamaged.
+// Ensure creates the table, unless it exists. It adds missing columns to an existing table if SQLite can;
+// otherwise the error names a column. table may also be an index or a trigger of Schema. If table.SQL has any
+// other statement, or several, the error wraps ErrDamaged.
 func (t *WriteTx) Ensure(table Table) error {
 	if kind, _ := created(table.SQL); kind == "INDEX" || kind == "TRIGGER" {
 		return t.ensureOther(table)
@@ -18,7 +18,7 @@ func (t *WriteTx) Ensure(table Table) error {
 		return t.ensureColumns(has, table.Columns)
 	}
 	if !isTable(table.SQL, table.Name) {
-		return damaged("the statement for table %q does not create it", table.Name)
+		return damaged("the statement for table %q does not create that table", table.Name)
 	}
 	if err := t.exec(table.SQL); err != nil {
 		return fmt.Errorf("create table %q: %w", table.Name, err)
@@ -32,7 +32,8 @@ func (t *WriteTx) Ensure(table Table) error {
 	return nil
 }
 
-// ensureColumns adds the columns that a table lacks.
+// ensureColumns adds those of columns that the table has lacks. If SQLite cannot add a column, the error
+// names it.
 func (t *WriteTx) ensureColumns(has *Table, columns []Column) error {
 	added := false
 	for _, column := range columns {
@@ -54,7 +55,8 @@ func (t *WriteTx) ensureColumns(has *Table, columns []Column) error {
 	return t.load()
 }
 
-// ensureOther creates an index or trigger of the schema unless its name exists.
+// ensureOther creates other, an index or trigger, unless its name exists. If other is not part of Schema, the
+// error wraps ErrDamaged.
 func (t *WriteTx) ensureOther(other Table) error {
 	known := slices.ContainsFunc(Schema(), func(s Table) bool { return s.SQL == other.SQL })
 	if !known {
@@ -68,17 +70,20 @@ func (t *WriteTx) ensureOther(other Table) error {
 	return t.exec(other.SQL)
 }
 
-// Insert adds a row. A column that the table lacks is an error.
+// Insert adds a row to a table. If the table does not exist or lacks a column of row, Insert returns an
+// error.
 func (t *WriteTx) Insert(table string, row Row) error {
 	_, err := t.insert(table, row, false)
 	return err
 }
 
-// InsertIfNew adds a row unless its primary key exists, and reports whether it did.
+// InsertIfNew adds row as Insert does, unless the table has a row with the same primary key. It reports
+// whether it added row.
 func (t *WriteTx) InsertIfNew(table string, row Row) (bool, error) { return t.insert(table, row, true) }
 
-// PutContents stores the texts of a snapshot under a hash, which need not be their own. It returns false and adds
-// nothing if the database has other texts under the hash.
+// PutContents stores the texts of a snapshot under hash, which need not be their content hash. It returns
+// true if the database then has these texts. If the database has other texts under hash, it returns false and
+// adds nothing.
 func (t *WriteTx) PutContents(hash Value, c Contents) (bool, error) {
 	row := Row{"content_hash": hash, "ref_count": Value{Kind: Int}} // a trigger counts the references
 	for i, text := range []string{c.Nodes, c.Outputs, c.Ralph, c.Input} {
@@ -92,6 +97,8 @@ func (t *WriteTx) PutContents(hash Value, c Contents) (bool, error) {
 	return has == c, err
 }
 
+// insert adds row to the table name, and reports whether it did. If ifNew is true, it adds no row whose
+// primary key exists.
 func (t *WriteTx) insert(name string, row Row, ifNew bool) (bool, error) {
 	table := t.Table(name)
 	if table == nil {
@@ -113,7 +120,8 @@ func (t *WriteTx) insert(name string, row Row, ifNew bool) (bool, error) {
 	return n > 0, err
 }
 
-// insertInto returns the INSERT statement for columns of a table.
+// insertInto returns the INSERT statement for columns of a table. If ifNew is true, the statement does
+// nothing for a row whose primary key exists.
 func insertInto(table *Table, columns []string, ifNew bool) string {
 	statement := "INSERT INTO " + quote(table.Name)
 	if len(columns) == 0 {

@@ -10,13 +10,15 @@ import (
 
 // The limits of a tree. A tree of 16 MiB has some hundred thousand tasks.
 const (
-	deepest     = 10_000
-	largestTree = 16 << 20
+	deepest     = 10_000   // the greatest depth of nested JSON values
+	largestTree = 16 << 20 // the greatest size in bytes
 )
 
 var errTooDeep = damaged("JSON is nested deeper than %d", deepest)
 
-// parse reads JSON as JavaScript does. If an object has several members with one name, the last one counts.
+// parse returns the JSON value in text, as JavaScript reads it. If an object has several members with one
+// name, the last of them counts. If text is not valid JSON or nested deeper than deepest, the error wraps
+// ErrDamaged.
 func parse(text string) (*node, error) {
 	if !utf8.ValidString(text) {
 		return nil, damaged("JSON is not UTF-8")
@@ -32,11 +34,12 @@ func parse(text string) (*node, error) {
 	return value, nil
 }
 
+// parser decodes JSON. rest is the text that is not decoded yet.
 type parser struct{ rest string }
 
 func (p *parser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-// take removes a token from the front, if it is there.
+// take skips white space and then token, and reports whether token was next.
 func (p *parser) take(token string) bool {
 	p.space()
 	rest, ok := strings.CutPrefix(p.rest, token)
@@ -44,6 +47,7 @@ func (p *parser) take(token string) bool {
 	return ok
 }
 
+// unexpected returns the error that the text ends early or has an unexpected character next.
 func (p *parser) unexpected() error {
 	if p.rest == "" {
 		return damaged("JSON ends early")
@@ -51,6 +55,7 @@ func (p *parser) unexpected() error {
 	return damaged("JSON has an unexpected %q", p.rest[:1])
 }
 
+// value decodes the next value, which is inside depth arrays and objects.
 func (p *parser) value(depth int) (*node, error) {
 	if depth > deepest {
 		return nil, errTooDeep
@@ -123,7 +128,7 @@ func (p *parser) array(depth int) (*node, error) {
 	}
 }
 
-// text reads the rest of a string after its opening quote.
+// text decodes a string whose opening quote has been taken, and takes the closing quote.
 func (p *parser) text() (string, error) {
 	end := strings.IndexAny(p.rest, "\"\\")
 	if end >= 0 && p.rest[end] == '"' && !hasControl(p.rest[:end]) {
@@ -157,7 +162,8 @@ func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' })
 }
 
-// escape reads one escaped character, or two that form a surrogate pair.
+// escape decodes the escape sequence at the start of p.rest, or two sequences that form a surrogate pair. The
+// result may be an unpaired surrogate, as in JavaScript.
 func (p *parser) escape() (rune, error) {
 	if len(p.rest) < 2 {
 		return 0, p.unexpected()
@@ -181,7 +187,8 @@ func (p *parser) escape() (rune, error) {
 	return r, nil
 }
 
-// hexUnit returns the code unit of an escape of the form \u1234 at the beginning of a text.
+// hexUnit returns the code unit of the escape sequence at the start of s, in the form \u1234. It returns
+// false if s does not begin with such a sequence.
 func hexUnit(s string) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false
@@ -197,12 +204,13 @@ func hexUnit(s string) (rune, bool) {
 	return unit, true
 }
 
+// number decodes a number as JavaScript does. An infinite number becomes null, as JavaScript writes it.
 func (p *parser) number() (*node, error) {
 	n := numberLength(p.rest)
 	if n == 0 {
 		return nil, p.unexpected()
 	}
-	value, _ := strconv.ParseFloat(p.rest[:n], 64) // an overflow is infinite, as in JavaScript
+	value, _ := strconv.ParseFloat(p.rest[:n], 64) // the only possible error is an overflow, whose value is infinite
 	p.rest = p.rest[n:]
 	if math.IsInf(value, 0) {
 		return &node{kind: nullNode}, nil // JavaScript writes infinity as null
@@ -210,7 +218,8 @@ func (p *parser) number() (*node, error) {
 	return &node{kind: numberNode, text: formatNumber(value)}, nil
 }
 
-// numberLength returns the length of the number at the beginning of a text, or 0.
+// numberLength returns the length in bytes of the JSON number at the start of s, or 0 if s does not begin
+// with a number.
 func numberLength(s string) int {
 	digits := func(i int) int {
 		for i < len(s) && '0' <= s[i] && s[i] <= '9' {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// formatNumber writes a double as JavaScript does.
+// formatNumber returns value as JavaScript writes it. value must be finite.
 func formatNumber(value float64) string {
 	if value == 0 {
 		return "0"
@@ -20,8 +20,8 @@ func formatNumber(value float64) string {
 	return mantissa + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
 }
 
-// appendRune is utf8.AppendRune, except that it encodes half of a surrogate pair in three bytes, as if it were a
-// character.
+// appendRune appends r to the string to and returns the result. Unlike utf8.AppendRune, it encodes an
+// unpaired surrogate in three bytes, as if the surrogate were a character.
 func appendRune(to []byte, r rune) []byte {
 	if utf16.IsSurrogate(r) {
 		return append(to, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
@@ -29,7 +29,7 @@ func appendRune(to []byte, r rune) []byte {
 	return utf8.AppendRune(to, r)
 }
 
-// decodeRune is the inverse of appendRune.
+// decodeRune returns the first character of s, a string that appendRune wrote, and its length in bytes.
 func decodeRune(s string) (rune, int) {
 	r, n := utf8.DecodeRuneInString(s)
 	if r == utf8.RuneError && n == 1 && len(s) >= 3 {
@@ -38,7 +38,8 @@ func decodeRune(s string) (rune, int) {
 	return r, n
 }
 
-// appendJSON writes a value in the same way as JSON.stringify.
+// appendJSON appends n, as JSON.stringify writes it, to the text to, and returns the result. n is inside
+// depth arrays and objects. If the depth exceeds deepest, the error is errTooDeep.
 func appendJSON(to []byte, n *node, depth int) ([]byte, error) {
 	if depth > deepest {
 		return nil, errTooDeep
@@ -77,6 +78,7 @@ func appendJSON(to []byte, n *node, depth int) ([]byte, error) {
 	}
 }
 
+// appendText appends s as a JSON string to the text to, and returns the result.
 func appendText(to []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	to = append(to, '"')

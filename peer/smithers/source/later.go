@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Later reads the last rows of a run: those with at least from in a column. before is the number of rows before them.
-// ok is false if the column does not follow run_id in the table's key, so that its rows are not in the order of the
-// column.
+// Later returns the rows of a run whose value in column is at least from, in the order of column. before is
+// the number of the run's other rows. ok is false, and rows is nil, if the columns of the table's primary key
+// are not run_id and column.
 func (t *Tx) Later(table, run, column string, from int64) (rows []Row, before int64, ok bool, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)
@@ -25,7 +25,8 @@ func (t *Tx) Later(table, run, column string, from int64) (rows []Row, before in
 	return rows, all - int64(len(rows)), err == nil, err
 }
 
-// LaterHeads returns the heads from a frame on, and the number of heads before them.
+// LaterHeads returns the heads of a run's snapshots whose frame is at least from, sorted by frame. before is
+// the number of the run's other snapshots.
 func (t *Tx) LaterHeads(run string, from int64) (heads []Head, before int64, err error) {
 	if heads, err = t.heads(run, " AND frame_no >= ?", from); err != nil {
 		return nil, 0, err
@@ -34,24 +35,27 @@ func (t *Tx) LaterHeads(run string, from int64) (heads []Head, before int64, err
 	return heads, all - int64(len(heads)), err
 }
 
-// Settled separates a run's finished rows from those that may still change: a row is settled if Column has an integer
-// from 0 to Most.
+// Settled distinguishes the finished rows of a run from the rows that may still change. A row is settled if
+// its value in Column is an integer from 0 to Most.
 type Settled struct {
 	Column string
 	Most   int64
 }
 
+// has reports whether row is settled.
 func (s Settled) has(row Row) bool {
 	v := row[s.Column]
 	return v.Kind == Int && v.Int >= 0 && v.Int <= s.Most
 }
 
+// condition returns the condition for a settled row in SQL. Its parameter is Most.
 func (s Settled) condition() string {
 	name := quote(s.Column)
 	return "(typeof(" + name + ") = 'integer' AND " + name + " BETWEEN 0 AND ?)"
 }
 
-// Unsettled returns the rows that are not settled.
+// Unsettled returns the rows of a run that are not settled, in the order of the primary key. If the table,
+// its run_id or by.Column does not exist, the result is nil.
 func (t *Tx) Unsettled(table, run string, by Settled) (rows []Row, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)
@@ -68,19 +72,20 @@ func (t *Tx) Unsettled(table, run string, by Settled) (rows []Row, err error) {
 	return rows, nil
 }
 
-// Tally is a cheap fingerprint of a set of rows: their number and, for each of some columns, the sum of the low 32
-// bits of its integers and of the lengths of its texts and blobs. Equal tallies do not prove equal rows.
+// Tally is a cheap fingerprint of a set of rows. Rows is their number. Sums has a number for each of some
+// columns: the sum of the low 32 bits of its integers and of the byte lengths of its texts and blobs. Equal
+// tallies do not prove equal rows.
 type Tally struct {
 	Rows int64
 	Sums []int64
 }
 
-// Equal reports whether two tallies are the same.
+// Equal reports whether t and other have the same number of rows and the same sums.
 func (t Tally) Equal(other Tally) bool {
 	return t.Rows == other.Rows && slices.Equal(t.Sums, other.Sums)
 }
 
-// TallyOf returns the tally of the settled rows.
+// TallyOf returns the tally of the settled rows among rows, with a sum for each of columns.
 func TallyOf(rows []Row, by Settled, columns []string) Tally {
 	tally := Tally{Sums: make([]int64, len(columns))}
 	for _, row := range rows {
@@ -95,7 +100,7 @@ func TallyOf(rows []Row, by Settled, columns []string) Tally {
 	return tally
 }
 
-// Plus returns the tally of two sets together.
+// Plus returns the tally of the rows of t and other together. Both must have sums for the same columns.
 func (t Tally) Plus(other Tally) Tally {
 	sum := Tally{Rows: t.Rows + other.Rows, Sums: slices.Clone(t.Sums)}
 	for i, n := range other.Sums {
@@ -106,18 +111,20 @@ func (t Tally) Plus(other Tally) Tally {
 
 const lowBits = 1<<32 - 1
 
+// weight returns the part of v in a Tally's sum.
 func weight(v Value) int64 {
 	switch v.Kind {
 	case Int:
 		return v.Int & lowBits
 	case Text, Blob:
 		return int64(len(v.Bytes))
-	case Null, Real: // not counted
+	case Null, Real: // do not count
 	}
 	return 0
 }
 
-// Tally returns the tally of a run's settled rows in a table. ok is false if the table lacks a column.
+// Tally returns the tally of a run's settled rows in a table, with a sum for each of columns. ok is false if
+// the table does not exist or lacks run_id, by.Column or one of columns.
 func (t *Tx) Tally(table, run string, by Settled, columns []string) (tally Tally, ok bool, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)

@@ -5,11 +5,12 @@ import (
 	"fmt"
 )
 
-// ParseTable returns the table that a statement creates. The statement may come from another user. If it does
-// anything but create the table with that name, the error is ErrDamaged.
+// ParseTable returns the table that statement creates. statement may come from another user. If statement
+// does anything but create the table name, the error wraps ErrDamaged. ParseTable runs statement only in a
+// temporary database.
 func ParseTable(ctx context.Context, name, statement string) (_ *Table, err error) {
 	if !isTable(statement, name) {
-		return nil, damaged("the statement for table %q does not create it", name)
+		return nil, damaged("the statement for table %q does not create that table", name)
 	}
 	c := new(connection)
 	defer func() {

@@ -10,18 +10,18 @@ import (
 
 const runsTable = "_smithers_runs"
 
-// Tx is a read transaction. It sees one state of the database, unless [Tx.Check] fails.
+// Tx is a read transaction. All its rows are from one state of the database, unless [Tx.Check] returns an error.
 type Tx struct {
-	ctx    context.Context //nolint:containedctx // of the transaction, which lives as long
+	ctx    context.Context //nolint:containedctx // the context of the transaction, which lives as long as the Tx
 	conn   *sql.Conn
-	tables []Table
-	limit  int64
+	tables []Table // sorted by name
+	limit  int64   // the greatest size in bytes of unpacked contents
 	kept   *statements
 	check  func() error // nil if a lock keeps the state unchanged
 }
 
-// Check returns ErrOvertaken if the rows read so far may be from more than one state of the database. It costs some
-// microseconds.
+// Check returns ErrOvertaken if the rows read so far may be from more than one state of the database. A call
+// costs some microseconds.
 func (t *Tx) Check() error {
 	if t.check == nil {
 		return nil
@@ -29,12 +29,15 @@ func (t *Tx) Check() error {
 	return t.check()
 }
 
-// Tables lists the tables, sorted by name, without SQLite's own.
+// Tables returns the ordinary tables of the database, sorted by name. Views, virtual tables and SQLite's own
+// tables are left out.
 func (t *Tx) Tables() []Table { return slices.Clone(t.tables) }
 
-// Table returns the table with a name, or nil.
+// Table returns the table with the given name, or nil if the database has no such table. The case of ASCII
+// letters does not count.
 func (t *Tx) Table(name string) *Table { return findTable(t.tables, name) }
 
+// findTable returns the element of tables with the given name, or nil if tables has no such element.
 func findTable(tables []Table, name string) *Table {
 	i := slices.IndexFunc(tables, func(t Table) bool { return equalName(t.Name, name) })
 	if i < 0 {
@@ -56,9 +59,9 @@ func (t *Tx) Runs() ([]Row, error) {
 	return runs, nil
 }
 
-// Rows yields the rows of a table in the order of its primary key, or of rowid if it has none: the rows whose run_id
-// is run, or all rows if run is "". If the table does not exist, or run is not "" and the table has no run_id, it
-// yields no rows.
+// Rows yields the rows of a table whose run_id is run, or all rows if run is "". They come in the order of
+// the primary key, or of rowid without a primary key. Rows yields no rows if the table does not exist, or if
+// run is not "" and the table has no run_id.
 func (t *Tx) Rows(table, run string) iter.Seq2[Row, error] {
 	in := t.Table(table)
 	where, args, ok := ofRun(in, run)
@@ -87,8 +90,8 @@ func (t *Tx) Count(table, run string) (int64, error) {
 	return n, explain(err)
 }
 
-// Greatest returns the greatest value of a column in the rows of a run, or NULL. With an index on run_id and the
-// column, the cost does not depend on the number of rows.
+// Greatest returns the greatest value of a column in the rows of a run. If there is no such row or column,
+// the result is NULL. With an index on run_id and the column, the cost does not depend on the number of rows.
 func (t *Tx) Greatest(table, run, column string) (Value, error) {
 	in := t.Table(table)
 	where, args, ok := ofRun(in, run)
@@ -103,7 +106,9 @@ func (t *Tx) Greatest(table, run, column string) (Value, error) {
 	return valueOf(value)
 }
 
-// ofRun returns the condition for the rows of a run. It compares run ids byte by byte.
+// ofRun returns the WHERE clause for the rows of a run, and its parameters. For run "" both are empty, which
+// selects all rows. ok is false if table is nil, or if run is not "" and the table has no run_id. The clause
+// compares run ids byte by byte.
 func ofRun(table *Table, run string) (where string, args []any, ok bool) {
 	switch {
 	case table == nil:
@@ -118,7 +123,8 @@ func ofRun(table *Table, run string) (where string, args []any, ok bool) {
 	return " WHERE " + quote(column.Name) + " = ? COLLATE BINARY", []any{run}, true
 }
 
-// query yields the rows of a statement that begins with selectFrom(table).
+// query yields the rows of the statement query, which begins with selectFrom(table), for the parameters args.
+// After an error it yields no further row.
 func (t *Tx) query(table *Table, query string, args ...any) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		rows, err := t.kept.query(query, args...)
@@ -126,7 +132,7 @@ func (t *Tx) query(table *Table, query string, args ...any) iter.Seq2[Row, error
 			yield(nil, err)
 			return
 		}
-		defer rows.Close() //nolint:errcheck // Err says the same
+		defer rows.Close() //nolint:errcheck // rows.Err returns the same error
 		scan := newScanner(table)
 		for rows.Next() {
 			row, err := scan.row(rows)

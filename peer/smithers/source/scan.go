@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// selectFrom selects all columns of a table. Each column is an expression without a declared type, because the driver
-// would convert values by that type.
+// selectFrom returns a statement that selects all columns of table. Each column is an expression without a
+// declared type, because the driver would convert values by a declared type.
 func selectFrom(table *Table) string {
 	list := make([]string, len(table.Columns))
 	for i, column := range table.Columns {
@@ -16,11 +16,11 @@ func selectFrom(table *Table) string {
 	return "SELECT " + strings.Join(list, ", ") + " FROM " + quote(table.Name)
 }
 
-// scanner reads rows of selectFrom.
+// scanner decodes the rows of a statement by selectFrom.
 type scanner struct {
 	columns []Column
-	values  []any
-	places  []any
+	values  []any // of the present row
+	places  []any // pointers to values, for Scan
 }
 
 func newScanner(table *Table) *scanner {
@@ -32,6 +32,7 @@ func newScanner(table *Table) *scanner {
 	return s
 }
 
+// row returns the present row of rows.
 func (s *scanner) row(rows *sql.Rows) (Row, error) {
 	if err := rows.Scan(s.places...); err != nil {
 		return nil, explain(err)
@@ -48,7 +49,8 @@ func (s *scanner) row(rows *sql.Rows) (Row, error) {
 	return row, nil
 }
 
-// valueOf converts a value from the driver.
+// valueOf returns value, which comes from the driver, as a Value. It returns an error for a type that SQLite
+// does not have.
 func valueOf(value any) (Value, error) {
 	switch v := value.(type) {
 	case nil:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// schema has one statement per paragraph, and each column of a table on a line of its own.
+// schema is the text of schema.sql. Each paragraph is one statement, and each column of a table has its own line.
 //
 //go:embed schema.sql
 var schema string
@@ -26,7 +26,7 @@ func Schema() []Table {
 	return all
 }
 
-// columnsOf parses the columns of a CREATE TABLE statement of the schema.
+// columnsOf returns the columns in statement, a CREATE TABLE statement of schema.
 func columnsOf(statement string) []Column {
 	var columns []Column
 	for line := range strings.Lines(statement) {

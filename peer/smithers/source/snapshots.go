@@ -18,17 +18,19 @@ const (
 	payloadsTable  = "_smithers_snapshot_payloads"
 )
 
-// Head is a snapshot without its contents.
+// Head describes a snapshot without its contents.
 type Head struct {
-	Frame       int64 // Smithers' number
-	AtMs        int64
-	ContentHash string // as stored
+	Frame       int64  // Smithers' number of the frame
+	AtMs        int64  // the time of the snapshot, in milliseconds since 1970
+	ContentHash string // as stored, unchecked
 }
 
-// Heads returns the snapshots of a run, sorted by frame.
+// Heads returns the heads of a run's snapshots, sorted by frame. If the database has no table of snapshots,
+// the result is nil.
 func (t *Tx) Heads(run string) ([]Head, error) { return t.heads(run, "") }
 
-// heads returns the snapshots of a run that also match the condition and.
+// heads returns the heads of a run's snapshots that match a further condition, sorted by frame. and is "" or
+// the condition in SQL, which begins with " AND " and has args as its parameters.
 func (t *Tx) heads(run, and string, args ...any) ([]Head, error) {
 	table := t.Table(snapshotsTable)
 	if table == nil {
@@ -42,7 +44,7 @@ func (t *Tx) heads(run, and string, args ...any) ([]Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err says the same
+	defer rows.Close() //nolint:errcheck // rows.Err returns the same error
 	var heads []Head
 	for rows.Next() {
 		var frame, at, hash any
@@ -58,18 +60,19 @@ func (t *Tx) heads(run, and string, args ...any) ([]Head, error) {
 	return heads, explain(rows.Err())
 }
 
-// Newest returns the last of Heads, or nil. Its cost does not depend on the number of snapshots.
+// Newest returns the last element of Heads, or nil if Heads would be empty. It also returns nil if the table
+// of snapshots lacks columns. The cost does not depend on the number of snapshots.
 func (t *Tx) Newest(run string) (*Head, error) {
 	table := t.Table(snapshotsTable)
 	if table == nil || !table.has("run_id", "frame_no", "created_at_ms", "content_hash") {
-		return nil, nil //nolint:nilnil // nothing is an answer
+		return nil, nil //nolint:nilnil // nil means that there is no snapshot
 	}
 	rows, err := t.kept.query(`SELECT +frame_no, +created_at_ms, +content_hash FROM `+snapshotsTable+
 		` WHERE run_id = ? COLLATE BINARY ORDER BY frame_no DESC LIMIT 1`, run)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err says the same
+	defer rows.Close() //nolint:errcheck // rows.Err returns the same error
 	if !rows.Next() {
 		return nil, explain(rows.Err())
 	}
@@ -81,6 +84,8 @@ func (t *Tx) Newest(run string) (*Head, error) {
 	return &head, err
 }
 
+// headOf returns the Head with the given column values. If a value has the wrong type, the error wraps
+// ErrDamaged.
 func headOf(frame, at, hash any) (Head, error) {
 	number, ok := frame.(int64)
 	if !ok || number < 0 {
@@ -97,18 +102,17 @@ func headOf(frame, at, hash any) (Head, error) {
 	return Head{number, ms, text}, nil
 }
 
-// Layout is the way in which a snapshot is stored.
+// Layout names the way in which a snapshot is stored.
 type Layout string
 
-// The layouts, newest first: the texts are in a table of their own, by hash; in the row itself; or as
-// gzip in a table of payloads, which an unreleased version wrote.
+// The layouts, newest first.
 const (
-	Compact Layout = "compact"
-	Inline  Layout = "inline"
-	Gzip    Layout = "gzip"
+	Compact Layout = "compact" // the texts are in a separate table, by hash
+	Inline  Layout = "inline"  // the texts are in the snapshot's row
+	Gzip    Layout = "gzip"    // the texts are compressed in a table of payloads; an unreleased version wrote this layout
 )
 
-// Snapshot is one snapshot. Row is its row without the four text columns.
+// Snapshot is one snapshot with its contents. Row is the snapshot's row without the four text columns.
 type Snapshot struct {
 	Head
 	Layout Layout
@@ -116,14 +120,14 @@ type Snapshot struct {
 	Contents
 }
 
-// Contents are the four texts that a snapshot consists of, byte for byte.
+// Contents holds the four texts of a snapshot, byte for byte.
 type Contents struct{ Nodes, Outputs, Ralph, Input string }
 
-// contentColumns are the columns of the four texts, in their order.
+// contentColumns has the names of the columns of the four texts, in the order of Contents.
 var contentColumns = [4]string{"nodes_json", "outputs_json", "ralph_json", "input_json"}
 
-// Snapshot reads a snapshot in any layout. Missing or unreadable texts are ErrDamaged. The caller must check the
-// hash.
+// Snapshot returns the snapshot of a frame, in any layout. If the snapshot or a text is missing or
+// unreadable, the error wraps ErrDamaged. Snapshot does not check the content hash; the caller must.
 func (t *Tx) Snapshot(run string, frame int64) (*Snapshot, error) {
 	snapshot, err := t.snapshot(run, frame)
 	if err != nil {
@@ -138,7 +142,7 @@ func (t *Tx) snapshot(run string, frame int64) (*Snapshot, error) {
 		return nil, err
 	}
 	if row == nil {
-		return nil, damaged("it is missing")
+		return nil, damaged("the snapshot is missing")
 	}
 	s := &Snapshot{Row: row}
 	if s.Head, err = headOf(plain(row["frame_no"]), plain(row["created_at_ms"]), plain(row["content_hash"])); err != nil {
@@ -154,7 +158,7 @@ func (t *Tx) snapshot(run string, frame int64) (*Snapshot, error) {
 	switch empty := s.Contents == (Contents{}); {
 	case err != nil:
 	case ref != nil && (!empty || ref["content_hash"] != row["content_hash"]):
-		err = damaged("its reference names the contents of another snapshot")
+		err = damaged("the snapshot refers to the contents of another snapshot")
 	case ref != nil:
 		s.Layout = Compact
 		s.Contents, err = t.compact(s.ContentHash)
@@ -167,18 +171,20 @@ func (t *Tx) snapshot(run string, frame int64) (*Snapshot, error) {
 	return s, err
 }
 
-// compact reads the texts with a hash.
+// compact returns the texts that are stored under a content hash, in the layout Compact. If they are missing,
+// the error wraps ErrDamaged.
 func (t *Tx) compact(hash string) (Contents, error) {
 	row, err := t.one(contentsTable, "content_hash = ?", hash)
 	if err != nil {
 		return Contents{}, err
 	}
 	if row == nil {
-		return Contents{}, damaged("its contents are missing")
+		return Contents{}, damaged("the contents of the snapshot are missing")
 	}
 	return contentsOf(row)
 }
 
+// contentsOf returns the four texts in row. If a column is missing or not a text, the error wraps ErrDamaged.
 func contentsOf(row Row) (Contents, error) {
 	var texts [4]string
 	for i, column := range contentColumns {
@@ -191,7 +197,7 @@ func contentsOf(row Row) (Contents, error) {
 	return Contents{texts[0], texts[1], texts[2], texts[3]}, nil
 }
 
-// payload reads the texts of a snapshot in the layout Gzip: the compressed form of the hashed JSON.
+// payload returns the texts of a snapshot in the layout Gzip: the compressed form of the JSON that is hashed.
 func (t *Tx) payload(s *Snapshot) (Contents, error) {
 	hash := s.ContentHash
 	if own := s.Row["payload_hash"]; own.Kind == Text && own.Bytes != "" {
@@ -203,7 +209,7 @@ func (t *Tx) payload(s *Snapshot) (Contents, error) {
 	}
 	packed := row["payload_b64"]
 	if packed.Kind != Text {
-		return Contents{}, damaged("its contents are missing")
+		return Contents{}, damaged("the contents of the snapshot are missing")
 	}
 	text, err := unpack(packed.Bytes, t.limit)
 	if err != nil {
@@ -211,11 +217,11 @@ func (t *Tx) payload(s *Snapshot) (Contents, error) {
 	}
 	var parts map[string]json.RawMessage
 	if err := json.Unmarshal(text, &parts); err != nil {
-		return Contents{}, damaged("its contents: %w", err)
+		return Contents{}, damaged("the contents of the snapshot are not valid: %w", err)
 	}
 	for _, name := range []string{"nodes", "outputs", "ralph", "input"} {
 		if parts[name] == nil {
-			return Contents{}, damaged("its contents lack %q", name)
+			return Contents{}, damaged("the contents of the snapshot lack %q", name)
 		}
 	}
 	return Contents{
@@ -223,36 +229,38 @@ func (t *Tx) payload(s *Snapshot) (Contents, error) {
 	}, nil
 }
 
-// unpack decodes base64 and decompresses gzip. The result may have at most limit bytes.
+// unpack decodes packed from base64 and decompresses it with gzip. If the result has more than limit bytes,
+// the error wraps ErrTooLarge.
 func unpack(packed string, limit int64) ([]byte, error) {
 	from, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
 	if err != nil {
-		return nil, damaged("its contents cannot be unpacked: %w", err)
+		return nil, damaged("the contents of the snapshot cannot be unpacked: %w", err)
 	}
 	var text bytes.Buffer
 	n, err := io.Copy(&text, io.LimitReader(from, limit+1))
 	if err != nil {
-		return nil, damaged("its contents cannot be unpacked: %w", err)
+		return nil, damaged("the contents of the snapshot cannot be unpacked: %w", err)
 	}
 	if n > limit {
-		return nil, fmt.Errorf("%w: its contents have more than %d bytes", ErrTooLarge, limit)
+		return nil, fmt.Errorf("%w: the contents of the snapshot have more than %d bytes", ErrTooLarge, limit)
 	}
 	return text.Bytes(), nil
 }
 
-// one reads one row of a table. It returns nil if the row or the table does not exist.
+// one returns the first row of the table name that matches the condition where, with its parameters args. It
+// returns nil if the table does not exist or no row matches.
 func (t *Tx) one(name, where string, args ...any) (Row, error) {
 	table := t.Table(name)
 	if table == nil {
-		return nil, nil //nolint:nilnil // nothing is an answer
+		return nil, nil //nolint:nilnil // nil means that there is no row
 	}
 	for row, err := range t.query(table, selectFrom(table)+" WHERE "+where, args...) {
 		return row, err
 	}
-	return nil, nil //nolint:nilnil // nothing is an answer
+	return nil, nil //nolint:nilnil // nil means that there is no row
 }
 
-// plain converts a value for the driver.
+// plain returns v as a value for the driver. It is the inverse of valueOf.
 func plain(v Value) any {
 	switch v.Kind {
 	case Int:

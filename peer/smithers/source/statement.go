@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// created returns what a statement creates, TABLE, INDEX or TRIGGER, and the name as written. It returns "" for any
-// other statement.
+// created returns the kind of object that a CREATE statement creates, TABLE, INDEX or TRIGGER, and its name
+// as written. It returns "" and "" for any other statement.
 func created(statement string) (kind, name string) {
 	words := tokens(statement)
 	if len(words) < 3 || !strings.EqualFold(words[0], "CREATE") {
@@ -23,8 +23,8 @@ func created(statement string) (kind, name string) {
 	return kind, words[1]
 }
 
-// isTable reports whether a statement creates a table with a name from a list of columns, and does nothing else. The
-// statement may come from another user.
+// isTable reports whether statement creates a table with the given name from a list of columns, and does
+// nothing else. The statement may come from another user.
 func isTable(statement, name string) bool {
 	words := tokens(statement)
 	kind, written := created(statement)
@@ -32,8 +32,8 @@ func isTable(statement, name string) bool {
 		len(words) > 3 && words[3] == "(" && !slices.Contains(words, ";") && !slices.Contains(words, "")
 }
 
-// tokens splits a statement into tokens as SQLite does, as far as needed to find the ends of strings, names and
-// comments. An unterminated token is "".
+// tokens returns the tokens of sql, without white space and comments. It follows SQLite as far as necessary
+// to find the ends of strings, names and comments. An unterminated token is "", the last element.
 func tokens(sql string) []string {
 	var list []string
 	for sql != "" {
@@ -49,7 +49,8 @@ func tokens(sql string) []string {
 	return list
 }
 
-// tokenLength returns the length of the first token. Spaces and comments count as tokens.
+// tokenLength returns the length in bytes of the first token of sql, which is not empty. White space and
+// comments count as tokens. ok is false if the token is unterminated or a NUL.
 func tokenLength(sql string) (n int, ok bool) {
 	switch c := sql[0]; {
 	case strings.HasPrefix(sql, "--"):
@@ -74,7 +75,8 @@ func tokenLength(sql string) (n int, ok bool) {
 	return 1, sql[0] != 0
 }
 
-// quotedLength returns the length of a quoted string or name. A doubled quote stands for the quote itself.
+// quotedLength returns the length in bytes of the quoted string or name at the start of sql, with its quotes.
+// A doubled quote stands for the quote itself. ok is false if the closing quote is missing.
 func quotedLength(sql string) (n int, ok bool) {
 	for i := 1; i < len(sql); i++ {
 		switch {
@@ -88,7 +90,7 @@ func quotedLength(sql string) (n int, ok bool) {
 	return 0, false
 }
 
-// unquote returns the name for which an identifier stands.
+// unquote returns the name that identifier, a token, stands for.
 func unquote(identifier string) string {
 	switch quote := identifier[:1]; quote {
 	case `"`, "`", "'":
@@ -101,11 +103,13 @@ func unquote(identifier string) string {
 
 func isSpace(c byte) bool { return strings.IndexByte(" \t\n\r\f\v", c) >= 0 }
 
+// isWord reports whether c can be part of a word: a keyword, an unquoted name or a number.
 func isWord(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 
-// isType reports whether a declared type is safe to copy into a statement.
+// isType reports whether declared, the declared type of a column, can be copied into a statement without
+// risk.
 func isType(declared string) bool {
 	return !strings.ContainsFunc(declared, func(r rune) bool {
 		return r >= 0x80 || !isWord(byte(r)) && !strings.ContainsRune(" (),+-.", r)

@@ -6,9 +6,9 @@ import (
 	"errors"
 )
 
-// statements caches the prepared statements of one transaction, because some run once per frame.
+// statements caches the prepared statements of one transaction, because some statements run once per frame.
 type statements struct {
-	ctx    context.Context //nolint:containedctx // of the transaction, which lives as long
+	ctx    context.Context //nolint:containedctx // the context of the transaction, which lives as long as the cache
 	conn   *sql.Conn
 	byText map[string]*sql.Stmt
 }
@@ -17,6 +17,7 @@ func newStatements(ctx context.Context, conn *sql.Conn) *statements {
 	return &statements{ctx, conn, make(map[string]*sql.Stmt)}
 }
 
+// close closes all cached statements.
 func (s *statements) close() error {
 	var errs []error
 	for _, stmt := range s.byText {
@@ -25,8 +26,10 @@ func (s *statements) close() error {
 	return errors.Join(errs...)
 }
 
+// query runs the statement text with the parameters args and returns its rows. The error is one of this
+// package's.
 func (s *statements) query(text string, args ...any) (*sql.Rows, error) {
-	stmt, err := s.prepare(text) //nolint:sqlclosecheck // close does
+	stmt, err := s.prepare(text) //nolint:sqlclosecheck // the method close closes the statement
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +38,7 @@ func (s *statements) query(text string, args ...any) (*sql.Rows, error) {
 }
 
 func (s *statements) exec(text string, args ...any) (sql.Result, error) {
-	stmt, err := s.prepare(text) //nolint:sqlclosecheck // close does
+	stmt, err := s.prepare(text) //nolint:sqlclosecheck // the method close closes the statement
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +46,7 @@ func (s *statements) exec(text string, args ...any) (sql.Result, error) {
 	return result, explain(err)
 }
 
+// prepare returns the cached statement text. It prepares the statement at the first call.
 func (s *statements) prepare(text string) (*sql.Stmt, error) {
 	if stmt := s.byText[text]; stmt != nil {
 		return stmt, nil

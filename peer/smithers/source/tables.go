@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// readTables returns the ordinary tables. It leaves out views, virtual tables with their shadow tables, and temporary
-// tables.
+// readTables returns the ordinary tables of the database, sorted by name. It leaves out views, virtual tables
+// with their shadow tables, temporary tables and SQLite's own tables.
 func readTables(ctx context.Context, conn *sql.Conn) ([]Table, error) {
 	const query = `
 		SELECT t.name, m.sql, c.name, c.type, c.pk
@@ -21,7 +21,7 @@ func readTables(ctx context.Context, conn *sql.Conn) ([]Table, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	defer rows.Close() //nolint:errcheck // Err says the same
+	defer rows.Close() //nolint:errcheck // rows.Err returns the same error
 	var tables []Table
 	for rows.Next() {
 		var name, statement string
@@ -38,12 +38,13 @@ func readTables(ctx context.Context, conn *sql.Conn) ([]Table, error) {
 	return tables, explain(rows.Err())
 }
 
-// has reports whether the table has all of the columns. It ignores case.
+// has reports whether the table has all of columns. The case of ASCII letters does not count.
 func (t *Table) has(columns ...string) bool {
 	return !slices.ContainsFunc(columns, func(name string) bool { return t.column(name) == nil })
 }
 
-// column returns a column by its name, or nil. It ignores case, as SQLite does.
+// column returns the column with the given name, or nil if the table has no such column. The case of ASCII
+// letters does not count.
 func (t *Table) column(name string) *Column {
 	i := slices.IndexFunc(t.Columns, func(c Column) bool { return equalName(c.Name, name) })
 	if i < 0 {
@@ -52,7 +53,8 @@ func (t *Table) column(name string) *Column {
 	return &t.Columns[i]
 }
 
-// key returns the columns of the primary key, in order.
+// key returns the names of the primary key's columns in the order of the key, or an empty list without a
+// primary key.
 func (t *Table) key() []string {
 	var columns []Column
 	for _, c := range t.Columns {
@@ -78,9 +80,10 @@ func (t *Table) rowid() string {
 	return ""
 }
 
-// equalName compares names as SQLite does: it ignores the case of ASCII letters only.
+// equalName reports whether SQLite treats a and b as the same name: the case of ASCII letters does not count.
 func equalName(a, b string) bool { return lowerName(a) == lowerName(b) }
 
+// lowerName returns name with its ASCII letters in lower case.
 func lowerName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -90,7 +93,7 @@ func lowerName(name string) string {
 	}, name)
 }
 
-// quote returns a name as a quoted identifier.
+// quote returns name as a quoted identifier in SQL.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func quoteAll(names []string) []string {

@@ -7,16 +7,17 @@ import (
 	"unicode/utf16"
 )
 
-// node is a JSON value with the semantics of JavaScript: strings of UTF-16, which may have unpaired surrogates,
-// doubles, and objects with ordered members.
+// node is a JSON value with the semantics of JavaScript: strings of UTF-16, which may have unpaired
+// surrogates, numbers of type double, and objects with ordered members.
 type node struct {
 	kind    nodeKind
-	text    string // of a string, encoded by appendRune; of a number, as JavaScript writes it
-	items   []*node
-	members map[string]*node
-	names   []string // of the members, in insertion order
+	text    string           // a string, encoded by appendRune; a number, as JavaScript writes it; true or false
+	items   []*node          // of an array
+	members map[string]*node // of an object
+	names   []string         // of the members, in insertion order
 }
 
+// nodeKind is the type of a JSON value.
 type nodeKind uint8
 
 const (
@@ -28,7 +29,8 @@ const (
 	objectNode
 )
 
-// member returns a member of an object. It returns nil if the member is missing or n is not an object.
+// member returns the member of n with the given name, or nil if n is nil, is not an object, or has no such
+// member.
 func (n *node) member(name string) *node {
 	if n == nil || n.kind != objectNode {
 		return nil
@@ -36,6 +38,7 @@ func (n *node) member(name string) *node {
 	return n.members[name]
 }
 
+// set sets a member of the object n. A new member comes last; an existing member keeps its position.
 func (n *node) set(name string, value *node) {
 	if _, ok := n.members[name]; !ok {
 		n.names = append(n.names, name)
@@ -43,13 +46,14 @@ func (n *node) set(name string, value *node) {
 	n.members[name] = value
 }
 
+// remove removes a member of the object n.
 func (n *node) remove(name string) {
 	delete(n.members, name)
 	n.names = slices.DeleteFunc(n.names, func(other string) bool { return other == name })
 }
 
-// ordered returns the names of the members in JavaScript's order: first array indexes by number, then the others in
-// insertion order.
+// ordered returns the names of n's members in JavaScript's order: array indexes by number, then the other
+// names in insertion order. The caller must not change the result.
 func (n *node) ordered() []string {
 	indexed := slices.ContainsFunc(n.names, func(name string) bool { _, ok := arrayIndex(name); return ok })
 	if !indexed {
@@ -72,7 +76,7 @@ func (n *node) ordered() []string {
 	return names
 }
 
-// arrayIndex returns the number of a name that JavaScript treats as an array index, and reports whether it is one.
+// arrayIndex returns name as a number, and reports whether JavaScript treats name as an array index.
 func arrayIndex(name string) (uint32, bool) {
 	if name == "" || name[0] < '0' || name[0] > '9' || len(name) > 1 && name[0] == '0' {
 		return 0, false
@@ -81,7 +85,7 @@ func arrayIndex(name string) (uint32, bool) {
 	return uint32(n), err == nil && n < 1<<32-1
 }
 
-// isTrue reports whether JavaScript treats the value as true.
+// isTrue reports whether JavaScript treats n as true in a condition.
 func (n *node) isTrue() bool {
 	switch n.kind {
 	case nullNode:
@@ -97,8 +101,9 @@ func (n *node) isTrue() bool {
 	}
 }
 
-// canonical returns a tree in the form in which Smithers writes and hashes it: each element has only the known
-// members in their order, and its properties are sorted.
+// canonical returns root in the form in which Smithers writes and hashes a rendered tree: each element has
+// only the known members, in a fixed order, and its properties are sorted. A root that JavaScript treats as
+// false becomes null. If a value is not a valid element, the error wraps ErrDamaged.
 func canonical(root *node) (*node, error) {
 	if !root.isTrue() {
 		return &node{kind: nullNode}, nil
@@ -106,6 +111,8 @@ func canonical(root *node) (*node, error) {
 	return canonicalElement(root, 0)
 }
 
+// canonicalElement returns the canonical form of one element and its children. depth is the depth of from as
+// JSON.
 func canonicalElement(from *node, depth int) (*node, error) {
 	if from.kind != objectNode {
 		return nil, damaged("a tree has a value that is not an element")
@@ -144,6 +151,8 @@ func canonicalElement(from *node, depth int) (*node, error) {
 	return to, nil
 }
 
+// sortedProps returns the properties of an element, sorted by name. If props is nil or null, the result is an
+// empty object.
 func sortedProps(props *node) (*node, error) {
 	switch {
 	case props == nil || props.kind == nullNode:
@@ -157,9 +166,10 @@ func sortedProps(props *node) (*node, error) {
 	return &sorted, nil
 }
 
-// compareUTF16 compares strings by their UTF-16 code units, as JavaScript does.
+// compareUTF16 compares two strings by their UTF-16 code units, as JavaScript does.
 func compareUTF16(a, b string) int { return slices.Compare(units(a), units(b)) }
 
+// units returns the UTF-16 code units of s, a string in appendRune's encoding.
 func units(s string) []uint16 {
 	list := make([]uint16, 0, len(s))
 	for s != "" {

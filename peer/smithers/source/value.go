@@ -1,6 +1,6 @@
 package source
 
-// Kind is the storage class of a value.
+// Kind is the storage class of a value in SQLite.
 type Kind uint8
 
 // The storage classes of SQLite.
@@ -17,23 +17,22 @@ type Value struct {
 	Kind  Kind
 	Int   int64
 	Real  float64
-	Bytes string // of Text and Blob; Text need not be UTF-8
+	Bytes string // the content of a Text or a Blob; a Text need not be UTF-8
 }
 
-// Row is one row: its values by column name. A column that the table does not have is absent, which differs from
-// NULL.
+// Row has the values of one row by column name. A column that the table lacks is absent, which differs from NULL.
 type Row map[string]Value
 
 // Column is one column of a table.
 type Column struct {
 	Name string
 	Type string // as declared
-	Key  int    // its position in the primary key, from 1; 0 if it is not part of the key
+	Key  int    // the column's position in the primary key, from 1; 0 if the column is not part of the key
 }
 
 // Table is one table of a database.
 type Table struct {
 	Name    string
-	SQL     string // the statement that creates it
+	SQL     string // the statement that creates the table
 	Columns []Column
 }

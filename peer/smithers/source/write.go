@@ -10,21 +10,22 @@ import (
 	"path/filepath"
 )
 
-// writeOptions wait for an engine's lock, check foreign keys when the transaction ends, and take the lock when it
-// begins.
+// writeOptions are the driver's options for writing. A transaction waits 10 seconds for an engine's lock,
+// takes the lock when it begins, and checks foreign keys when it ends.
 const writeOptions = "mode=rw&_dqs=0&_busy_timeout=10000&_foreign_keys=1&_synchronous=FULL&_pragma=trusted_schema(0)"
 
-// Write writes to the database at path in one transaction: everything that write inserts, or nothing. If the file, or
-// the target of a link, does not exist, Write creates a complete database with all of Schema, or no file at all. In a
-// file system without hard links, it creates an empty file first, which stays if write fails. A killed process may
-// leave a journal beside that file, which SQLite rolls back when the file is opened. Write never replaces another
-// file. If an engine has the database locked, the transaction waits some seconds for it. Write also removes the files
-// that earlier killed calls left beside the database.
+// Write calls write in one transaction on the database at path. It stores everything that write inserts or, after an
+// error, nothing. If an engine has the database locked, Write waits up to 10 seconds; then the error wraps ErrBusy.
+// Write also removes the files that earlier killed calls left beside the database.
+//
+// If the file, or the target of a link, is missing, Write creates a complete database with all of Schema, or no file.
+// In a file system without hard links, Write first creates an empty file, which stays if write fails; a killed process
+// may leave a journal beside that file, which SQLite rolls back. Write never replaces another file.
 func Write(ctx context.Context, path string, write func(*WriteTx) error) error {
 	return writeLinking(ctx, path, os.Link, write)
 }
 
-// writeLinking is Write with a function that makes hard links.
+// writeLinking does the work of Write. link creates a hard link; a test can replace os.Link.
 func writeLinking(ctx context.Context, path string, link func(from, to string) error, write func(*WriteTx) error) error {
 	path, err := Target(path)
 	if err != nil {
@@ -41,10 +42,11 @@ func writeLinking(ctx context.Context, path string, link func(from, to string) e
 	return f.writeChecked(ctx, write)
 }
 
-// Target returns the file for which a path stands: the path itself if the file exists, else the target of its links,
-// as far as the links exist. An error is an fs.PathError about path.
+// Target returns the path of the file for which path stands. An existing file stands for itself. Otherwise
+// the result is the target of path's links, as far as the links exist. An error is an fs.PathError about
+// path.
 func Target(path string) (string, error) {
-	const most = 40 // as Linux
+	const most = 40 // the limit of Linux for links in a row
 	_, err := os.Stat(path)
 	if err == nil {
 		return path, nil
@@ -52,10 +54,10 @@ func Target(path string) (string, error) {
 	for at, n := path, 0; errors.Is(err, fs.ErrNotExist) && n < most; n++ {
 		next, notLink := os.Readlink(at)
 		if notLink != nil {
-			return at, nil //nolint:nilerr // a file can be created here
+			return at, nil //nolint:nilerr // no link is at this path, so a file can be created
 		}
 		if !filepath.IsAbs(next) {
-			// Not cleaned: ".." is relative to the folder to which a link leads.
+			// The path must not be cleaned, because ".." is relative to the target of a link before it.
 			next = filepath.Dir(at) + string(filepath.Separator) + next
 		}
 		at = next
@@ -63,14 +65,14 @@ func Target(path string) (string, error) {
 	return "", err
 }
 
-// writeChecked is write to an existing file.
+// writeChecked runs one transaction on an existing file. It first opens a file with content for reading,
+// which finds most errors before anything is written.
 func (f file) writeChecked(ctx context.Context, write func(*WriteTx) error) error {
 	header, err := f.header()
 	if err != nil {
 		return err
 	}
 	if len(header) > 0 {
-		// Find errors before writing.
 		db, err := Open(ctx, f.path)
 		if err != nil {
 			return err
@@ -82,7 +84,7 @@ func (f file) writeChecked(ctx context.Context, write func(*WriteTx) error) erro
 	return f.write(ctx, write)
 }
 
-// write runs one transaction on the file.
+// write calls write in one transaction on the file, which may be empty.
 func (f file) write(ctx context.Context, write func(*WriteTx) error) (err error) {
 	conn := new(connection)
 	defer func() { err = errors.Join(err, conn.Close()) }()
@@ -94,16 +96,16 @@ func (f file) write(ctx context.Context, write func(*WriteTx) error) (err error)
 		return err
 	}
 	if err := tx.run(write); err != nil {
-		// Closing the connection rolls back whatever this leaves.
+		// If the rollback fails, closing the connection rolls back.
 		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		return errors.Join(err, tx.kept.close())
 	}
 	return tx.kept.close()
 }
 
-// run does all work of the transaction, and commits it.
+// run prepares the tables, calls write, and commits the transaction.
 func (t *WriteTx) run(write func(*WriteTx) error) error {
-	// Rows may come in any order.
+	// Foreign keys are checked at the end, because write may insert rows in any order.
 	if err := t.exec("PRAGMA defer_foreign_keys = ON"); err != nil {
 		return err
 	}
@@ -116,8 +118,9 @@ func (t *WriteTx) run(write func(*WriteTx) error) error {
 	return t.exec("COMMIT")
 }
 
-// prepare creates Smithers' tables in an empty database. It checks within the transaction, because another process
-// may just have created them.
+// prepare reads the list of tables. In an empty database it first creates Smithers' tables. It checks for
+// tables within the transaction, because another process may just have created them. If the database is not
+// Smithers', the error is ErrNotSmithers.
 func (t *WriteTx) prepare() error {
 	var has bool
 	err := t.conn.QueryRowContext(t.ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master)").Scan(&has)
@@ -142,9 +145,9 @@ func (t *WriteTx) prepare() error {
 
 // WriteTx is one transaction of Write.
 type WriteTx struct {
-	ctx    context.Context //nolint:containedctx // of the transaction, which lives as long
+	ctx    context.Context //nolint:containedctx // the context of the transaction, which lives as long as the WriteTx
 	conn   *sql.Conn
-	tables []Table
+	tables []Table // sorted by name
 	kept   *statements
 }
 
@@ -153,26 +156,27 @@ func (t *WriteTx) exec(statement string) error {
 	return explain(err)
 }
 
-// load reads the list of tables.
+// load reads the list of tables into t.tables.
 func (t *WriteTx) load() (err error) {
 	t.tables, err = readTables(t.ctx, t.conn)
 	return err
 }
 
-// Table returns a table of the database, or nil.
+// Table returns the table with the given name, or nil if the database has no such table.
 func (t *WriteTx) Table(name string) *Table { return findTable(t.tables, name) }
 
-// Rows yields all rows of a table, as [Tx.Rows] does.
+// Rows yields all rows of a table in the order of [Tx.Rows]. If the table does not exist, Rows yields no
+// rows.
 func (t *WriteTx) Rows(table string) iter.Seq2[Row, error] {
 	return t.reading().Rows(table, "")
 }
 
-// reading returns a Tx that reads the state within the transaction.
+// reading returns a Tx that reads within this transaction, including its own rows.
 func (t *WriteTx) reading() *Tx {
 	return &Tx{ctx: t.ctx, conn: t.conn, tables: t.tables, limit: largestValue, kept: t.kept}
 }
 
-// HasRun reports whether any table has rows of a run.
+// HasRun reports whether any table with a run_id column has a row of the run.
 func (t *WriteTx) HasRun(run string) (bool, error) {
 	for _, table := range t.tables {
 		where, args, ok := ofRun(&table, run)

@@ -7,25 +7,28 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// MaxTime is the greatest time, and the greatest number of any kind, that a run of ours can have.
+// MaxTime is the greatest time in milliseconds, and the greatest number of any kind, that a run of git-smithers can
+// have.
 const MaxTime = 1<<53 - 1
 
-// OurTime returns the nearest time that a run of ours can have.
+// OurTime returns ms, or 0 or MaxTime if ms is below or above the range of times that a run of git-smithers
+// can have.
 func OurTime(ms int64) int64 { return min(max(ms, 0), MaxTime) }
 
-// ColumnTime returns the integer of a column as a time of ours; ok reports whether the column is an integer.
+// ColumnTime returns the result of OurTime for the integer in a column. ok reports whether the column has an
+// integer.
 func ColumnTime(row source.Row, name string) (ms int64, ok bool) {
 	v := row[name]
 	return OurTime(v.Int), v.Kind == source.Int
 }
 
-// Text returns a TEXT value.
+// Text returns s as a TEXT value.
 func Text(s string) source.Value { return source.Value{Kind: source.Text, Bytes: s} }
 
-// Int returns an INTEGER value.
+// Int returns n as an INTEGER value.
 func Int(n int64) source.Value { return source.Value{Kind: source.Int, Int: n} }
 
-// Bool returns 1 or 0.
+// Bool returns the INTEGER value 1 for true and 0 for false.
 func Bool(b bool) source.Value {
 	if b {
 		return Int(1)
@@ -33,7 +36,7 @@ func Bool(b bool) source.Value {
 	return Int(0)
 }
 
-// OptionalText returns a TEXT value, or NULL for "".
+// OptionalText returns s as a TEXT value, or NULL if s is "".
 func OptionalText(s string) source.Value {
 	if s == "" {
 		return source.Value{}
@@ -41,7 +44,7 @@ func OptionalText(s string) source.Value {
 	return Text(s)
 }
 
-// NullableText returns a TEXT value, or NULL for nil.
+// NullableText returns *s as a TEXT value, or NULL if s is nil.
 func NullableText(s *string) source.Value {
 	if s == nil {
 		return source.Value{}
@@ -49,7 +52,7 @@ func NullableText(s *string) source.Value {
 	return Text(*s)
 }
 
-// NullableInt returns an INTEGER value, or NULL for nil.
+// NullableInt returns *n as an INTEGER value, or NULL if n is nil.
 func NullableInt(n *int64) source.Value {
 	if n == nil {
 		return source.Value{}
@@ -57,7 +60,8 @@ func NullableInt(n *int64) source.Value {
 	return Int(*n)
 }
 
-// ColumnText returns the text of a column; ok reports whether the column is text in UTF-8.
+// ColumnText returns the text in a column. ok is false if the column has no text, or a text that is not
+// UTF-8.
 func ColumnText(row source.Row, name string) (s string, ok bool) {
 	v := row[name]
 	if v.Kind != source.Text || !utf8.ValidString(v.Bytes) {
@@ -66,7 +70,7 @@ func ColumnText(row source.Row, name string) (s string, ok bool) {
 	return v.Bytes, true
 }
 
-// ColumnTextOrNil returns the text of a column, or nil if the column is not text in UTF-8.
+// ColumnTextOrNil returns the text in a column, or nil if ColumnText would return false.
 func ColumnTextOrNil(row source.Row, name string) *string {
 	if s, ok := ColumnText(row, name); ok {
 		return &s
@@ -74,7 +78,8 @@ func ColumnTextOrNil(row source.Row, name string) *string {
 	return nil
 }
 
-// ColumnNumber returns the integer of a column; ok reports whether it is a number that a run of ours can have.
+// ColumnNumber returns the integer in a column. ok is false if the column has no integer, or an integer below
+// 0 or above MaxTime.
 func ColumnNumber(row source.Row, name string) (n int64, ok bool) {
 	v := row[name]
 	if v.Kind != source.Int || v.Int < 0 || v.Int > MaxTime {
@@ -83,7 +88,7 @@ func ColumnNumber(row source.Row, name string) (n int64, ok bool) {
 	return v.Int, true
 }
 
-// ColumnNumberOrNil returns the integer of a column, or nil if it is not a number that a run of ours can have.
+// ColumnNumberOrNil returns the integer in a column, or nil if ColumnNumber would return false.
 func ColumnNumberOrNil(row source.Row, name string) *int64 {
 	if n, ok := ColumnNumber(row, name); ok {
 		return &n
@@ -91,7 +96,7 @@ func ColumnNumberOrNil(row source.Row, name string) *int64 {
 	return nil
 }
 
-// ColumnJSON returns the text of a column, or nil if it is not JSON that a run of ours can have.
+// ColumnJSON returns the text in a column, or nil if the column has no text, or a text that IsJSON rejects.
 func ColumnJSON(row source.Row, name string) json.RawMessage {
 	v := row[name]
 	if value := json.RawMessage(v.Bytes); v.Kind == source.Text && IsJSON(value) {
@@ -100,7 +105,7 @@ func ColumnJSON(row source.Row, name string) json.RawMessage {
 	return nil
 }
 
-// TextOf returns the text of a column, whatever its encoding, or "" if the column is not text.
+// TextOf returns the text in a column, which need not be UTF-8, or "" if the column has no text.
 func TextOf(row source.Row, column string) string {
 	if v := row[column]; v.Kind == source.Text {
 		return v.Bytes

@@ -10,26 +10,27 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Digester hashes lists of values. Different lists are hashed as different bytes.
+// Digester computes a hash of a list of numbers, texts, values and rows. Each has a fixed or stored length,
+// so different lists of the same kinds are hashed as different bytes.
 type Digester struct {
 	hash  hash.Hash
-	bytes []byte // not hashed yet
+	bytes []byte // the bytes that are not hashed yet
 }
 
-// NewDigester returns a Digester that has hashed nothing.
+// NewDigester returns a Digester of an empty list.
 func NewDigester() *Digester { return &Digester{hash: sha256.New()} }
 
-// Sum returns the SHA-256 of everything so far in hex.
+// Sum returns the SHA-256, in hex, of the list so far. More can be added afterwards.
 func (d *Digester) Sum() string {
 	d.hash.Write(d.bytes)
 	d.bytes = d.bytes[:0]
 	return hex.EncodeToString(d.hash.Sum(nil))
 }
 
-// Number adds a number.
+// Number adds a number to the list.
 func (d *Digester) Number(n int64) { d.bytes = binary.BigEndian.AppendUint64(d.bytes, uint64(n)) }
 
-// Text adds a text with its length.
+// Text adds a text with its length to the list.
 func (d *Digester) Text(s string) {
 	const most = 1 << 16
 	d.Number(int64(len(s)))
@@ -46,14 +47,15 @@ func (d *Digester) Text(s string) {
 	}
 }
 
-// Rows adds the rows of a table, except NULL and the columns of processes. A table without rows adds nothing.
+// Rows adds the rows of a table to the list. NULLs and the columns of processes are left out. If rows is
+// empty, Rows adds nothing.
 func (d *Digester) Rows(table source.Table, rows []source.Row) {
 	if len(rows) == 0 {
 		return
 	}
 	d.Text(table.Name)
 	for _, row := range rows {
-		d.Number(-1) // no length
+		d.Number(-1) // marks the start of a row, because no text has this length
 		for _, c := range table.Columns {
 			v := row[c.Name]
 			if v.Kind == source.Null || IsProcessColumn(table.Name, c.Name) {
@@ -65,7 +67,7 @@ func (d *Digester) Rows(table source.Table, rows []source.Row) {
 	}
 }
 
-// Value adds the value of a column.
+// Value adds the kind and the content of v to the list.
 func (d *Digester) Value(v source.Value) {
 	d.Number(int64(v.Kind))
 	d.Number(v.Int)

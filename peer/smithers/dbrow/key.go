@@ -14,11 +14,12 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// maxOverrideKey is the maximum length of an override's key. A longer key is replaced by ["sha256:…"], its hash.
+// maxOverrideKey is the greatest length in bytes of an override's key. A longer key is replaced by its hash:
+// ["sha256:…"].
 const maxOverrideKey = 512
 
-// KeyColumns returns the columns of a table's primary key without run_id. hasKey is false if the table has no primary
-// key; its rows are then identified by their positions.
+// KeyColumns returns the names of the columns of a table's primary key, in the order of the key and without
+// run_id. hasKey is false if the table has no primary key; then a row is identified by its position.
 func KeyColumns(table source.Table) (columns []string, hasKey bool) {
 	keys := slices.DeleteFunc(slices.Clone(table.Columns), func(c source.Column) bool { return c.Key == 0 })
 	slices.SortStableFunc(keys, func(a, b source.Column) int { return cmp.Compare(a.Key, b.Key) })
@@ -30,17 +31,17 @@ func KeyColumns(table source.Table) (columns []string, hasKey bool) {
 	return columns, len(keys) > 0
 }
 
-// IsRunColumn reports whether a column names the run of its row.
+// IsRunColumn reports whether a column with this name has the id of the row's run.
 func IsRunColumn(name string) bool { return strings.EqualFold(name, "run_id") }
 
-// keyedRow is a row with its key.
+// keyedRow is a row with its key, as in Override.
 type keyedRow struct {
 	key   string
-	place int // position among rows with the same primary key, which only NULL allows, or without a key
+	place int // the position, from 0, among rows with an equal primary key or, without a primary key, among all rows
 	row   source.Row
 }
 
-// keyRows gives each row a unique key.
+// keyRows returns rows with their keys, in the same order. Different rows have different keys.
 func keyRows(table source.Table, rows []source.Row) []keyedRow {
 	columns, hasKey := KeyColumns(table)
 	seen := make(map[string]int, len(rows))
@@ -72,10 +73,11 @@ func keyRows(table source.Table, rows []source.Row) []keyedRow {
 	return keyed
 }
 
-// hashedKey is the prefix of the single value of a hashed key.
+// hashedKey is the start of the only value in a hashed key.
 const hashedKey = "sha256:"
 
-// readKey returns the primary key and position in a row's key. If the key is hashed, the columns are absent.
+// readKey returns the columns of the primary key and the position in key. If key is hashed, or the table has
+// no primary key, the row is empty. If key cannot be decoded, the error wraps objstore.ErrCorrupt.
 func readKey(table source.Table, key string) (source.Row, int, error) {
 	columns, hasKey := KeyColumns(table)
 	var values []json.RawMessage
@@ -85,7 +87,7 @@ func readKey(table source.Table, key string) (source.Row, int, error) {
 	var place int
 	if !hasKey {
 		if len(values) != 1 || json.Unmarshal(values[0], &place) != nil {
-			return nil, 0, fmt.Errorf("%w: key %q: not a place", objstore.ErrCorrupt, key)
+			return nil, 0, fmt.Errorf("%w: key %q is not a position", objstore.ErrCorrupt, key)
 		}
 		return source.Row{}, place, nil
 	}
@@ -114,7 +116,8 @@ func readKey(table source.Table, key string) (source.Row, int, error) {
 	return row, place, nil
 }
 
-// compareRows orders rows as SQLite orders a primary key.
+// compareRows compares a and b in SQLite's order of a primary key with the given columns, and then by
+// position.
 func compareRows(columns []string, a, b keyedRow) int {
 	for _, c := range columns {
 		if order := compareValues(a.row[c], b.row[c]); order != 0 {
@@ -124,6 +127,7 @@ func compareRows(columns []string, a, b keyedRow) int {
 	return cmp.Compare(a.place, b.place)
 }
 
+// compareValues compares a and b in SQLite's order: NULL, numbers, texts, blobs.
 func compareValues(a, b source.Value) int {
 	if order := cmp.Compare(classOf(a), classOf(b)); order != 0 {
 		return order
@@ -137,7 +141,7 @@ func compareValues(a, b source.Value) int {
 	return strings.Compare(a.Bytes, b.Bytes)
 }
 
-// classOf returns the position of a value's kind in SQLite's order: NULL, numbers, texts, blobs.
+// classOf returns the rank of a value's kind in SQLite's order. INTEGER and REAL have the same rank.
 func classOf(v source.Value) int {
 	if v.Kind == source.Real {
 		return int(source.Int)

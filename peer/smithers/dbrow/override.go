@@ -1,5 +1,6 @@
 // Package dbrow handles rows of Smithers' databases: values, keys, paths, differences between predicted and actual
-// rows, and digests. About tables, it only knows the columns with paths and the columns of processes.
+// rows, and digests. The only columns that it knows by name are run_id, the columns with paths and the columns of
+// processes.
 package dbrow
 
 import (
@@ -15,21 +16,25 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Override is one row of ext/smithers/tables/<table>. Its key is the primary key without run_id, as a JSON array. Its
-// value is null if the predicted row does not exist, or else an object with the columns that differ from the
-// prediction: numbers and null as they are, text as a string, {"real":"…"}, {"blob":"<base64>"}, {"bytes":"<base64>"}
-// for text that is not UTF-8, and {"root":["…","…"]} for text with the root's path between the parts. For a row
-// without a prediction, the object has all columns that are not NULL, except those of the key.
+// Override is the difference of one row from its prediction, a row of ext/smithers/tables/<table>. Key is the primary
+// key without run_id, as a JSON array. Value is null if the predicted row does not exist, and otherwise an object with
+// the columns that differ from the prediction. If there is no predicted row, the object has all columns that are not
+// NULL, except the columns of the key.
 //
-// If a table has no primary key, the key is an array with the row's position among the run's rows. Rows with equal
-// keys, which NULL allows, get {"place":n} at the end of the key from the second row on.
+// In JSON, NULL is null, an INTEGER a number, and a TEXT a string. The other values are {"real":"…"} for a REAL,
+// {"blob":"<base64>"} for a BLOB, {"bytes":"<base64>"} for a TEXT that is not UTF-8, and {"root":["…","…"]} for a TEXT
+// with the root's path between the parts.
+//
+// If a table has no primary key, Key is an array with the row's position among the run's rows, from 0. NULL allows rows
+// with equal primary keys: from the second row on, Key ends with {"place":n}.
 type Override struct {
 	Key   string
 	Value string
 }
 
-// Differences returns the overrides that turn the predicted rows of one run into the actual ones, sorted by key. A
-// row without a prediction is stored completely. Columns of processes are left out.
+// Differences returns the overrides that turn the predicted rows of one run into the actual rows, sorted by
+// key. It ignores the column run_id and the columns of processes. at is the run's root. If the name of a
+// column is not UTF-8, the error wraps source.ErrDamaged.
 func Differences(table source.Table, predicted, actual []source.Row, at Root) ([]Override, error) {
 	if err := CheckColumns(table); err != nil {
 		return nil, err
@@ -57,7 +62,8 @@ func Differences(table source.Table, predicted, actual []source.Row, at Root) ([
 	return all, nil
 }
 
-// CheckColumns returns source.ErrDamaged if a column's name is not UTF-8 and so cannot be stored in JSON.
+// CheckColumns returns an error that wraps source.ErrDamaged if the name of a column is not UTF-8, because
+// JSON cannot hold the name.
 func CheckColumns(table source.Table) error {
 	for _, c := range table.Columns {
 		if !utf8.ValidString(c.Name) {
@@ -67,7 +73,8 @@ func CheckColumns(table source.Table) error {
 	return nil
 }
 
-// differences returns an object with the columns of a row that differ from the prediction.
+// differences returns the value of an override: the columns of actual that differ from predicted. If known is
+// false, there is no predicted row, and the columns of the key are left out.
 func differences(table source.Table, actual keyedRow, predicted source.Row, known bool, at Root) (string, error) {
 	var spelled source.Row
 	if !known {
@@ -92,6 +99,7 @@ func differences(table source.Table, actual keyedRow, predicted source.Row, know
 	return string(append(b, '}')), nil
 }
 
+// appendColumn appends the value of a column in the form of Override to b, and returns the result.
 func appendColumn(b []byte, table, column string, v source.Value, at Root) []byte {
 	if paths, isJSON := pathColumn(table, column); paths {
 		if rooted, ok := at.appendRooted(b, v, isJSON); ok {
@@ -101,9 +109,9 @@ func appendColumn(b []byte, table, column string, v source.Value, at Root) []byt
 	return appendValue(b, v)
 }
 
-// Restore is the inverse of Differences: it returns the actual rows in the order of their primary key, with their
-// paths in the root at. Without overrides, these are the predicted rows. An override that Differences would not write
-// is objstore.ErrCorrupt.
+// Restore returns the actual rows of a run, sorted by primary key: the predicted rows, changed by the
+// overrides over. It is the inverse of Differences. run becomes the run id of each row, and the paths are in
+// the root at. If an override cannot be decoded, the error wraps objstore.ErrCorrupt.
 func Restore(table source.Table, predicted []source.Row, over []Override, run string, at Root) ([]source.Row, error) {
 	columns, hasKey := KeyColumns(table)
 	rows := make(map[string]keyedRow, len(predicted)+len(over))
@@ -146,7 +154,8 @@ func Restore(table source.Table, predicted []source.Row, over []Override, run st
 	return restored, nil
 }
 
-// wholeRow returns a row with all columns of its table, and its run id.
+// wholeRow returns a copy of row with all columns of its table. The run id is run, the columns of processes
+// are NULL, and so are the columns that row lacks.
 func wholeRow(table source.Table, row source.Row, run string) source.Row {
 	whole := make(source.Row, len(table.Columns))
 	for _, c := range table.Columns {
@@ -162,7 +171,7 @@ func wholeRow(table source.Table, row source.Row, run string) source.Row {
 	return whole
 }
 
-// apply sets the columns of an override in a row.
+// apply sets the columns of o in row, a row of the table with the given name.
 func apply(table string, row source.Row, o Override, at Root) error {
 	var columns map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(o.Value), &columns); err != nil {
@@ -179,8 +188,8 @@ func apply(table string, row source.Row, o Override, at Root) error {
 	return nil
 }
 
-// DifferenceOfOne returns the override that turns one predicted row into the actual one, or nil if they are equal.
-// actual is nil if the row does not exist.
+// DifferenceOfOne returns the value of the override that turns the row predicted into the row actual, or nil
+// if the rows are equal. actual is nil if the row does not exist.
 func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) ([]byte, error) {
 	rows := []source.Row{actual}
 	if actual == nil {
@@ -193,7 +202,8 @@ func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) 
 	return []byte(over[0].Value), nil
 }
 
-// RestoreOne is the inverse of DifferenceOfOne. It returns nil if the row does not exist.
+// RestoreOne returns the actual row: predicted, changed by the override value over. It is the inverse of
+// DifferenceOfOne. A nil over means no change. The result is nil if the row does not exist.
 func RestoreOne(table source.Table, predicted source.Row, over []byte, run string, at Root) (source.Row, error) {
 	var all []Override
 	if over != nil {

@@ -10,13 +10,15 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Root is the folder that contains the absolute paths of a run. A path is stored without the root; see Override.
+// Root is the path of the folder that contains the absolute paths of a run. Paths are stored without the
+// root; see Override.
 type Root string
 
-// RootMark stands for the path of the root in predicted rows. Restore replaces it with the path.
+// RootMark stands for the root's path in predicted rows. Restore replaces the mark by the path.
 const RootMark = "\x00root"
 
-// pathColumn reports whether a column has paths of the machine, and whether it is JSON with such paths.
+// pathColumn reports whether a column has paths of the machine. isJSON means that the column is JSON with
+// paths in its strings.
 func pathColumn(table, column string) (paths, isJSON bool) {
 	switch {
 	case table == "_smithers_runs" && column == "config_json":
@@ -31,7 +33,8 @@ func pathColumn(table, column string) (paths, isJSON bool) {
 	return false, false
 }
 
-// Clean returns the root without trailing slashes, or "" if texts cannot be split at it.
+// Clean returns the root without slashes at its end. It returns "" if the rest has fewer than two bytes or is
+// not UTF-8, because texts cannot be split at such a root.
 func (r Root) Clean() string {
 	s := strings.TrimRight(string(r), `/\`)
 	if len(s) < 2 || !utf8.ValidString(s) {
@@ -40,7 +43,7 @@ func (r Root) Clean() string {
 	return s
 }
 
-// spelled returns the root as written in a text.
+// spelled returns the cleaned root as it appears in a text: escaped as in a JSON string if isJSON is true.
 func (r Root) spelled(isJSON bool) string {
 	s := r.Clean()
 	if !isJSON || s == "" {
@@ -50,8 +53,9 @@ func (r Root) spelled(isJSON bool) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// Split cuts a text at the paths of the root. If the text has no such path, the result has one part. Only whole names
-// match: /a/bc is not a path in the root /a/b.
+// Split returns the parts of text between the paths of the root. If text has no such path, the result is text
+// alone. In a text that is not JSON, the path must be at the start; in JSON, at the start of a string. Only
+// whole names match: /a/bc is not in the root /a/b.
 func (r Root) Split(text string, isJSON bool) []string {
 	s := r.spelled(isJSON)
 	if s == "" {
@@ -72,7 +76,7 @@ func (r Root) Split(text string, isJSON bool) []string {
 	}
 }
 
-// wholePath reports whether the text between start and end is the beginning of a path and ends at the end of a name.
+// wholePath reports whether text[start:end] is the beginning of a path and ends at the end of a name.
 func wholePath(text string, start, end int, isJSON bool) bool {
 	if isJSON {
 		return start > 0 && text[start-1] == '"' && end < len(text) && strings.IndexByte(`"/\`, text[end]) >= 0
@@ -80,7 +84,8 @@ func wholePath(text string, start, end int, isJSON bool) bool {
 	return start == 0 && (end == len(text) || text[end] == '/' || text[end] == '\\')
 }
 
-// Join is the inverse of Split. It also accepts the root "/", at which Split never cuts.
+// Join returns the text with the root's path between parts. It is the inverse of Split. Join also accepts the
+// root "/", at which Split never cuts.
 func (r Root) Join(parts []string, isJSON bool) string {
 	top := r != "" && strings.Trim(string(r), "/") == ""
 	var b strings.Builder
@@ -97,7 +102,8 @@ func (r Root) Join(parts []string, isJSON bool) string {
 	return b.String()
 }
 
-// Relative returns a path relative to the root, or "" if the path is not in the root.
+// Relative returns the path absolute relative to the root, with slashes, or "" if the path is not in the
+// root.
 func (r Root) Relative(absolute string) string {
 	if parts := r.Split(absolute, false); len(parts) == 2 {
 		return strings.TrimLeft(strings.ReplaceAll(parts[1], `\`, "/"), "/")
@@ -105,7 +111,7 @@ func (r Root) Relative(absolute string) string {
 	return ""
 }
 
-// MarkedPath returns a predicted path in the root, or NULL for "".
+// MarkedPath returns RootMark with the path relative below it, as a TEXT, or NULL if relative is "".
 func MarkedPath(relative string) source.Value {
 	if relative == "" {
 		return source.Value{}
@@ -113,7 +119,7 @@ func MarkedPath(relative string) source.Value {
 	return Text(RootMark + "/" + relative)
 }
 
-// placed replaces the mark of the root in a predicted value by the root's path.
+// placed returns the predicted value v of a column with the root's path in place of each RootMark.
 func (r Root) placed(table, column string, v source.Value) source.Value {
 	paths, isJSON := pathColumn(table, column)
 	if paths && v.Kind == source.Text && strings.Contains(v.Bytes, RootMark) {
@@ -122,7 +128,8 @@ func (r Root) placed(table, column string, v source.Value) source.Value {
 	return v
 }
 
-// appendRooted appends {"root":[…]} for a text with the root's path in it.
+// appendRooted appends {"root":[…]} to b for a TEXT with the root's path in it. For any other value it
+// appends nothing and returns false.
 func (r Root) appendRooted(b []byte, v source.Value, isJSON bool) (_ []byte, ok bool) {
 	if v.Kind != source.Text || !utf8.ValidString(v.Bytes) {
 		return b, false
@@ -141,8 +148,8 @@ func (r Root) appendRooted(b []byte, v source.Value, isJSON bool) (_ []byte, ok 
 	return append(b, "]}"...), true
 }
 
-// Movable returns the rows of a table with RootMark in place of the root's path, and reports whether any row has such
-// a path.
+// Movable returns a copy of rows with RootMark in place of the root's path in the columns with paths. found
+// reports whether any row has such a path.
 func (r Root) Movable(table source.Table, rows []source.Row) (_ []source.Row, found bool) {
 	marked := slices.Clone(rows)
 	for _, c := range table.Columns {
@@ -164,7 +171,7 @@ func (r Root) Movable(table source.Table, rows []source.Row) (_ []source.Row, fo
 	return marked, found
 }
 
-// HasPaths reports whether a table has columns with paths.
+// HasPaths reports whether the table has a column with paths.
 func HasPaths(table source.Table) bool {
 	return slices.ContainsFunc(table.Columns, func(c source.Column) bool {
 		paths, _ := pathColumn(table.Name, c.Name)
@@ -172,8 +179,9 @@ func HasPaths(table source.Table) bool {
 	})
 }
 
-// IsProcessColumn reports whether a column is about the process that runs the run. Such columns are not imported. The
-// data that a task saves with its heartbeat is imported, because the task's next attempt receives it.
+// IsProcessColumn reports whether a column describes the process that executes the run. Such columns are not
+// imported. A column with the data of a task's heartbeat is no such column, because the task's next attempt
+// receives the data.
 func IsProcessColumn(table, column string) bool {
 	switch column {
 	case "runtime_owner_id", "heartbeat_at_ms", "hijack_requested_at_ms", "hijack_target",

@@ -13,15 +13,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// IsJSON reports whether a text is JSON that our runs can have.
+// IsJSON reports whether text is JSON within the limits of a run of git-smithers.
 func IsJSON(text []byte) bool { return snapshot.Limits{}.CheckValue(text) == nil }
 
-// Same reports whether two values are stored identically. 0 and -0 differ, and so do 1 and 1.0.
+// Same reports whether a and b are stored identically. 0.0 and -0.0 differ, and so do 1 and 1.0.
 func Same(a, b source.Value) bool {
 	return a.Kind == b.Kind && a.Int == b.Int && math.Float64bits(a.Real) == math.Float64bits(b.Real) && a.Bytes == b.Bytes
 }
 
-// appendValue appends a value in the form of Override.
+// appendValue appends v to b, encoded as in Override, and returns the result.
 func appendValue(b []byte, v source.Value) []byte {
 	switch v.Kind {
 	case source.Int:
@@ -40,28 +40,30 @@ func appendValue(b []byte, v source.Value) []byte {
 	return append(b, "null"...)
 }
 
+// appendTagged appends an object with the member tag and the value text to b, and returns the result.
 func appendTagged(b []byte, tag, text string) []byte {
 	b = page.AppendString(append(b, '{'), tag)
 	b = page.AppendString(append(b, ':'), text)
 	return append(b, '}')
 }
 
-// taggedValue is an object that encodes a value.
+// taggedValue is an encoded value that is an object. Only one field is set.
 type taggedValue struct {
 	Real  *string           `json:"real"`
 	Blob  []byte            `json:"blob"`
 	Bytes []byte            `json:"bytes"`
 	Root  []string          `json:"root"`
-	Edit  []json.RawMessage `json:"edit"`
+	Edit  []json.RawMessage `json:"edit"` // written by old versions; see readEdit
 }
 
-// valueReader reads encoded values of overrides.
+// valueReader decodes the values of overrides.
 type valueReader struct {
-	at   Root
+	at   Root // the root of the decoded paths
 	json bool // the column is JSON with paths
 }
 
-// read is the inverse of appendValue and appendRooted. It also reads the edits of old versions.
+// read returns the value that raw encodes. It is the inverse of appendValue and appendRooted. predicted is
+// the predicted value of the column, which the edits of old versions need.
 func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	if len(raw) == 0 {
 		return source.Value{}, errNotValue
@@ -103,8 +105,8 @@ func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (so
 	return source.Value{}, errNotValue
 }
 
-// readEdit reads {"edit":[head,tail,text]}, which old versions wrote: the first head bytes of the predicted text,
-// then text, then the last tail bytes of the predicted text.
+// readEdit returns the value of {"edit":[head,tail,text]}, which old versions wrote: the first head bytes of
+// the predicted text, then text, then the last tail bytes of the predicted text.
 func readEdit(edit []json.RawMessage, predicted source.Value) (source.Value, error) {
 	var head, tail int
 	var text string

@@ -1,4 +1,4 @@
-// Package tree reads the rendered trees of Smithers' workflows: which tasks there are, and what each task needs.
+// Package tree reads the rendered trees of Smithers' workflows: their tasks, and the tasks that each task needs.
 package tree
 
 import (
@@ -8,14 +8,14 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 )
 
-// Element is one element of a rendered tree. A text has no tag.
+// Element is one element of a rendered tree. A text is an Element without a tag.
 type Element struct {
 	Tag      string            `json:"tag"`
 	Props    map[string]string `json:"props"`
 	Children []*Element        `json:"children"`
 }
 
-// Parse reads a rendered tree. It returns nil for "" and for a text that is not a tree.
+// Parse returns the root of the rendered tree in text. It returns nil if text is "" or not a tree.
 func Parse(text string) *Element {
 	var root *Element
 	if json.Unmarshal([]byte(text), &root) != nil {
@@ -24,13 +24,15 @@ func Parse(text string) *Element {
 	return root
 }
 
-// ByID returns the elements with ids in and below an element, which may be nil.
+// ByID returns, by id, the elements with an id: e and all elements below e. e may be nil. If several elements
+// have one id, the last of them counts.
 func (e *Element) ByID() map[string]*Element {
 	found := make(map[string]*Element)
 	e.collect(found)
 	return found
 }
 
+// collect adds e and the elements below e that have an id to into.
 func (e *Element) collect(into map[string]*Element) {
 	if e == nil {
 		return
@@ -43,7 +45,8 @@ func (e *Element) collect(into map[string]*Element) {
 	}
 }
 
-// Number returns an integer prop as JSON, or null if the prop is not an integer.
+// Number returns an integer property as JSON, or "null" if e has no such property or its value is not an
+// integer.
 func (e *Element) Number(prop string) string {
 	if n, err := strconv.ParseInt(e.Props[prop], 10, 64); err == nil {
 		return strconv.FormatInt(n, 10)
@@ -51,7 +54,7 @@ func (e *Element) Number(prop string) string {
 	return "null"
 }
 
-// Text returns a prop as JSON, or null if there is no such prop.
+// Text returns a property as a JSON string, or "null" if the property is missing or empty.
 func (e *Element) Text(prop string) string {
 	if s := e.Props[prop]; s != "" {
 		return jsonobject.Quote(s)

@@ -9,11 +9,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// allNeeds limits the total number of needs of a state's nodes.
+// allNeeds is the greatest total number of needs of a state's nodes.
 const allNeeds = 1 << 20
 
-// PlaceNodes sets the needs and the loop of every node that has a place in the tree. The needs of other nodes stay
-// nil. If there are too many needs, the error is snapshot.ErrLimit.
+// PlaceNodes sets Needs and RalphID of each of nodes whose task has a place in at. It leaves all other nodes
+// unchanged. If there are more than allNeeds needs, the error wraps snapshot.ErrLimit.
 func PlaceNodes(nodes []snapshot.Node, at map[string]Place) error {
 	if len(at) == 0 {
 		return nil
@@ -38,14 +38,14 @@ func PlaceNodes(nodes []snapshot.Node, at map[string]Place) error {
 			n.Needs = append(n.Needs, ids.find(need, scope, inside)...)
 		}
 		if ids.found > allNeeds {
-			return fmt.Errorf("%w: the nodes need each other in more than %d ways", snapshot.ErrLimit, allNeeds)
+			return fmt.Errorf("%w: the nodes have more than %d needs", snapshot.ErrLimit, allNeeds)
 		}
 	}
 	return nil
 }
 
-// KeepPlaces gives nodes that are no longer in the rendered tree their earlier needs and loop. So a branch that is
-// not taken any more does not count as a change.
+// KeepPlaces copies Needs and RalphID from the state before to each of nodes whose Needs is nil, because its
+// task is no longer in the rendered tree. So a branch that is no longer taken does not count as a change.
 func KeepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
 	for i := range nodes {
 		n := &nodes[i]
@@ -72,7 +72,8 @@ func KeepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
 // scopeMark separates the id of a node in a nested loop from the iterations of the outer loops: "write@@outer=1".
 const scopeMark = "@@"
 
-// splitScope splits a node's id into its id in the tree and the scope, which is "" outside nested loops.
+// splitScope returns the two parts of a node's id: its id in the tree, and the scope, which begins with
+// scopeMark. The scope is "" outside nested loops.
 func splitScope(id string) (logical, scope string) {
 	if i := strings.Index(id, scopeMark); i > 0 {
 		return id[:i], id[i:]
@@ -80,7 +81,8 @@ func splitScope(id string) (logical, scope string) {
 	return id, ""
 }
 
-// scopeWithin returns the scope of loops that are nested at a node.
+// scopeWithin returns the scope of the nodes in loops inside the loop ralph, at the given iteration. scope is
+// the scope of the loop ralph itself. If ralph is "", the result is scope.
 func scopeWithin(scope, ralph string, iteration int) string {
 	switch {
 	case ralph == "":
@@ -93,13 +95,14 @@ func scopeWithin(scope, ralph string, iteration int) string {
 	return scope + ralph + "=" + strconv.Itoa(iteration)
 }
 
-// nodeIDs indexes the ids of nodes.
+// nodeIDs is an index of the ids of nodes.
 type nodeIDs struct {
 	exist map[string]bool
-	of    map[string][]string // the nodes' ids, by their id in the tree
-	found int                 // number of ids visited by find
+	of    map[string][]string // the nodes' ids, by the id in the tree
+	found int                 // the number of ids that find has visited
 }
 
+// add adds a node's id to the index, unless the index has the id.
 func (ids *nodeIDs) add(id string) {
 	if !ids.exist[id] {
 		ids.exist[id] = true
@@ -108,9 +111,10 @@ func (ids *nodeIDs) add(id string) {
 	}
 }
 
-// find returns the ids of the nodes that need, an id in the tree, means for a node with the given scope. It prefers the
-// node that shares the most outer iterations with scope, then the nodes of loops below inside, then all nodes with
-// that id. If no node has the id yet, it returns need itself.
+// find returns the ids of the nodes that need, an id in the tree, stands for in the needs of a node with the
+// given scope. It prefers the node that shares the most outer iterations with scope, then the nodes whose
+// scope begins with inside, then all nodes with that id in the tree. If there is no such node yet, the result
+// is need itself.
 func (ids *nodeIDs) find(need, scope, inside string) []string {
 	ids.found++
 	for {

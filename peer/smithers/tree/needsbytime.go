@@ -8,7 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// span is the time of a node's first iteration, from its first attempt to the end of its last.
+// span is the time of a node's first iteration, from the start of its first attempt to the end of its last
+// attempt.
 type span struct {
 	id             string
 	iteration      int
@@ -16,19 +17,20 @@ type span struct {
 	open           bool // an attempt has not ended
 }
 
-// mostNeeds limits the needs of one node by time. The nodes that ended last are kept.
+// mostNeeds is the greatest number of needs that NeedsByTime finds for one node. The nodes that ended last
+// count.
 const mostNeeds = 1000
 
-// NeedsByTime derives needs for runs without rendered trees. A node needs every node whose attempts had all ended
-// when its own first attempt began, except those that another needed node already needs. Only the first iteration of
-// a node counts.
+// NeedsByTime returns, by node id, the sorted needs of the nodes of a run without rendered trees. A node
+// needs every node whose attempts had all ended when its own first attempt began, except the nodes that
+// another needed node already needs. Only the first iteration of a node counts.
 func NeedsByTime(attempts []snapshot.Attempt) map[string][]string {
 	spans := spansOf(attempts)
 	ended := slices.Clone(spans)
 	ended = slices.DeleteFunc(ended, func(s span) bool { return s.open })
 	slices.SortFunc(ended, func(a, b span) int { return cmp.Or(cmp.Compare(a.endMs, b.endMs), compareSpans(a, b)) })
 	needs := make(map[string][]string, len(spans))
-	var last *span // the last to begin among those that had ended when the node began
+	var last *span // of the nodes that had ended when the node began, the node that began last
 	next := 0
 	for i := range spans {
 		n := &spans[i]
@@ -75,6 +77,7 @@ func spansOf(attempts []snapshot.Attempt) []span {
 	return spans
 }
 
+// compareSpans compares a and b by start time, then by end time, then by id.
 func compareSpans(a, b span) int {
 	return cmp.Or(cmp.Compare(a.startMs, b.startMs), cmp.Compare(a.endMs, b.endMs), strings.Compare(a.id, b.id))
 }

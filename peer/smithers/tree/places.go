@@ -8,14 +8,15 @@ import (
 
 // Place is the position of a task in a rendered tree.
 type Place struct {
-	Needs   []string // ids of the nearest tasks that must end before this one begins
-	RalphID string   // the innermost loop around the task; "" if none
+	Needs   []string // sorted ids of the nearest tasks that must end before the task begins
+	RalphID string   // the id of the innermost loop around the task; "" outside loops
 }
 
-// Places returns the places of all tasks of a rendered tree, by their ids. tree is canonical, or "". A task of a
-// sequence needs the last tasks of the child before it. The tasks of a parallel do not need each other, and the task
-// after the parallel needs the last tasks of all its children. Dependencies that tasks declare only as data (deps,
-// needs, dependsOn) are missing from the trees that Smithers keeps.
+// Places returns the places of all tasks of a rendered tree, by their ids. tree is canonical, or "". A task
+// of a sequence needs the last tasks of the previous child. The tasks of a parallel do not need each other;
+// the task after the parallel needs the last tasks of all its children. Dependencies that tasks declare only
+// as data (deps, needs, dependsOn) are missing from the trees that Smithers keeps. The result is nil if tree
+// is "" or cannot be parsed.
 func Places(tree string) map[string]Place {
 	root := Parse(tree)
 	if root == nil {
@@ -26,23 +27,24 @@ func Places(tree string) map[string]Place {
 	return p.at
 }
 
-// placer walks a tree in the same way as Smithers' scheduler.
+// placer walks a tree in the same way as Smithers' scheduler. at has the places found so far, by task id.
 type placer struct{ at map[string]Place }
 
-// spot is the position of the walk.
+// spot describes the position of the walk.
 type spot struct {
-	after []string // the tasks that must end first
-	ralph string
-	path  []int // the indexes from the root to the element, which name loops without an id
+	after []string // the tasks that must end before the element begins
+	ralph string   // the id of the innermost loop around the element; "" outside loops
+	path  []int    // the indexes from the root to the element, from which loops without an id get one
 }
 
+// child returns the spot of the i-th child of the element at s.
 func (s spot) child(i int) spot {
 	s.path = append(slices.Clip(s.path), i)
 	return s
 }
 
-// walk places the tasks of an element, and returns the tasks that end last, for which the following elements wait. If
-// it returns none, the following elements wait for the same tasks as the element.
+// walk places the tasks of e, and returns the tasks that end last: the following elements wait for them. If
+// the result is nil, the following elements wait for the same tasks as e.
 func (p *placer) walk(e *Element, at spot) (ends []string) {
 	switch e.Tag {
 	case "smithers:task", "smithers:sandbox", "smithers:wait-for-event", "smithers:timer":
@@ -61,11 +63,11 @@ func (p *placer) walk(e *Element, at spot) (ends []string) {
 	case "smithers:try-catch-finally":
 		return p.tryCatch(e, at)
 	}
-	// parallel, merge-queue, branch, worktree, and all other elements with tasks
+	// The children of all other elements, such as parallel, merge-queue, branch and worktree, run at the same time.
 	return p.parallel(e.Children, at)
 }
 
-// ralphID returns a loop's id. The id of a loop without one is made of its path.
+// ralphID returns the id of the loop e. For a loop without an id, the result is made from its path.
 func ralphID(e *Element, path []int) string {
 	if id := e.Props["id"]; strings.TrimSpace(id) != "" {
 		return id
@@ -80,6 +82,8 @@ func ralphID(e *Element, path []int) string {
 	return "ralph:" + strings.Join(parts, ".")
 }
 
+// task places the task e, and returns its id as the task that ends last. It returns nil if e has no id, or if
+// the following elements do not wait for e.
 func (p *placer) task(e *Element, at spot) []string {
 	id := e.Props["id"]
 	if id == "" {
@@ -90,13 +94,13 @@ func (p *placer) task(e *Element, at spot) []string {
 		needs = append(slices.Clip(needs), fork)
 	}
 	p.at[id] = Place{Needs: sortedSet(needs), RalphID: at.ralph}
-	if e.Props["waitAsync"] == "true" { // the following elements do not wait for the task
+	if e.Props["waitAsync"] == "true" {
 		return nil
 	}
 	return []string{id}
 }
 
-// sequence places children that run one after another.
+// sequence places children that run one after another, and returns the tasks that end last.
 func (p *placer) sequence(children []*Element, at spot) (ends []string) {
 	for i, child := range elementsOnly(children) {
 		if last := p.walk(child, at.child(i)); last != nil {
@@ -106,7 +110,7 @@ func (p *placer) sequence(children []*Element, at spot) (ends []string) {
 	return ends
 }
 
-// parallel places children that run at the same time.
+// parallel places children that run at the same time, and returns the tasks that end last, sorted.
 func (p *placer) parallel(children []*Element, at spot) (ends []string) {
 	for i, child := range elementsOnly(children) {
 		ends = append(ends, p.walk(child, at.child(i))...)
@@ -114,7 +118,7 @@ func (p *placer) parallel(children []*Element, at spot) (ends []string) {
 	return sortedSet(ends)
 }
 
-// sortedSet returns ids sorted and without duplicates. If ids is sorted, it returns ids.
+// sortedSet returns ids sorted and without duplicates. If ids is already sorted, the result is ids itself.
 func sortedSet(ids []string) []string {
 	if slices.IsSorted(ids) {
 		return ids
@@ -122,8 +126,8 @@ func sortedSet(ids []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(ids)))
 }
 
-// saga places actions that run one after another, and their compensations. A compensation runs after its action, and
-// after the compensation of the following action.
+// saga places the actions of e, which run one after another, and their compensations. It returns the tasks
+// that end last. A compensation runs after its action, and after the compensation of the following action.
 func (p *placer) saga(e *Element, at spot) (ends []string) {
 	var actions [][]string
 	after := at
@@ -152,6 +156,8 @@ func (p *placer) saga(e *Element, at spot) (ends []string) {
 	return ends
 }
 
+// compensations places the compensations in e and returns the tasks that end last. actions has the last tasks
+// of each action.
 func (p *placer) compensations(e *Element, actions [][]string, at spot) (ends []string) {
 	children := elementsOnly(e.Children)
 	for i, child := range slices.Backward(children) {
@@ -167,7 +173,8 @@ func (p *placer) compensations(e *Element, actions [][]string, at spot) (ends []
 	return ends
 }
 
-// tryCatch places the tried elements, then the catch elements after them, then the finally elements after both.
+// tryCatch places the tried elements of e, then the catch elements after them, then the finally elements
+// after both. It returns the tasks that end last.
 func (p *placer) tryCatch(e *Element, at spot) (ends []string) {
 	var tried, caught, final []string
 	for i, child := range elementsOnly(e.Children) {
@@ -191,6 +198,7 @@ func (p *placer) tryCatch(e *Element, at spot) (ends []string) {
 	return orElse(final, slices.Concat(tried, caught))
 }
 
+// orElse returns ids, or otherwise if ids is empty.
 func orElse(ids, otherwise []string) []string {
 	if len(ids) > 0 {
 		return ids
@@ -198,7 +206,7 @@ func orElse(ids, otherwise []string) []string {
 	return otherwise
 }
 
-// elementsOnly removes texts, which do not count as children.
+// elementsOnly returns nodes without texts, which do not count as children.
 func elementsOnly(nodes []*Element) []*Element {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *Element) bool { return n == nil || n.Tag == "" })
 }

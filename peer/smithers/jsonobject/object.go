@@ -1,5 +1,5 @@
-// Package jsonobject splits JSON objects and arrays without changing the spelling of their parts, and joins objects
-// again. Except for Parse, its functions require valid JSON.
+// Package jsonobject splits JSON objects and arrays without a change of their parts' spelling, and joins objects
+// again. All functions except Parse require valid JSON.
 package jsonobject
 
 import (
@@ -17,10 +17,11 @@ import (
 type Member struct {
 	Name  string
 	Text  []byte // name, colon and value as spelled
-	Value []byte
+	Value []byte // the value as spelled
 }
 
-// Members yields the members of an object in order. For any other value it yields nothing.
+// Members yields the members of an object in their order. If object is any other value, Members yields
+// nothing.
 func Members(object []byte) iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		i := jsontext.SkipSpace(object, 0)
@@ -41,7 +42,8 @@ func Members(object []byte) iter.Seq[Member] {
 	}
 }
 
-// Elements yields the elements of an array in order. For any other value it yields nothing.
+// Elements yields the elements of an array in their order. If array is any other value, Elements yields
+// nothing.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		i := jsontext.SkipSpace(array, 0)
@@ -60,7 +62,7 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Unquote decodes a string. Half a surrogate pair becomes U+FFFD.
+// Unquote returns the text of a JSON string. An unpaired surrogate becomes U+FFFD.
 func Unquote(text []byte) string {
 	for _, c := range text {
 		if c == '\\' {
@@ -74,13 +76,13 @@ func Unquote(text []byte) string {
 	return string(text[1 : len(text)-1])
 }
 
-// IsString reports whether a value is a string.
+// IsString reports whether value, without leading space, is a string.
 func IsString(value []byte) bool { return value[0] == '"' }
 
-// IsNull reports whether a value is null.
+// IsNull reports whether value, without space around it, is null.
 func IsNull(value []byte) bool { return string(value) == "null" }
 
-// AppendNullable appends a string, or null for nil.
+// AppendNullable appends *s as a JSON string to b, or null if s is nil, and returns the result.
 func AppendNullable(b []byte, s *string) []byte {
 	if s == nil {
 		return append(b, "null"...)
@@ -90,8 +92,8 @@ func AppendNullable(b []byte, s *string) []byte {
 
 var errNotObject = errors.New("not a JSON object that a run can have")
 
-// Parse returns the members of an object in order. A name may occur twice. A value that is not an object, or that our
-// runs cannot have, is an error.
+// Parse returns the members of an object in their order. Several members may have one name. If object is not
+// an object, or exceeds the limits of a run, Parse returns an error.
 func Parse(object []byte) ([]Member, error) {
 	if !dbrow.IsJSON(object) {
 		return nil, errNotObject
@@ -99,7 +101,8 @@ func Parse(object []byte) ([]Member, error) {
 	return Read(object)
 }
 
-// Read is Parse for valid JSON. nil is an error.
+// Read returns the members of an object in their order, as Parse does, without a check of the JSON. If object
+// is empty or not an object, Read returns an error.
 func Read(object json.RawMessage) ([]Member, error) {
 	if len(object) == 0 || object[0] != '{' {
 		return nil, errNotObject
@@ -112,13 +115,14 @@ func Read(object json.RawMessage) ([]Member, error) {
 	return all, nil
 }
 
-// NewMember returns a member with a JSON value.
+// NewMember returns a member with a name and a value, which is JSON.
 func NewMember(name, value string) Member {
 	text := append(page.AppendString(nil, name), ':')
 	return Member{Name: name, Text: append(text, value...), Value: []byte(value)}
 }
 
-// TextOf returns the text of the member with a name, or "" if its value is not a string.
+// TextOf returns the string in the last member with the given name whose value is not null. If there is no
+// such member, or its value is not a string, TextOf returns "".
 func TextOf(members []Member, name string) string {
 	var s string
 	for _, m := range members {
@@ -129,7 +133,7 @@ func TextOf(members []Member, name string) string {
 	return s
 }
 
-// Join returns the object with the members.
+// Join returns an object with the given members, as spelled.
 func Join(members []Member) json.RawMessage {
 	size := len("{}")
 	for _, m := range members {
@@ -145,7 +149,8 @@ func Join(members []Member) json.RawMessage {
 	return append(b, '}')
 }
 
-// RawOf returns the value of the member with a name as spelled, or "" if there is no such member.
+// RawOf returns the value of the first member with the given name, as spelled, or "" if there is no such
+// member.
 func RawOf(members []Member, name string) string {
 	for _, m := range members {
 		if m.Name == name {
@@ -155,7 +160,7 @@ func RawOf(members []Member, name string) string {
 	return ""
 }
 
-// HasTwice reports whether two members have the same name.
+// HasTwice reports whether at least two members have the same name.
 func HasTwice(members []Member) bool {
 	seen := make(map[string]bool, len(members))
 	for _, m := range members {
@@ -167,7 +172,8 @@ func HasTwice(members []Member) bool {
 	return false
 }
 
-// With replaces the member with the same name, or adds the member at the end.
+// With returns members with set in place of the first member of the same name, or with set at the end. It may
+// change the array of members.
 func With(members []Member, set Member) []Member {
 	at := slices.IndexFunc(members, func(m Member) bool { return m.Name == set.Name })
 	if at < 0 {

@@ -1,5 +1,5 @@
-// Package code reads the code of Smithers' workflows as Smithers does when it resumes a run: the hash of a workflow file,
-// the hash of all modules that the file imports, and the repository of a folder.
+// Package code reads the code of Smithers' workflows as Smithers does when it resumes a run. It finds the hash of a
+// workflow file, the hash of all modules that the file imports, and the repository of a folder.
 package code
 
 import (
@@ -13,17 +13,18 @@ import (
 	"syscall"
 )
 
-// Files keeps the hashes of workflow files by their paths, so that each file is read once.
+// Files caches the hashes of workflow files by their paths, so that each file is read only once.
 type Files map[string]Hashes
 
-// Hashes are the hashes by which Smithers knows a workflow file.
+// Hashes has the hashes by which Smithers identifies a workflow file.
 type Hashes struct {
-	Entry string // of the file; "" if the file does not exist
-	Graph string // of the file and its modules; "" if Smithers has no such hash
+	Entry string // the hash of the file; "" if the path is not a regular file
+	Graph string // the hash of the file and its modules; "" if Smithers has no such hash or Known is false
 	Known bool   // Graph is certain
 }
 
-// Of returns the hashes of a workflow file.
+// Of returns the hashes of the workflow file at the path file, and keeps them in files. After an error it
+// keeps nothing.
 func (files Files) Of(file string) (Hashes, error) {
 	if hashes, ok := files[file]; ok {
 		return hashes, nil
@@ -38,7 +39,7 @@ func (files Files) Of(file string) (Hashes, error) {
 	return hashes, nil
 }
 
-// entryHash returns the hash of a workflow file, or "" if the path is not a regular file.
+// entryHash returns the hash of the workflow file at the path file, or "" if the path is not a regular file.
 func entryHash(file string) (string, error) {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular() {
@@ -54,14 +55,15 @@ func entryHash(file string) (string, error) {
 	return Sum(strings.ToValidUTF8(string(data), "\ufffd")), nil
 }
 
-// Sum returns the SHA-256 of a text in hex.
+// Sum returns the SHA-256 of text in hex.
 func Sum(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// Repository returns the repository of a folder as Smithers finds it: the nearest folder above that has .jj or .git,
-// even if that is empty or damaged. Both results are "" if there is none.
+// Repository returns the top of the repository that contains folder, and its kind, "jj" or "git". Like
+// Smithers, it takes the nearest folder that has .jj or .git, even if that is empty or damaged. If there is
+// no such folder, both results are "".
 func Repository(folder string) (top, kind string) {
 	for dir := filepath.Clean(folder); ; dir = filepath.Dir(dir) {
 		for _, kind := range []string{"jj", "git"} {

@@ -12,20 +12,21 @@ import (
 	"unicode/utf8"
 )
 
-// What is read of modules at most. Beyond it, nothing is said.
+// The limits of GraphHash. If the modules of a file exceed them, known is false.
 const (
 	mostModules   = 2000
-	largestModule = 8 << 20
+	largestModule = 8 << 20 // bytes
 )
 
 var (
-	errUnclear  = errors.New("what a module imports cannot be told for certain")
-	errNoModule = errors.New("a module is not there")
+	errUnclear  = errors.New("the imports of a module are uncertain")
+	errNoModule = errors.New("a module is missing")
 )
 
-// GraphHash returns the hash by which Smithers knows a workflow file with all modules that the file imports by relative
-// paths. The hash covers their absolute paths and contents. hash is "" if a module does not exist, because Smithers then
-// has no hash. known is false if the imports cannot be read for certain.
+// GraphHash returns the hash by which Smithers identifies a workflow file together with all modules that the
+// file imports by relative paths. The hash covers their absolute paths and contents. If a module does not
+// exist, hash is "", because Smithers then has no hash. known is false, and hash is "", if the imports are
+// uncertain.
 func GraphHash(workflow string) (hash string, known bool) {
 	g := moduleGraph{hashes: make(map[string]string)}
 	switch err := g.add(filepath.Clean(workflow)); {
@@ -37,10 +38,11 @@ func GraphHash(workflow string) (hash string, known bool) {
 	return g.hash(), true
 }
 
-// moduleGraph has the hashes of modules' contents by their paths.
+// moduleGraph collects the hashes of modules' contents by the modules' paths.
 type moduleGraph struct{ hashes map[string]string }
 
-// add reads a module and those that it imports.
+// add adds the module file and, recursively, the modules that file imports. The error is errNoModule if a
+// module is missing, and errUnclear if the imports of any module are uncertain.
 func (g *moduleGraph) add(file string) error {
 	if _, known := g.hashes[file]; known {
 		return nil
@@ -65,7 +67,7 @@ func (g *moduleGraph) add(file string) error {
 		}
 		switch {
 		case errors.Is(err, errNoModule):
-			missing = err // unless something else cannot be told
+			missing = err // errUnclear about another module would take precedence
 		case err != nil:
 			return err
 		}
@@ -73,7 +75,8 @@ func (g *moduleGraph) add(file string) error {
 	return missing
 }
 
-// readModule reads a file as text. What is no UTF-8 is text to Smithers in its own way.
+// readModule returns the text of the module file. The error is errNoModule if file is missing. It is
+// errUnclear if file is too large, cannot be read, or has bytes that Smithers decodes in a way of its own.
 func readModule(file string) (string, error) {
 	info, err := os.Stat(file)
 	switch {
@@ -89,7 +92,8 @@ func readModule(file string) (string, error) {
 	return string(data), nil
 }
 
-// findModule finds the file that a relative path is for.
+// findModule returns the path of the file that an import of path finds, as Smithers completes paths. If there
+// is no such file, the error is errNoModule.
 func findModule(path string) (string, error) {
 	extensions := []string{".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"}
 	candidates := []string{path}
@@ -107,7 +111,7 @@ func findModule(path string) (string, error) {
 	return "", errNoModule
 }
 
-// hash is the hash over all modules, in the order in which JavaScript sorts texts.
+// hash returns the hash over all modules, in the order in which JavaScript sorts texts.
 func (g *moduleGraph) hash() string {
 	entries := make([]string, 0, len(g.hashes))
 	for file, sum := range g.hashes {

@@ -9,12 +9,11 @@ import (
 	"unicode"
 )
 
-// importsOf are the modules that a source file names by relative paths, as Smithers finds them: it asks
-// Bun's scanner, which leaves out what is imported as types alone. ok is false where what that
-// finds cannot be told for certain.
+// importsOf returns the relative paths of the modules that a source file imports, as Smithers finds them. Smithers uses
+// Bun's scanner, which leaves out imports of types alone. ok is false if the result is uncertain.
 //
-// Statements are read from the beginning of the file, up to the first that is no import. The rest
-// is not parsed: it either has no text that could be a relative path, or no word that could import it.
+// importsOf parses statements from the beginning of source up to the first statement that is not an import. It only
+// searches the rest: ok is false if the rest may import a module by a relative path.
 func importsOf(file, source string) (specifiers []string, ok bool) {
 	s := importScanner{text: source}
 	switch strings.ToLower(filepath.Ext(file)) {
@@ -30,12 +29,12 @@ func importsOf(file, source string) (specifiers []string, ok bool) {
 // importScanner reads the statements at the beginning of a file.
 type importScanner struct {
 	text  string
-	at    int
+	at    int  // the position in text
 	types bool // the file is in TypeScript
 
-	found   []string
-	unclear bool
-	passed  string // comments in which Smithers may see imports: it reads JavaScript that Bun cannot parse by patterns
+	found   []string // the relative paths found so far
+	unclear bool     // found is uncertain
+	passed  string   // comments of a JavaScript file: if Bun cannot parse the file, Smithers sees imports in them
 }
 
 var (
@@ -48,19 +47,21 @@ var (
 	semicolon   = pattern(`^\s*;`)
 )
 
-// pattern is compiled when it is first used: most commands never read a workflow of Smithers.
+// pattern returns a function that returns the compiled regular expression text. The first call compiles it,
+// because most commands never read a workflow of Smithers.
 func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// take goes past what matches where the scanner is.
+// take skips the match of the pattern what at the present position, and returns the match. If there is no
+// match, it returns "".
 func (s *importScanner) take(what func() *regexp.Regexp) string {
 	found := what().FindString(s.text[s.at:])
 	s.at += len(found)
 	return found
 }
 
-// statements reads imports and exports from other modules, up to anything else.
+// statements reads statements that import or export from other modules, up to the first other statement.
 func (s *importScanner) statements() {
 	for {
 		switch {
@@ -79,7 +80,8 @@ func (s *importScanner) statements() {
 	}
 }
 
-// statement reads one; where there is none, the scanner stays where it is.
+// statement reads one statement that imports or exports from another module. If there is no such statement at
+// the present position, it returns false and keeps the position.
 func (s *importScanner) statement() bool {
 	start := s.at
 	var tokens []string
@@ -100,7 +102,7 @@ func (s *importScanner) statement() bool {
 	s.take(attributes)
 	s.take(semicolon)
 	if !s.types && !values {
-		s.unclear = true // Bun takes no types in JavaScript
+		s.unclear = true // Bun does not parse types in JavaScript
 	}
 	if specifier := strings.TrimFunc(name[1:len(name)-1], isJSSpace); values && strings.HasPrefix(specifier, ".") {
 		s.found = append(s.found, specifier)
@@ -108,10 +110,11 @@ func (s *importScanner) statement() bool {
 	return true
 }
 
+// isJSSpace reports whether JavaScript's trim removes c.
 func isJSSpace(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }
 
-// importsValues reports whether a statement imports more than types, by its words up to the module's name.
-// ok is false if the statement is not an import of a known form.
+// importsValues reports whether a statement imports more than types. tokens are its words before the module's
+// name. ok is false if the statement is not an import or export of a known form.
 func importsValues(tokens []string) (values, ok bool) {
 	if len(tokens) == 1 {
 		return true, tokens[0] == "import"
@@ -139,7 +142,8 @@ func importsValues(tokens []string) (values, ok bool) {
 	return values && !typesOnly, ok
 }
 
-// bindsValues is importsValues of what is in braces or begins with a star.
+// bindsValues returns the results of importsValues for a clause that is in braces or begins with a star.
+// keyword is import or export.
 func bindsValues(keyword string, clause []string) (values, ok bool) {
 	if clause[0] == "*" {
 		named := len(clause) == 3 && clause[1] == "as" && isName(clause[2])
@@ -163,7 +167,8 @@ func bindsValues(keyword string, clause []string) (values, ok bool) {
 	return values, true
 }
 
-// splitAt yields the items of a list, but for an empty last one.
+// splitAt yields the parts of list between the separators. An empty part after the last separator is left
+// out.
 func splitAt(list []string, separator string) func(func([]string) bool) {
 	return func(yield func([]string) bool) {
 		for len(list) > 0 {
@@ -179,7 +184,8 @@ func splitAt(list []string, separator string) func(func([]string) bool) {
 	}
 }
 
-// bindsValue is importsValues of one name in braces. Names that are words of the syntax are not told apart.
+// bindsValue returns the results of importsValues for item, one name in braces. For a name that is also a
+// word of the syntax, such as "as", ok is false.
 func bindsValue(item []string) (value, ok bool) {
 	value = true
 	if len(item) == 2 || len(item) == 4 {
@@ -197,20 +203,22 @@ func bindsValue(item []string) (value, ok bool) {
 	return false, false
 }
 
+// isName reports whether token is a name or a word, and not a sign.
 func isName(token string) bool { return !strings.Contains("{},*", token) }
 
+// isBound reports whether token is a name that is not a word of the syntax.
 func isBound(token string) bool { return isName(token) && token != "as" && token != "type" }
 
 var (
-	// relativeText is the quote and the beginning of a text that may be a relative path.
+	// relativeText matches a quote and the beginning of a text that may be a relative path.
 	relativeText = pattern("(?s)[\"'`]" + `([\s\p{Z}\x{feff}]|\\[^xu0-7])*(\.|\\[xu0-7])`)
-	// method is what follows the quote that ends a text, in place of one that begins there.
+	// method matches after relativeText if the quote ends a text and a call of a method follows, as in "a".trim().
 	method = pattern(`^\w+\(`)
-	// importWord is what may have a text imported.
+	// importWord matches a word or an escape that may belong to an import of a text.
 	importWord = pattern(`\bimport\b\s*([^.\s]|$)|\brequire\b|\bfrom\s*["'/]|\bexport\s*["'/]|\\u`)
 )
 
-// mayImport reports whether a part of a file may import a module by a relative path.
+// mayImport reports whether part, a part of a file, may import a module by a relative path.
 func mayImport(part string) bool {
 	if !importWord().MatchString(part) {
 		return false

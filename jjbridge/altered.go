@@ -40,9 +40,9 @@ func (r contentRules) full(path string) string {
 
 // altered returns the captured files, sorted by path, whose bytes a checkout of the captured tree would
 // change on a machine without the user's filters. now is the private index after the capture, root the id of
-// its tree, and read the paths that git read in this capture. altered reads only the files in read if the
-// result of the last capture still applies, and none if no attribute or setting changes files. It stores the
-// result in the state of the private index.
+// its tree, and read the paths that git read in this capture. If the result of the last capture still
+// applies, altered reads only the files in read; if no attribute or setting changes files, it reads no file.
+// It stores the result in the private index's state.
 func (c *filesCapture) altered(ctx context.Context, now *gitindex.Index, root objstore.ID, read []string) ([]snapshot.Altered, error) {
 	if c.git.gitDir != "" {
 		return nil, nil // this git stores and writes files byte for byte
@@ -137,7 +137,7 @@ func (r contentRules) attributeFiles() []string {
 	return append(files, filepath.Join(cmp.Or(folder, filepath.Join(home, ".config")), "git", "attributes"))
 }
 
-// compareStored returns those of paths whose files a checkout of the index now would change. Each result
+// compareStored returns the files at paths whose bytes a checkout of the index now would change. Each result
 // names the rule that changes the file.
 func (c *filesCapture) compareStored(ctx context.Context, now *gitindex.Index, paths []string) ([]snapshot.Altered, error) {
 	if len(paths) == 0 {
@@ -235,9 +235,9 @@ type askedFile struct {
 	by    string // the name of the rule that may change the bytes
 }
 
-// askGit returns those of files whose bytes a checkout changes. git checks the files out into a temporary
-// folder. No command of the user runs, because none of the files has a filter. A file that can no longer be
-// read is left out of the result.
+// askGit returns the files whose bytes a checkout changes. git checks files out into a temporary folder. No
+// command of the user runs, because a file with a filter is never in files. A file that can no longer be read
+// is left out of the result.
 func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snapshot.Altered, err error) {
 	if len(files) == 0 {
 		return nil, nil

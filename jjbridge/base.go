@@ -19,8 +19,8 @@ const baseTimeout = 5 * time.Second
 
 // BaseCommit returns the nearest ancestor of the working copy's revision, or the revision itself, that a
 // remote-tracking ref reaches. If remote is not "", only refs of that remote count. The id is zero if no such
-// commit exists, or if the search takes longer than baseTimeout. BaseCommit runs one or two processes, and
-// one more in a jj workspace that is not colocated.
+// commit exists, or if the search takes longer than baseTimeout. BaseCommit runs git at most twice, and jj
+// once in a jj workspace that is not colocated.
 func (w *Workspace) BaseCommit(ctx context.Context, remote string) (objstore.ID, error) {
 	bounded, cancel := context.WithTimeout(ctx, baseTimeout)
 	defer cancel()

@@ -22,8 +22,8 @@ type CaptureOptions struct {
 	MaxFile           int64  // bytes; a larger file is left out; 0 means DefaultMaxFile
 	MaxUntracked      int    // files; 0 means DefaultMaxUntracked
 	MaxUntrackedBytes int64  // bytes of all untracked files; 0 means DefaultMaxUntrackedBytes
-	// Leave are paths of files that are left out unless the user tracks them. They are relative to
-	// the top, with slashes. A path that ends in a slash means all files in the folder.
+	// Leave has the paths of files that are left out unless the user tracks them. A path is relative to the
+	// top, with slashes. A path that ends in a slash stands for all files in the folder.
 	Leave []string
 	// Objects is the repository's object store, if the caller has it open. A Plan for the capture reads
 	// through it, too. If Objects is nil, Capture and Plan open a store.
@@ -68,12 +68,13 @@ func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
 }
 
 // Captured is a captured working copy: VCS with its trees, and the new objects, which the repository does not
-// have yet. The repository's own objects are pinned, because a prune might otherwise remove them. The caller
-// must close a Captured as soon as its objects are stored or no longer needed.
+// have yet. A Captured also pins the repository's objects, because a prune might otherwise remove objects
+// that the capture shares with an old run. The caller must close a Captured as soon as its objects are stored
+// or no longer needed.
 type Captured struct {
 	VCS snapshot.VCS
 
-	repository *objstore.Store      // the caller's; nil if it has none open
+	repository *objstore.Store      // the caller's open store; nil if the caller has no open store
 	trees      [][]byte             // new tree objects that are not in the quarantine
 	objects    string               // the quarantine's object directory; "" without a quarantine
 	quarantine *gitindex.Quarantine // the other new objects; nil if all are in trees
@@ -97,8 +98,8 @@ func (c *Captured) Objects(w objstore.Writer) error {
 func (c *Captured) AddTree(data []byte) { c.trees = append(c.trees, data) }
 
 // directory returns an object directory with all new objects of the capture, or "" if there are no new
-// objects. It moves the trees of c into the quarantine. If c has no quarantine, directory creates one under
-// the lock of w's private index.
+// objects. It moves the trees of c into the quarantine. If c has no quarantine, directory creates a
+// quarantine under the lock of w's private index.
 func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) {
 	if len(c.trees) == 0 {
 		return c.objects, nil

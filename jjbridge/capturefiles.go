@@ -129,8 +129,8 @@ func (c *filesCapture) read(ctx context.Context, paths []string) error {
 	return c.readApart(ctx, paths, err)
 }
 
-// readSettings are the settings of a git that writes into a quarantine. They avoid compression and syncing,
-// because the objects are later packed and synced, or dropped.
+// readSettings are the settings of a git that writes into a quarantine. The settings avoid compression and
+// syncing, because the objects are later packed and synced, or dropped.
 var readSettings = []string{
 	"core.bigFileThreshold=2047m", "core.looseCompression=1", "core.fsync=none", "core.fsyncObjectFiles=false",
 	"index.sparse=false", "core.ignoreStat=false",
@@ -144,8 +144,9 @@ func (c *filesCapture) quarantine() (err error) {
 	return err
 }
 
-// changedMeanwhile returns those of paths that no longer match now, the index that git has just written: a
-// file appeared, disappeared or has another modification time. A submodule matches as long as it exists.
+// changedMeanwhile returns the elements of paths that no longer match now, the index that git has just
+// written: a file appeared, disappeared or has another modification time. A submodule matches as long as it
+// exists.
 func changedMeanwhile(w *Workspace, now *gitindex.Index, paths []string) []string {
 	var changed []string
 	for _, path := range paths {

@@ -200,8 +200,8 @@ func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) 
 }
 
 // entry filters e, the entry of a tree at path. It returns the filtered entry, and reports whether the entry
-// stays. others are the entries of the parents' trees; an entry that one of these trees has stays. A subtree
-// that becomes empty is removed.
+// stays. others are the entries of the parents' trees: an entry that a parent also has stays. A subtree that
+// becomes empty is removed.
 func (f *largeFilter) entry(e objstore.TreeEntry, others [][]objstore.TreeEntry, path string) (objstore.TreeEntry, bool, error) {
 	var before []objstore.ID
 	for _, entries := range others {

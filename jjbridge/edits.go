@@ -29,6 +29,7 @@ type treeFile struct {
 func (f treeFile) exists() bool   { return f.mode != 0 }
 func (f treeFile) isModule() bool { return f.mode == objstore.ModeCommit }
 
+// change returns e as a PathChange, without its content.
 func (e edit) change() PathChange {
 	switch {
 	case !e.from.exists():

@@ -63,8 +63,8 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, e
 	return ignored, nil
 }
 
-// writeIgnoreFiles writes the .gitignore files of tree into the same folders below dir. If the tree has more
-// than maxIgnoreFiles of them, the error is an *objstore.TreeSizeError.
+// writeIgnoreFiles writes the .gitignore files of tree into the same folders below dir. If tree has more than
+// maxIgnoreFiles such files, the error is an *objstore.TreeSizeError.
 func writeIgnoreFiles(ctx context.Context, objects objstore.Reader, dir string, tree objstore.ID) error {
 	files := ignoreFiles{objects: objects, none: make(map[objstore.ID]bool)}
 	return files.write(ctx, dir, tree)

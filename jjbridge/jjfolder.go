@@ -19,9 +19,9 @@ type jjFolder struct {
 	name   string // the workspace's name
 }
 
-// readJJ reads the .jj folder of the workspace at top. The error wraps ErrBackend if jj does not store
-// commits in git, and ErrNoStore if a file of the .jj folder, the main repository or the git directory cannot
-// be read.
+// readJJ reads the .jj folder of the workspace at top. If jj does not store commits in git, the error wraps
+// ErrBackend. If a file of the .jj folder, the main repository or the git directory cannot be read, the error
+// wraps ErrNoStore.
 func readJJ(top string) (jjFolder, error) {
 	link := jjFolder{top: top, repo: filepath.Join(top, ".jj", "repo")}
 	info, err := os.Stat(link.repo)

@@ -115,8 +115,8 @@ func gitWorkspace(repo gitexec.Repo, env []string) *Workspace {
 	return w
 }
 
-// pointsAtRepository reports whether GIT_DIR or GIT_WORK_TREE is set in env. They determine the repository
-// and the working copy that git uses.
+// pointsAtRepository reports whether env sets GIT_DIR or GIT_WORK_TREE, which determine the repository and
+// the working copy that git uses.
 func pointsAtRepository(env []string) bool {
 	return slices.ContainsFunc(env, func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")

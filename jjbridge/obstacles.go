@@ -101,8 +101,8 @@ func (o *obstacles) inTheWay(name, what string) *Refusal {
 }
 
 // folder checks whether files can be created in the folder name or, if create is false, removed from the
-// folder. Each existing folder from the top down to name must be a writable folder, and none below the top
-// may be a repository. folder stores the result in o.folders for the next call.
+// folder. Each existing folder from the top down to name must be a writable folder; apart from the top, it
+// must not be a repository. folder stores the result in o.folders for the next call.
 func (o *obstacles) folder(name string, create bool) folderState {
 	use := folderUse{name, create}
 	found, ok := o.folders[use]

@@ -90,7 +90,7 @@ func (w *Workspace) jjRevision(ctx context.Context, options ...string) (rev jjRe
 }
 
 // lastOperation returns the id of jj's newest operation, which is the name of the head's file. If there are
-// several heads, lastOperation returns "", because jj's next command merges them.
+// several heads, which jj's next command merges, lastOperation returns "".
 func lastOperation(w *Workspace) (string, error) {
 	heads, err := os.ReadDir(filepath.Join(w.jjRepo, "op_heads", "heads"))
 	if err != nil {

@@ -70,8 +70,8 @@ func paths(names []string) io.Reader {
 	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
 }
 
-// checkOutAgain checks out those of names, files of tree, whose attributes differ from before. before is a
-// result of attributes.
+// checkOutAgain checks out each file of tree in names whose attributes differ from before, an earlier result
+// of attributes.
 func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []string, before map[string]string) error {
 	after, err := g.attributes(ctx, names)
 	if err != nil {

@@ -116,7 +116,7 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 
 // Settled reports whether a capture after a successful Restore gives exactly the tree To, apart from filters.
 // It returns false if a file that To lacks stays, or if p changes a submodule, .gitignore, .gitattributes or
-// .gitmodules, because those affect other files.
+// .gitmodules, because such a change affects other files.
 func (p *Plan) Settled() bool {
 	return len(p.kept) == 0 && !slices.ContainsFunc(p.edits, func(e edit) bool {
 		name := path.Base(e.path)
@@ -173,8 +173,8 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	return nil
 }
 
-// restoreFiles makes the files of the working copy those of plan.To. If plan changes attributes, restoreFiles
-// also checks out each other file that they affect, except plan.Stay.
+// restoreFiles makes the files of the working copy equal to those of plan.To. It also checks out each other
+// file whose attributes plan changes, except the files in plan.Stay.
 func restoreFiles(ctx context.Context, w *Workspace, git *filesGit, plan *Plan) error {
 	if err := git.begin(ctx, plan.From, plan.index); err != nil {
 		return err

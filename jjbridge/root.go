@@ -9,9 +9,9 @@ import (
 )
 
 // vcsRoot returns the value of snapshot.VCS.Root: the path of Root relative to the top of the main working
-// copy, or "" for the main working copy. A worktree inside of it or beside it has a path with at most one
-// leading "..". For any other worktree a path would reveal the machine's folders, so vcsRoot returns the
-// worktree's name.
+// copy, or "" for the main working copy. A worktree inside or beside the main working copy has a path with at
+// most one leading "..". For any other worktree a path would reveal the machine's folders, so vcsRoot returns
+// the worktree's name.
 func (w *Workspace) vcsRoot() string {
 	if w.Root == w.main || w.Root == "" {
 		return ""

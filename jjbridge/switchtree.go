@@ -51,9 +51,9 @@ func (g *filesGit) runWith(ctx context.Context, stdin io.Reader, args ...string)
 	return g.w.gitWith(ctx, gitRun{args: args, env: g.env, stdin: stdin, settings: g.settings, gitDir: g.gitDir})
 }
 
-// switchTree turns the files of the tree from, for which begin was called, into those of to. A zero from
-// stands for the files of the index. If the files are no longer those of from, the error is a *RefusedError
-// and no file was touched. If git failed in any other way, the error wraps ErrUnfinished.
+// switchTree turns the files of the tree from, for which begin was called, into the files of the tree to. A
+// zero from stands for the files of the index. If the working copy no longer has the files of from, the error
+// is a *RefusedError and no file was touched. If git failed in any other way, the error wraps ErrUnfinished.
 func (g *filesGit) switchTree(ctx context.Context, from, to objstore.ID) error {
 	err := g.readTree(ctx, from, to)
 	if !errors.Is(err, ErrRefused) {
@@ -78,7 +78,7 @@ func (g *filesGit) begin(ctx context.Context, tree objstore.ID, known fs.FileInf
 		return nil
 	}
 	if _, err := g.run(ctx, "read-tree", "-m", tree.String()); err != nil {
-		// The index is only a cache, so a damaged one is made anew.
+		// The index is only a cache, so a damaged index is made anew.
 		if err := os.Remove(g.index.IndexPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -125,7 +125,8 @@ func (g *filesGit) readTree(ctx context.Context, from, to objstore.ID) error {
 	return fmt.Errorf("%w: %w", ErrUnfinished, err)
 }
 
-// readRefusals returns the refusals in stderr, git's error output. If there is one, git has touched no file.
+// readRefusals returns the refusals in stderr, git's error output. If the result is not empty, git has
+// touched no file.
 func readRefusals(stderr string) []Refusal {
 	var refused []Refusal
 	for line := range strings.SplitSeq(stderr, "\n") {

@@ -91,6 +91,7 @@ func newFolder(paths []string, sizes map[string]untrackedFile) *folder {
 	return top
 }
 
+// add adds a file with the weight w at path, which is relative to f, to f and the folders below f.
 func (f *folder) add(path string, w weight) {
 	f.files, f.bytes = f.files+w.files, f.bytes+w.bytes
 	name, rest, ok := strings.Cut(path, "/")

@@ -231,8 +231,8 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// extensions skips the extensions at the end of the file. It returns an error if one of them is required to
-// read the index, that is, if its name does not begin with a capital letter.
+// extensions skips the extensions at the end of the file. It returns an error for an extension that a reader
+// must know: its name does not begin with a capital letter.
 func (p *parser) extensions() error {
 	for len(p.rest) >= 8 {
 		name, size := string(p.rest[:4]), int64(binary.BigEndian.Uint32(p.rest[4:]))

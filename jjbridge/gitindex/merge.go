@@ -12,8 +12,7 @@ import (
 
 // Merge returns a new index with all paths of tracked, and with each path of before that can exist beside
 // them. If both have an entry of a path, Merge takes the entry whose file was read later. root is the top of
-// the working copy. Entries of files that may have changed since they were read are forgotten, so git reads
-// these files again.
+// the working copy. Merge forgets the state of each file that may have changed, so git reads the file again.
 func Merge(root string, tracked, before *Index) *Index {
 	merged := &Index{Entries: make([]Entry, 0, len(tracked.Entries))}
 	add := func(e Entry, from *Index) {

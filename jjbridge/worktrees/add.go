@@ -80,7 +80,8 @@ func dropGit(ctx context.Context, w *jjbridge.Workspace, path string) error {
 }
 
 // putBack moves ref from the commit now back to the commit before, or deletes ref if before is "". If ref is
-// no longer at now, putBack does nothing. putBack ignores errors, because the caller already returns one.
+// no longer at now, putBack does nothing. putBack ignores errors, because the caller already returns an
+// error.
 func putBack(ctx context.Context, w *jjbridge.Workspace, ref, now, before string) {
 	args := []string{"update-ref", "-d", ref, now}
 	if before != "" {
@@ -141,7 +142,7 @@ func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 
 // forgetStale removes git's records of worktrees at req.Path or on req.Branch whose folders are missing or
 // empty. If the branch is checked out in another folder, the error is an *Error. If a record is the only name
-// of some commits, the error is an *UnsavedError, unless the new worktree begins with them, at start. list
+// of a commit, the error is an *UnsavedError, unless the commit is start and the record is for req.Path. list
 // has the present worktrees.
 func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string, list []Info) error {
 	for _, info := range list {

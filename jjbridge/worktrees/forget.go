@@ -18,9 +18,10 @@ import (
 // stays. With jj, Forget also abandons the workspace's change if its files are exactly the tree saved, and the change
 // has no description, name or child; `jj op revert` takes this back.
 //
-// Forget returns an *UnsavedError and changes nothing if the working copy has uncommitted files that are not exactly
-// the tree saved, commits that no branch, bookmark, tag or remote has, an unfinished operation of git, or git's lock.
-// A zero saved matches no files. If the working copy is the main one, is w, or is unknown, the error is an *Error.
+// If work would be lost, Forget changes nothing and returns an *UnsavedError. Such work is a commit that no branch,
+// bookmark, tag or remote has, an unfinished operation of git, or uncommitted files that are not exactly the tree
+// saved; a zero saved matches no files. git's lock has the same effect. If the working copy is the main working copy,
+// is w, or is unknown, the error is an *Error.
 func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) (err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
@@ -79,8 +80,9 @@ func checkRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved o
 	return info, err
 }
 
-// removable returns the present entry in list of the working copy want. It returns an *Error if the working
-// copy is unknown, the main one, or w, and an *UnsavedError if another working copy is inside its folder.
+// removable returns the present entry in list of the working copy want. If want is unknown, is the main
+// working copy, or is w, the error is an *Error. If another working copy is inside its folder, the error is
+// an *UnsavedError.
 func removable(w *jjbridge.Workspace, want Info, list []Info) (Info, error) {
 	found := false
 	var info Info

@@ -116,9 +116,9 @@ func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, next string) e
 	return nil
 }
 
-// currentBase returns the present commit of base or, if neither the local branch nor origin's exists, of
-// main. Of two branches it takes origin's if origin's is ahead, otherwise the local one. The result is "" if
-// there is no such commit.
+// currentBase returns the present commit of base or, if neither the local branch nor origin's branch exists,
+// of main. If both branches exist, origin's counts only if it is ahead of the local branch. The result is ""
+// if no branch exists.
 func currentBase(ctx context.Context, w *jjbridge.Workspace, base string) (string, error) {
 	for _, name := range bases(base) {
 		here, err := w.CommitOf(ctx, name)
@@ -178,7 +178,7 @@ func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string
 	if err != nil {
 		return "", err
 	}
-	// The settings leave branches at the rebased commits alone, because they belong to other work.
+	// The settings leave branches at the rebased commits alone, because such branches belong to other work.
 	_, err = aside.RunGit(ctx, "-c", "rebase.updateRefs=false", "-c", "rebase.autoSquash=false", "rebase", onto)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -200,7 +200,7 @@ func whyNotRebased(ctx context.Context, w *jjbridge.Workspace, root string, caus
 	return &Error{Path: root, Reason: "not rebased", Err: cause}
 }
 
-// clearRebase removes the worktree at dir and git's record of it. If they are missing, clearRebase returns
+// clearRebase removes the worktree at dir and git's record of the worktree. If both are missing, it returns
 // nil.
 func clearRebase(ctx context.Context, w *jjbridge.Workspace, dir string) error {
 	err := removeAll(dir)

@@ -29,7 +29,7 @@ func fetchJJ(ctx context.Context, w *jjbridge.Workspace) error {
 func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	onto, err := currentBaseJJ(ctx, w, base)
 	if errors.Is(err, jjbridge.ErrStale) {
-		// Another workspace has rebased this workspace's commit. jj updates the files and keeps changes to them.
+		// Another workspace has rebased this workspace's commit. jj updates the files and keeps uncommitted changes.
 		if _, _, err := w.RunJJ(ctx, "workspace", "update-stale"); err != nil {
 			return err
 		}

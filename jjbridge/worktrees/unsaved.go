@@ -110,7 +110,7 @@ func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, erro
 }
 
 // Ignored returns the path, relative to the top, of an ignored file or folder in the working copy that info
-// describes. It returns "" if there is none, as in a new working copy.
+// describes. It returns "" if the working copy has no ignored file, like each new working copy.
 func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, error) {
 	opened, err := open(ctx, w, info)
 	if err != nil {
@@ -215,8 +215,8 @@ func status(ctx context.Context, w *jjbridge.Workspace) (gitStatus, error) {
 	return status, err
 }
 
-// lostRevset is the revset of the commits that only this workspace names: @ and those of its ancestors that
-// no bookmark, tag, remote, other workspace or other head reaches.
+// lostRevset is the revset of the commits that only this workspace names: @, and each ancestor of @ that no
+// bookmark, tag, remote, other workspace or other head reaches.
 const lostRevset = `::@ ~ ::(bookmarks() | remote_bookmarks() | tags() | (visible_heads() ~ @) | (working_copies() ~ @)) ~ root()`
 
 // lostTemplate prints "@" for the workspace's own commit and "-" for another commit, followed by "work" if

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of GraphHash. If the modules of a file exceed them, known is false.
+// The limits of GraphHash. If the modules of a file exceed a limit, known is false.
 const (
 	mostModules   = 2000
 	largestModule = 8 << 20 // bytes

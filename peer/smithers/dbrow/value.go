@@ -84,6 +84,7 @@ func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.V
 
 var errNotValue = errors.New("not a value")
 
+// readTagged returns the value that the object raw encodes. predicted is the predicted value of the column.
 func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	var t taggedValue
 	if err := json.Unmarshal(raw, &t); err != nil {

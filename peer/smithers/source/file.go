@@ -155,8 +155,8 @@ func (f file) name(options string) string {
 	return "file:" + (&url.URL{Path: f.path}).EscapedPath() + "?" + options
 }
 
-// state describes the files of a database at one moment. It is read without a lock, and must not be read
-// while this process holds locks on the file: closing the file would release them.
+// state describes the files of a database at one moment. A state is read without a lock. It must not be read
+// while this process holds locks on the file, because closing the file would release the locks.
 type state struct {
 	header string
 	index  string      // the part of the shared memory that changes with each commit

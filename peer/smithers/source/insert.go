@@ -32,8 +32,8 @@ func (t *WriteTx) Ensure(table Table) error {
 	return nil
 }
 
-// ensureColumns adds those of columns that the table has lacks. If SQLite cannot add a column, the error
-// names it.
+// ensureColumns adds to the table has each element of columns that the table lacks. If SQLite cannot add a
+// column, the error names the column.
 func (t *WriteTx) ensureColumns(has *Table, columns []Column) error {
 	added := false
 	for _, column := range columns {

@@ -78,6 +78,8 @@ func (p *parser) value(depth int) (*node, error) {
 	return p.number()
 }
 
+// object decodes an object whose opening brace has been taken, and takes the closing brace. The object is
+// inside depth arrays and objects.
 func (p *parser) object(depth int) (*node, error) {
 	object := &node{kind: objectNode, members: make(map[string]*node)}
 	if p.take("}") {
@@ -108,6 +110,8 @@ func (p *parser) object(depth int) (*node, error) {
 	}
 }
 
+// array decodes an array whose opening bracket has been taken, and takes the closing bracket. The array is
+// inside depth arrays and objects.
 func (p *parser) array(depth int) (*node, error) {
 	array := &node{kind: arrayNode}
 	if p.take("]") {

@@ -59,9 +59,9 @@ func (t *Tx) Runs() ([]Row, error) {
 	return runs, nil
 }
 
-// Rows yields the rows of a table whose run_id is run, or all rows if run is "". They come in the order of
-// the primary key, or of rowid without a primary key. Rows yields no rows if the table does not exist, or if
-// run is not "" and the table has no run_id.
+// Rows yields the rows of a table whose run_id is run, or all rows if run is "". The rows come in the order
+// of the primary key, or of rowid without a primary key. Rows yields no rows if the table does not exist, or
+// if run is not "" and the table has no run_id.
 func (t *Tx) Rows(table, run string) iter.Seq2[Row, error] {
 	in := t.Table(table)
 	where, args, ok := ofRun(in, run)

@@ -11,8 +11,9 @@ import (
 //go:embed schema.sql
 var schema string
 
-// Schema returns the tables, indexes and triggers that the migrations of Smithers 0.32.0 create, without output
-// tables. They are in the order in which their statements run. Indexes and triggers have no columns.
+// Schema returns the tables, indexes and triggers that the migrations of Smithers 0.32.0 create, without
+// output tables. The result is in the order in which the statements run. Indexes and triggers have no
+// columns.
 func Schema() []Table {
 	var all []Table
 	for statement := range strings.SplitSeq(strings.TrimSuffix(schema, "\n"), "\n\n") {

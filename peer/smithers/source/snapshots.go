@@ -136,6 +136,7 @@ func (t *Tx) Snapshot(run string, frame int64) (*Snapshot, error) {
 	return snapshot, nil
 }
 
+// snapshot returns the result of Snapshot. Its error does not name the frame.
 func (t *Tx) snapshot(run string, frame int64) (*Snapshot, error) {
 	row, err := t.one(snapshotsTable, "run_id = ? COLLATE BINARY AND frame_no = ?", run, frame)
 	if err != nil {
@@ -171,8 +172,8 @@ func (t *Tx) snapshot(run string, frame int64) (*Snapshot, error) {
 	return s, err
 }
 
-// compact returns the texts that are stored under a content hash, in the layout Compact. If they are missing,
-// the error wraps ErrDamaged.
+// compact returns the texts that are stored under a content hash, in the layout Compact. If the texts are
+// missing, the error wraps ErrDamaged.
 func (t *Tx) compact(hash string) (Contents, error) {
 	row, err := t.one(contentsTable, "content_hash = ?", hash)
 	if err != nil {

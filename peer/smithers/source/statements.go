@@ -26,8 +26,7 @@ func (s *statements) close() error {
 	return errors.Join(errs...)
 }
 
-// query runs the statement text with the parameters args and returns its rows. The error is one of this
-// package's.
+// query runs the statement text with the parameters args and returns its rows. explain maps the error.
 func (s *statements) query(text string, args ...any) (*sql.Rows, error) {
 	stmt, err := s.prepare(text) //nolint:sqlclosecheck // the method close closes the statement
 	if err != nil {
@@ -37,6 +36,7 @@ func (s *statements) query(text string, args ...any) (*sql.Rows, error) {
 	return rows, explain(err)
 }
 
+// exec runs the statement text with the parameters args and returns its result. explain maps the error.
 func (s *statements) exec(text string, args ...any) (sql.Result, error) {
 	stmt, err := s.prepare(text) //nolint:sqlclosecheck // the method close closes the statement
 	if err != nil {

@@ -33,7 +33,7 @@ type folderUse struct {
 // folderState is the result of checking a folder.
 type folderState struct {
 	refusal *Refusal // nil if the use is possible
-	absent  bool     // the folder does not exist, and no captured file stays in its place
+	absent  bool     // the folder does not exist, and a file in its place is no obstacle
 }
 
 // newObstacles returns the obstacles of edits in the working copy at root, before any check. foldCase is true

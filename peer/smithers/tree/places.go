@@ -118,7 +118,8 @@ func (p *placer) parallel(children []*Element, at spot) (ends []string) {
 	return sortedSet(ends)
 }
 
-// sortedSet returns ids sorted and without duplicates. If ids is already sorted, the result is ids itself.
+// sortedSet returns ids sorted and without duplicates. If ids is already sorted, the result is ids itself,
+// even with duplicates.
 func sortedSet(ids []string) []string {
 	if slices.IsSorted(ids) {
 		return ids

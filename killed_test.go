@@ -301,7 +301,7 @@ func (s *storm) compareAttempts(head *timeline.Head, nodes map[string]snapshot.N
 		}
 		assert.Equal(s.t, snapshot.AttemptFailed, a.State, "%s of %s", row.Key, id)
 		if a.NodeID != "flaky" {
-			assert.Equal(s.t, "interrupted: the process that ran it died", a.Error, "%s of %s", row.Key, id)
+			assert.Equal(s.t, "interrupted: the process that ran the command died", a.Error, "%s of %s", row.Key, id)
 		}
 	}
 	data, err := os.ReadFile(filepath.Join(s.Dir, "ran", id))

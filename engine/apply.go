@@ -9,17 +9,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ending is the end of an attempt, whether it ran a command or waited.
+// ending is the end of an attempt, whether the attempt ran a command or waited.
 type ending struct {
-	output  json.RawMessage // nil if there is none
-	status  *int            // the command's exit status
-	failed  *reason         // nil if it finished
-	skipped bool            // it finished, and its node becomes skipped
-	verb    string          // what happened, in words; "" means "finished"
-	log     string
+	output  json.RawMessage // nil if the attempt has no output
+	status  *int            // the command's exit status; nil if the attempt waited or its command did not exit
+	failed  *reason         // nil if the attempt finished
+	skipped bool            // the attempt finished, and its node becomes skipped
+	verb    string          // the end in words; "" means "finished" or "skipped"
+	log     string          // the text of the attempt's log; "" if empty
 }
 
-// apply records the outcome of a command's attempt.
+// apply records the outcome of a command's attempt in r.next, keeps the worktree that the attempt opened, and warns
+// about problems that did not harm the attempt.
 func (r *runner) apply(out outcome) {
 	key, t := out.job.key, out.job.task
 	a := r.running[key].Attempt
@@ -32,8 +33,8 @@ func (r *runner) apply(out outcome) {
 		err  error
 	}{
 		{"the worktree could not be opened", out.trouble},
-		{"its log is not there before it has ended", out.unlogged},
-		{"its processes would not be ended if this one were killed", out.unnoted},
+		{"its log cannot be read before the task ends", out.unlogged},
+		{"its processes would keep running if this process were killed", out.unnoted},
 	} {
 		if trouble.err != nil {
 			r.opts.Warn(fmt.Errorf("task %s: %s: %w", key.Name(t), trouble.what, trouble.err))
@@ -42,7 +43,9 @@ func (r *runner) apply(out outcome) {
 	r.conclude(t, a, out.ending)
 }
 
-// conclude records the end of an attempt, and the new state of its node.
+// conclude records the end of an attempt in r.next, and the new state of the attempt's node: finished or skipped;
+// pending after a cancel or before a retry; otherwise failed, and the run fails, too. It records the end at the
+// current time.
 func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	key := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}
 	now := r.opts.Now().UnixMilli()
@@ -72,7 +75,7 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	}
 	state := n.State
 	switch a.State {
-	case snapshot.AttemptFailed: // including an attempt that will be retried
+	case snapshot.AttemptFailed: // including an attempt that the run will retry
 		state = snapshot.NodeFailed
 	case snapshot.AttemptCancelled:
 		state = snapshot.NodeCancelled
@@ -87,7 +90,8 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	r.setNode(r.next, n)
 }
 
-// failed records a failed attempt and returns the state of its node.
+// failed records a failed attempt and returns the new state of its node: pending if the task has a try left, otherwise
+// failed. If the node has failed, the run fails, too. p is the payload of the attempt's events.
 func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p payload) snapshot.NodeState {
 	p.Error = why.String()
 	r.next.event("NodeFailed", p)
@@ -99,7 +103,7 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 	}
 	r.next.say(key.Name(t), verb+": "+why.text)
 	if spent <= t.Retries {
-		if !r.halted() {
+		if !r.halted() { // otherwise this process starts no other attempt
 			p.Error = ""
 			p.Attempt++
 			r.next.event("NodeRetrying", p)
@@ -110,7 +114,8 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 	return snapshot.NodeFailed
 }
 
-// fail records the first reason for the run to fail. t is nil for a loop.
+// fail records text as the reason for the run to fail, unless the run has a reason already. t and key name the failed
+// task's node; for a loop, t is nil and key is zero.
 func (r *runner) fail(t *workflow.Task, key workflow.NodeKey, text string) {
 	if r.failure.text != "" {
 		return

@@ -35,12 +35,13 @@ const (
 	reasonRequestCancelled = "request_cancelled"
 )
 
-// reason says why an attempt failed.
+// reason is the cause of an attempt's failure: a stable code and a text for people.
 type reason struct{ code, text string }
 
+// String returns the text that the journal stores.
 func (r *reason) String() string { return r.code + ": " + r.text }
 
-// taskContext is the JSON that a command reads on stdin.
+// taskContext is the JSON that a command reads on stdin. docs/workflow.md describes its members.
 type taskContext struct {
 	Run           string                     `json:"run"`
 	Node          string                     `json:"node"`
@@ -74,19 +75,20 @@ type outcome struct {
 	ending
 
 	opened   WorkingCopy // the task's own worktree, if this attempt opened it
-	trouble  error       // the error of opening the worktree
-	unlogged error       // the error of writing the live log
-	unnoted  error       // the error of recording the command's process group
+	trouble  error       // the error of opening the worktree, or nil
+	unlogged error       // the error of writing the live log, or nil
+	unnoted  error       // the error of recording the command's process group, or nil
 }
 
+// Causes of the end of an attempt's context.
 var (
 	errCancelled = errors.New("cancelled")
 	errTimeout   = errors.New("timeout")
 	errTooMuch   = errors.New("too much output")
 )
 
-// execute runs the attempt and opens its worktree first if necessary. To cancel it, end ctx with
-// the cause errCancelled.
+// execute opens the attempt's worktree if j.opener is set, runs the command and returns the outcome.
+// To cancel the attempt, the caller ends ctx with the cause errCancelled.
 func (j *job) execute(ctx context.Context) outcome {
 	if j.opener == nil {
 		return j.command(ctx)
@@ -99,13 +101,14 @@ func (j *job) execute(ctx context.Context) outcome {
 		out.opened = opened
 		return out
 	case errors.Is(context.Cause(ctx), errCancelled):
-		return outcome{job: j, ending: ending{failed: &reason{reasonCancelled, "the run was cancelled before it started"}}}
-	default: // stored text must not name a path of this machine, and the error may
+		return outcome{job: j, ending: ending{failed: &reason{reasonCancelled, "the run was cancelled before the command started"}}}
+	default: // the journal must not name a path of this machine, but the error may name one
 		return outcome{job: j, ending: ending{failed: &reason{reasonWorktree, "the worktree could not be opened"}}, trouble: err}
 	}
 }
 
-// command runs the attempt's command in its folder. The task's timeout begins here.
+// command runs the attempt's command in j.dir and returns the outcome. The task's timeout begins with the call, so
+// the timeout does not include the time to open a worktree.
 func (j *job) command(ctx context.Context) outcome {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -144,8 +147,8 @@ func (j *job) command(ctx context.Context) outcome {
 	return out
 }
 
-// logOf returns the attempt's log: both streams, without the stdout that became the output,
-// which the state stores.
+// logOf returns the text of the attempt's log: both streams, or only stderr if stdout became the output. The state
+// stores the output.
 func (j *job) logOf(log *attemptLog, failed *reason) string {
 	if j.schema != nil && failed == nil {
 		return log.text(stderrStream)
@@ -153,14 +156,15 @@ func (j *job) logOf(log *attemptLog, failed *reason) string {
 	return log.text(stdoutStream, stderrStream)
 }
 
-// judge decides whether an attempt finished. An attempt that was cut short did not, whatever
-// its exit status.
+// judge returns the output of a finished attempt, or the reason for a failed one. The output is nil if the task has no
+// output table. An attempt that was cut short has failed, whatever its exit status. startErr is the error of
+// command.run, cause is the cause of the end of the attempt's context, and stdout is the command's output.
 func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMessage, *reason) {
 	switch {
 	case errors.Is(startErr, exec.ErrNotFound):
-		return nil, &reason{reasonMissing, "there is no sh"}
+		return nil, &reason{reasonMissing, "sh not found"}
 	case startErr != nil && errors.Is(cause, errCancelled):
-		return nil, &reason{reasonCancelled, "the run was cancelled before it started"}
+		return nil, &reason{reasonCancelled, "the run was cancelled before the command started"}
 	case end.cut && errors.Is(cause, errTooMuch):
 		return nil, &reason{reasonOutput, fmt.Sprintf("stdout is larger than %d bytes", j.opts.MaxOutput)}
 	case errors.Is(cause, errTimeout) && (end.cut || startErr != nil):
@@ -187,13 +191,13 @@ func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMes
 	return output, nil
 }
 
-// whyNotStarted returns an error's text without paths, because stored text must not name a
-// path of this machine.
+// whyNotStarted returns the text of a start error, without paths: the journal must not name a path of this
+// machine. If dir is missing, the text names "the command's folder", otherwise "sh".
 func whyNotStarted(err error, dir string) string {
 	what := "sh"
 	if dir != "" {
 		if _, statErr := os.Stat(dir); statErr != nil {
-			what, err = "the folder to run it in", statErr
+			what, err = "the command's folder", statErr
 		}
 	}
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
@@ -202,15 +206,15 @@ func whyNotStarted(err error, dir string) string {
 	return what + ": " + err.Error()
 }
 
-// bounded keeps what is written to it, up to one byte above its limit, and calls over once
+// bounded keeps the written bytes, up to one byte above its limit. It calls over once, when
 // the limit is exceeded. It must be used by one goroutine at a time.
 type bounded struct {
-	limit int64
+	limit int64 // in bytes
 	data  []byte
 	over  func()
 }
 
-// Write never fails. It drops the bytes above the limit.
+// Write keeps the bytes of p up to the limit and one byte more, and drops the others. It always returns len(p) and nil.
 func (b *bounded) Write(p []byte) (int, error) {
 	room := b.limit + 1 - int64(len(b.data))
 	if int64(len(p)) >= room && room > 0 {

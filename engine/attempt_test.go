@@ -74,7 +74,7 @@ func TestAMissingFolderIsNoPlaceToStartIn(t *testing.T) {
 	s.opts.WorkDir = s.dir + "/gone"
 	_, err := s.run()
 	fails(t, fault.RunFailed, err)
-	assert.Equal(t, "not_started: the folder to run it in: no such file or directory", s.attempts()["a::0::1"].Error, "no path of this machine is stored")
+	assert.Equal(t, "not_started: the command's folder: no such file or directory", s.attempts()["a::0::1"].Error, "no path of this machine is stored")
 }
 
 func TestOutputIsStoredAsPrintedWithoutTheSpaceAround(t *testing.T) {

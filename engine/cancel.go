@@ -8,10 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Cancel records that a run is to stop. A process that runs it notices within its
-// Options.Watch, ends its commands and commits the result. If no process runs the run, the run
-// is cancelled all the same, and Run continues it. A run that is cancelled already is
-// unchanged; a run that has ended is an error of code run_not_resumable.
+// Cancel sets the status of a run to cancelled. A process that executes the run notices the change within
+// its Options.Watch, ends its commands and commits their results. If no process executes the run, the run
+// is cancelled all the same. Run can continue a cancelled run. A cancelled run stays unchanged; for a finished
+// or failed run, the error's code is run_not_resumable.
 func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
 	for {
 		row := rec.Row()
@@ -30,7 +30,7 @@ func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		entry.Frame = nil
+		entry.Frame = nil // a cancel changes no state, so the entry has no frame number
 		err = rec.Append(ctx, entry)
 		if err == nil || fault.CodeOf(err) != fault.Conflict {
 			return err

@@ -13,12 +13,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// captures are the working copies that were read for one frame, by name: "" is the
-// working copy that tasks share, the others are tasks' own worktrees.
+// captures holds the captures of working copies for one frame, by name. "" names the
+// working copy that tasks share; any other name is the id of a task with a worktree of its own.
 type captures map[string]*jjbridge.Captured
 
-// capture reads the named working copies. If one cannot be read, the run is warned and the frame has none of its files.
-// stopping means that the run was cancelled.
+// capture reads the named working copies. It leaves out a working copy that it cannot read, so the next frame keeps
+// the files of the frame before. stopping means that the run is cancelled, so the captures have only the grace period.
+// If names is empty or Options.Hurry has ended, capture returns nil. The caller closes the result.
 func (c *workingCopies) capture(ctx context.Context, names map[string]bool, stopping bool) captures {
 	if len(names) == 0 || c.opts.Hurry.Err() != nil {
 		return nil
@@ -34,7 +35,8 @@ func (c *workingCopies) capture(ctx context.Context, names map[string]bool, stop
 	return read
 }
 
-// captureOf reads one working copy. It returns nil if there is nothing to read or reading failed.
+// captureOf reads one working copy. It returns nil if the working copy is not open or not under version control, if
+// ctx has ended, or if reading failed. It warns about the first failure after each success.
 func (c *workingCopies) captureOf(ctx context.Context, name string) *jjbridge.Captured {
 	from := c.open[name]
 	if from == nil || ctx.Err() != nil {
@@ -47,16 +49,17 @@ func (c *workingCopies) captureOf(ctx context.Context, name string) *jjbridge.Ca
 		return got
 	case c.opts.Hurry.Err() != nil || c.unread[name]: // one warning until a capture succeeds again
 	case name == "":
-		c.opts.Warn(fmt.Errorf("the working copy could not be captured, so frames keep the code of earlier ones: %w", err))
+		c.opts.Warn(fmt.Errorf("the working copy could not be captured, so new frames keep the code of earlier frames: %w", err))
 	default:
-		c.opts.Warn(fmt.Errorf("the worktree of task %s could not be captured, so frames keep the code of earlier ones: %w", name, err))
+		c.opts.Warn(fmt.Errorf("the worktree of task %s could not be captured, so new frames keep the code of earlier frames: %w", name, err))
 	}
 	c.unread[name] = true
 	return nil
 }
 
-// whileThereIsTime returns a context that outlives ctx by the grace period and ends with
-// Options.Hurry: a cancelled run waits for its last capture no longer than for its commands.
+// whileThereIsTime returns a context that ends when the grace period after the end of ctx is over, or when Options.Hurry
+// ends. If stopping is true, the grace period begins at once. A cancelled run so waits for its last capture no longer
+// than for its commands. The caller calls the CancelFunc.
 func (c *workingCopies) whileThereIsTime(ctx context.Context, stopping bool) (context.Context, context.CancelFunc) {
 	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	end := func() {
@@ -80,10 +83,10 @@ func (c *workingCopies) whileThereIsTime(ctx context.Context, stopping bool) (co
 	}
 }
 
-// any reports whether anything was read.
+// any reports whether c has a capture.
 func (c captures) any() bool { return len(c) > 0 }
 
-// objects writes the objects of the captures that are not stored yet, for snapshot.Draft.Objects.
+// objects writes those objects of the captures that are not stored yet. It is a snapshot.Draft's Objects.
 func (c captures) objects(w objstore.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if err := c[name].Objects(w); err != nil {
@@ -93,7 +96,7 @@ func (c captures) objects(w objstore.Writer) error {
 	return nil
 }
 
-// close releases all captures.
+// close releases all captures. It passes errors to warn.
 func (c captures) close(warn func(error)) {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if err := c[name].Close(); err != nil {
@@ -102,8 +105,9 @@ func (c captures) close(warn func(error)) {
 	}
 }
 
-// vcs returns vcs.json with the captured working copies; the others are as in before, the tip's.
-// running names the attempts that may have changed the shared files during the capture.
+// vcs returns the content of vcs.json for the next frame, or nil if c has no capture. A working copy that was not
+// captured keeps its revision in before, the tip's vcs.json, which may be nil. The worktrees of tasks that no longer
+// have one are dropped. running has the keys of the attempts that may have changed the shared files during the capture.
 func (c captures) vcs(before *snapshot.VCS, running []string, wf *workflow.Workflow) *snapshot.VCS {
 	if !c.any() {
 		return nil

@@ -179,7 +179,7 @@ tasks:
 	said := s.warnings()
 	_, err := s.run()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"the working copy could not be captured, so frames keep the code of earlier ones: the disk is slow today"}, *said)
+	assert.Equal(t, []string{"the working copy could not be captured, so new frames keep the code of earlier frames: the disk is slow today"}, *said)
 	assert.Equal(t, s.vcs(1), s.vcs(2))
 	attempts := s.attempts()
 	assert.Nil(t, attempts["a::0::1"].Frame, "nobody knows what it left")

@@ -15,33 +15,34 @@ import (
 // command is one execution of a task's command.
 type command struct {
 	line   string   // for sh -c
-	dir    string   // "" is this process's folder
+	dir    string   // the folder to run in; "" is this process's folder
 	env    []string // the whole environment
 	stdin  []byte
 	stdout io.Writer // written by one goroutine
 	stderr io.Writer // written by one goroutine
 	grace  time.Duration
-	hurry  context.Context // its end ends the grace period
+	hurry  context.Context // when hurry ends, the grace period ends at once
 	// began gets the process id of the group's leader before the line runs. It may be nil.
 	began func(leader int)
 }
 
-// startGrace starts the grace period in which a command may end by itself. The caller cancels it.
+// startGrace starts the grace period and returns a context that ends with the period or with c.hurry. The caller
+// calls the CancelFunc.
 func (c *command) startGrace() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(c.hurry, c.grace)
 }
 
-// exit is the end of a command. status is nil unless the command exited by itself.
+// exit is the end of a command.
 type exit struct {
-	status *int
-	signal string // "" unless a signal ended it
+	status *int   // the exit status; nil if a signal ended the command
+	signal string // the signal that ended the command; "" if the command exited
 	cut    bool   // ctx ended before the command did
 }
 
-// run runs the command in its own process group and returns when the whole group is gone.
-// When ctx ends, the group gets TERM, and KILL after the grace period or when hurry ends.
-// Processes that the command leaves behind in its group are ended the same way. An error
-// means that the command was not started.
+// run runs the command in its own process group. It returns when the whole group is gone or has got KILL.
+// When ctx ends, the group gets TERM, and KILL after the grace period or when hurry ends. run ends
+// processes that the command leaves behind in the group in the same way. An error means that
+// the command did not start, or that the system failed to wait for the command or to close its pipes.
 func (c *command) run(ctx context.Context) (exit, error) {
 	var end exit
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
@@ -54,7 +55,7 @@ func (c *command) run(ctx context.Context) (exit, error) {
 	defer held.abandon()
 	spare := func() {}
 	defer func() { spare() }()
-	cmd.Cancel = func() error { //nolint:contextcheck // the grace period begins when ctx ends
+	cmd.Cancel = func() error { //nolint:contextcheck // the grace period begins when ctx ends, so it has its own context
 		end.cut = true
 		grace, over := c.startGrace()
 		kill := context.AfterFunc(grace, func() { killGroup(cmd.Process) })
@@ -75,17 +76,18 @@ func (c *command) run(ctx context.Context) (exit, error) {
 	streams.begin()
 	held.release(cmd.Process)
 	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
-		return exit{}, errors.Join(err, streams.finish()) //nolint:contextcheck // the grace period begins when ctx ends
+		return exit{}, errors.Join(err, streams.finish()) //nolint:contextcheck // the grace period has its own context
 	}
 	c.endGroup(cmd.Process)
-	if err := streams.finish(); err != nil { //nolint:contextcheck // the grace period begins when ctx ends
+	if err := streams.finish(); err != nil { //nolint:contextcheck // the grace period has its own context
 		return exit{}, err
 	}
 	end.status, end.signal = exitOf(cmd.ProcessState)
 	return end, nil
 }
 
-// exitOf returns the exit status, or the name of the signal that ended the process.
+// exitOf returns the exit status of an exited process. If a signal ended the process, status is nil and signal is the
+// signal's name; otherwise signal is "".
 func exitOf(state *os.ProcessState) (status *int, signal string) {
 	if code := state.ExitCode(); code >= 0 {
 		return &code, ""
@@ -93,18 +95,19 @@ func exitOf(state *os.ProcessState) (status *int, signal string) {
 	return nil, strings.TrimPrefix(state.String(), "signal: ")
 }
 
-// streams are the pipes to a command. os/exec's own pipes would wait for a process that
-// left the group and kept a pipe open.
+// streams holds the pipes between this process and a command. It replaces the pipes of os/exec, which would wait
+// for a process that left the group and kept a pipe open.
 type streams struct {
 	c      *command
-	theirs []*os.File // the command's ends
-	stdin  *os.File
+	theirs []*os.File // the command's ends of the pipes
+	stdin  *os.File   // this process's ends of the pipes
 	stdout *os.File
 	stderr *os.File
-	copies sync.WaitGroup
+	copies sync.WaitGroup // the goroutines that copy
 }
 
-// connect makes pipes for a command's standard streams.
+// connect makes a pipe for each standard stream and sets the command's ends in cmd. If connect fails, it closes all
+// pipes.
 func (c *command) connect(cmd *exec.Cmd) (*streams, error) {
 	s := &streams{c: c}
 	var files [6]*os.File
@@ -130,27 +133,28 @@ func (c *command) connect(cmd *exec.Cmd) (*streams, error) {
 	return s, nil
 }
 
-// abandon closes all pipes if no command was started.
+// abandon closes both ends of all pipes. It is for a command that was not started.
 func (s *streams) abandon() {
 	for _, f := range append(s.theirs, s.stdin, s.stdout, s.stderr) {
 		closePipe(f)
 	}
 }
 
-// closePipe closes one end of a pipe. Nothing is buffered there that could be lost.
+// closePipe closes one end of a pipe; f may be nil. It ignores the error of Close, because a pipe's end buffers no
+// data that could be lost.
 func closePipe(f *os.File) {
 	if f != nil {
 		_ = f.Close()
 	}
 }
 
-// begin closes the command's ends and starts copying.
+// begin closes this process's copies of the command's ends, and starts to copy all streams.
 func (s *streams) begin() {
 	for _, f := range s.theirs {
 		closePipe(f)
 	}
 	s.copies.Go(func() {
-		// A command that does not read its input ends the copy with EPIPE, which is fine.
+		// If the command does not read its input, the copy ends with EPIPE. The command may do so.
 		_, _ = io.Copy(s.stdin, bytes.NewReader(s.c.stdin))
 		closePipe(s.stdin)
 	})
@@ -158,11 +162,13 @@ func (s *streams) begin() {
 	s.copies.Go(func() { drain(s.c.stderr, s.stderr) })
 }
 
-// drain copies until the end of the pipe, or until finish closes it. The writers never fail.
+// drain copies until the end of the pipe, or until finish closes the pipe. It ignores errors, because the writers
+// never fail.
 func drain(to io.Writer, from *os.File) { _, _ = io.Copy(to, from) }
 
-// finish waits for the copies to end, but only for the grace period if a process outside the
-// group still holds a pipe.
+// finish waits until all streams are copied, and closes the pipes. A process outside the group may still hold a
+// pipe: after the grace period, finish stops the copies and drops the remaining bytes. The error is that of closing
+// stdout or stderr.
 func (s *streams) finish() error {
 	grace, over := s.c.startGrace()
 	defer over()

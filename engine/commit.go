@@ -10,17 +10,18 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// errMoved means that the tip has moved and the frame must not be rebuilt: the run has to
+// errMoved means that the tip has moved and the frame must not be rebuilt, because the run must
 // look at the new tip first.
 var errMoved = errors.New("the tip has moved")
 
-// commit appends the draft as one frame, with the working copy if it may have changed. A
-// cancel does not interrupt it, because what happened must be recorded. If a capture cannot be
-// stored, the frame is appended without it.
+// commit appends r.next as one frame, with the working copies that may have changed, and begins a new r.next. If a
+// capture cannot be stored, commit warns and appends the frame without captures. The end of ctx does not stop the
+// append, because past changes must be recorded. If another process has taken over the run, the error's code is
+// conflict.
 func (r *runner) commit(ctx context.Context) error { return r.commitIf(ctx, r.checkTip) }
 
-// commitIf is commit, and calls still each time another process moved the tip first. An error of
-// still gives the frame up.
+// commitIf is commit with a check of its own. Each time another process has moved the tip first, commitIf calls still.
+// If still returns an error, commitIf does not append the frame and returns that error.
 func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	read := r.files.capture(ctx, r.toCapture(), r.stopping)
 	defer read.close(r.opts.Warn)
@@ -58,8 +59,8 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	return nil
 }
 
-// toCapture returns the working copies in which attempts have ended since the last frame, and the shared one for the
-// first frame and after a wait.
+// toCapture returns the names of the working copies to capture for the next frame: those in which attempts have ended,
+// and the shared working copy for the first frame without Options.Captured and after an idle wait.
 func (r *runner) toCapture() map[string]bool {
 	due := make(map[string]bool)
 	if !r.begun && !r.opts.Captured || r.waitedIdle() {
@@ -73,8 +74,8 @@ func (r *runner) toCapture() map[string]bool {
 	return due
 }
 
-// forgetLogs removes the live logs of the attempts that ended with the last frame; after the
-// first frame, those of all earlier processes.
+// forgetLogs removes the live logs of the attempts that ended with the last frame. After the first frame of this
+// process, it removes all live logs, which are those of earlier processes.
 func (r *runner) forgetLogs() {
 	if r.opts.Logs == nil {
 		return
@@ -88,7 +89,7 @@ func (r *runner) forgetLogs() {
 	}
 }
 
-// report passes a committed frame to Options.Progress.
+// report passes a committed frame to Options.Progress, if that is set.
 func (o *Options) report(frame int64, subject string, steps []Step, nodes map[workflow.NodeKey]snapshot.Node) {
 	if o.Progress == nil {
 		return

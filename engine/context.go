@@ -10,18 +10,18 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// dataReader reads what tasks and expressions see of a run: its input and outputs.
+// dataReader reads the parts of a run that tasks and expressions use: the run's input and outputs.
 type dataReader struct {
 	*model
 
 	rec   Recorder
 	wf    *workflow.Workflow
 	runID string
-	input json.RawMessage // nil if there is none
+	input json.RawMessage // nil if the run has no input
 }
 
-// value returns a task's output at its newest completed iteration, up to limit. It returns nil if
-// the node was skipped or has no output.
+// value returns a task's output at its newest finished iteration that is at most limit. It returns nil if the task
+// has no output table or has not finished, or if a skipped iteration is newer.
 func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error) {
 	if t.Output == "" {
 		return nil, nil
@@ -42,7 +42,8 @@ func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error)
 	return nil, nil
 }
 
-// contextOf returns the JSON that an attempt reads on stdin.
+// contextOf returns the taskContext that attempt number of a node reads on stdin, as a line of JSON. previous is
+// the error of the previous attempt, or nil.
 func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number int, previous *string) ([]byte, error) {
 	c := taskContext{
 		Run: d.runID, Node: t.ID, Iteration: key.Iteration, Attempt: number, Loop: t.Loop,
@@ -87,9 +88,10 @@ func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number in
 	return append(text, '\n'), nil
 }
 
-// readRefs reads the outputs that an expression refers to. of is the task whose
-// expression it is, nil for a loop. If of is in a loop, a task of the same loop that of does not
-// wait for gives its output of the previous iteration, because its current one may be unfinished.
+// readRefs returns the decoded outputs that an expression refers to. A task that has no output yet has no entry in the
+// map. of is the task with the expression, at iteration; of is nil for a loop's expression. If of reads a task of its
+// own loop without waiting for that task, the value is the output of an earlier iteration, because the current
+// iteration may be unfinished.
 func (d *dataReader) readRefs(refs []workflow.OutputRef, of *workflow.Task, iteration int) (map[workflow.OutputRef]any, error) {
 	outputs := make(map[workflow.OutputRef]any, len(refs))
 	for _, ref := range refs {
@@ -115,7 +117,8 @@ func (d *dataReader) readRefs(refs []workflow.OutputRef, of *workflow.Task, iter
 	return outputs, nil
 }
 
-// eval evaluates a condition. If it has no result, trouble says why.
+// eval reports whether a condition holds. If the evaluation fails, trouble is the reason and holds is false; otherwise
+// trouble is "". If inLoop is true, the condition may use iteration.
 func (d *dataReader) eval(c *workflow.Condition, outputs map[workflow.OutputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
 	input, err := d.members()
 	if err != nil {
@@ -127,7 +130,7 @@ func (d *dataReader) eval(c *workflow.Condition, outputs map[workflow.OutputRef]
 	return holds, ""
 }
 
-// members returns the run's input for expressions; without an input, every member is null.
+// members returns the members of the run's input, or nil if the run has no input.
 func (d *dataReader) members() (map[string]any, error) {
 	if d.input == nil {
 		return nil, nil
@@ -140,8 +143,9 @@ func (d *dataReader) members() (map[string]any, error) {
 	return members, nil
 }
 
-// texts returns the task's texts with their placeholders filled, by their templates.
-// If a text cannot be filled, why is the reason.
+// texts returns the texts of a waiting task with filled placeholders, by their templates. If a text
+// cannot be filled, or is empty and not an approval's summary, texts is nil and why is the reason. texts is also nil
+// if the task has no templates.
 func (d *dataReader) texts(t *workflow.Task, key workflow.NodeKey) (texts map[*workflow.Template]string, why *reason, err error) {
 	all, where := t.Templates()
 	if len(all) == 0 {

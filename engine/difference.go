@@ -10,7 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// compare warns, before the first frame, if a run continues with other code than its newest frame has, or if a fork begins with other code.
+// compare warns if the shared working copy, captured as now, has other code than the run's newest frame. It is called
+// before the first frame of this process. compare does nothing for a new run that is not a fork, if now is nil, or if
+// the frame has no files of the shared working copy.
 func (c *workingCopies) compare(now *jjbridge.Captured) {
 	row := c.rec.Row()
 	if now == nil || !c.resumed && row.Parent == nil {
@@ -27,9 +29,9 @@ func (c *workingCopies) compare(now *jjbridge.Captured) {
 	if !c.resumed && row.Frame == 0 {
 		then.from = &timeline.Address{Run: row.Parent.RunID, Frame: row.Parent.Frame}
 	}
-	// Restoring the frame's code would undo the rebase, so the warning names no command.
+	// A restore of the frame's code would undo the rebase, so the warning names no command.
 	if copied, ok := c.open[""].(interface{ Rebased() bool }); ok && copied.Rebased() {
-		then.bring = "resume has rebased it onto its base"
+		then.bring = "resume has rebased the worktree onto its base"
 	}
 	if what := then.difference(now.VCS); what != "" {
 		c.opts.Warn(errors.New(what))
@@ -41,17 +43,17 @@ type newest struct {
 	vcs   snapshot.VCS
 	frame timeline.Address
 	from  *timeline.Address // the parent's frame, if a fork begins; otherwise nil
-	bring string            // see Options.BringFiles
+	bring string            // Options.BringFiles, or a text in its place
 }
 
-// difference describes, for people, how a working copy differs from the newest frame's; "" if it does not.
-// Change ids are not compared, because jj keeps a change id when the code changes. A fork often begins in
-// another working copy, so its commit counts only if the files differ.
+// difference returns a text for people that compares the working copy now with the newest frame's, or "" if they are
+// equal. It compares the commits and the files. It compares change ids only without commits, because jj keeps a change
+// id when the code changes. A fork often begins in another working copy, so its commit counts only if the files differ.
 func (n *newest) difference(now snapshot.VCS) string {
 	same := bothCaptured(n.vcs, now) && n.vcs.Tree == now.Tree
 	back := n.bring
 	if back == "" {
-		back = fmt.Sprintf("`git smithers restore %s` brings its code back", fault.Word(n.frame.String()))
+		back = fmt.Sprintf("`git smithers restore %s` restores the frame's code", fault.Word(n.frame.String()))
 	}
 	switch {
 	case same && n.from != nil:
@@ -67,15 +69,18 @@ func (n *newest) difference(now snapshot.VCS) string {
 	return ""
 }
 
-// bothCaptured reports whether two captures have files and the same rules for them.
+// bothCaptured reports whether two captures both have files, read by the same rules (Scope). Only the files of such
+// captures can be compared.
 func bothCaptured(a, b snapshot.VCS) bool {
 	return !a.Tree.IsZero() && !b.Tree.IsZero() && a.Scope == b.Scope
 }
 
-// otherFiles reports whether two captures are known to have different files.
+// otherFiles reports whether two captures are known to have different files. It returns false if the captures cannot be
+// compared.
 func otherFiles(a, b snapshot.VCS) bool { return bothCaptured(a, b) && a.Tree != b.Tree }
 
-// was describes, for people, the revision of the frame.
+// was returns a clause for people that names the revision of the frame. For a fork that begins, it names the parent's
+// frame.
 func (n *newest) was(revision string) string {
 	if n.from != nil {
 		return fmt.Sprintf("run %s was forked from %s, which was at %s", n.frame.Run, n.from, revision)
@@ -83,7 +88,8 @@ func (n *newest) was(revision string) string {
 	return fmt.Sprintf("run %s was at %s at frame %d", n.frame.Run, revision, n.frame.Frame)
 }
 
-// hadOtherFiles says, for people, that the working copy has other files than the frame.
+// hadOtherFiles returns a clause for people: the working copy has other files than the frame. For a fork that begins,
+// it names the parent's frame.
 func (n *newest) hadOtherFiles() string {
 	if n.from != nil {
 		return fmt.Sprintf("run %s was forked from %s, and the working copy has other files", n.frame.Run, n.from)
@@ -91,7 +97,8 @@ func (n *newest) hadOtherFiles() string {
 	return fmt.Sprintf("the working copy has other files than run %s had at frame %d", n.frame.Run, n.frame.Frame)
 }
 
-// revision returns a revision for people.
+// revision returns "commit" with the first 7 characters of a revision's commit id, or of its change id without a
+// commit. It returns "no commit" if v has neither.
 func revision(v snapshot.VCS) string {
 	const shown = 7
 	id := v.Pointer()

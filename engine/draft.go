@@ -16,10 +16,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// draft collects the changes of one frame. Events keep the order of the calls.
+// draft collects the changes of one frame. The events are in the order of the calls.
 type draft struct {
 	runID    string
-	atMs     int64
+	atMs     int64 // the frame's time, in Unix milliseconds
 	state    []snapshot.Change
 	journal  []snapshot.Change
 	events   []snapshot.Event
@@ -27,9 +27,9 @@ type draft struct {
 	steps    []Step // for Progress
 	edits    []func(*snapshot.Run)
 	rendered json.RawMessage
-	workflow *snapshot.Workflow
-	ended    []snapshot.Attempt // attempts that ended, without their pointers yet
-	err      error              // the first encoding error
+	workflow *snapshot.Workflow // the new definition; nil if the run keeps its definition
+	ended    []snapshot.Attempt // attempts that ended, still without pointers to their files
+	err      error              // the joined errors of the calls
 }
 
 // phrase is a part of the subject line: "analyze, lint started".
@@ -38,7 +38,7 @@ type phrase struct {
 	verb  string
 }
 
-// payload is the JSON of an event, without type and time. Fields that do not apply are omitted.
+// payload is the JSON of an event, without type and time. A zero field other than RunID is omitted.
 type payload struct {
 	RunID     string `json:"runId"`
 	NodeID    string `json:"nodeId,omitempty"`
@@ -52,10 +52,11 @@ func newDraft(runID string, at time.Time) *draft {
 	return &draft{runID: runID, atMs: at.UnixMilli()}
 }
 
-// said reports whether the draft is worth a frame.
+// said reports whether the draft has a phrase. A draft without a phrase is not worth a frame.
 func (d *draft) said() bool { return len(d.phrases) > 0 }
 
-// snapshot returns the draft as a frame, without the working copy and the attempts that ended.
+// snapshot returns the draft as a frame, without the working copy and the attempts that ended. It returns the errors
+// of earlier calls.
 func (d *draft) snapshot() (snapshot.Draft, error) {
 	if d.err != nil {
 		return snapshot.Draft{}, timeline.Explain(d.err)
@@ -75,10 +76,10 @@ func (d *draft) snapshot() (snapshot.Draft, error) {
 	}, nil
 }
 
-// edit adds a change of the run's row.
+// edit adds f to the functions that change the run's row, in order.
 func (d *draft) edit(f func(*snapshot.Run)) { d.edits = append(d.edits, f) }
 
-// say adds "name verb" to the subject line.
+// say adds "name verb" to the subject line. If the previous phrase has the same verb, say adds the name to that phrase.
 func (d *draft) say(name, verb string) {
 	if n := len(d.phrases); n > 0 && d.phrases[n-1].verb == verb {
 		d.phrases[n-1].names = append(d.phrases[n-1].names, name)
@@ -87,21 +88,21 @@ func (d *draft) say(name, verb string) {
 	d.sayAlone(name, verb)
 }
 
-// sayAlone is say, but does not share a verb with the previous phrase.
+// sayAlone adds "name verb" to the subject line as a phrase of its own.
 func (d *draft) sayAlone(name, verb string) {
 	d.phrases = append(d.phrases, phrase{[]string{name}, verb})
 }
 
-// step records the newest phrase as a Step of a task.
+// step records the verb of the newest phrase as a Step of a task. The draft must have a phrase.
 func (d *draft) step(task string, state snapshot.NodeState, startedAtMs, endedAtMs int64) {
 	what := d.phrases[len(d.phrases)-1].verb
 	d.steps = append(d.steps, Step{Task: task, State: state, What: what, StartedAtMs: startedAtMs, EndedAtMs: endedAtMs})
 }
 
-// maxSubject limits the subject line, which is for git log.
+// maxSubject is the maximum length of the subject line, which `git log` shows.
 const maxSubject = 160
 
-// subject joins the phrases to one line, which it cuts at maxSubject. It lists four names of a phrase and counts
+// subject returns the phrases as one line, cut at maxSubject. It lists the first four names of a phrase and counts
 // the others.
 func (d *draft) subject() string {
 	parts := make([]string, len(d.phrases))
@@ -116,15 +117,18 @@ func (d *draft) subject() string {
 	return plain.Cut(strings.Join(strings.Fields(strings.Join(parts, "; ")), " "), maxSubject)
 }
 
+// setNode sets the row of a node.
 func (d *draft) setNode(n snapshot.Node) {
 	d.state = append(d.state, snapshot.SetNode(n))
 }
 
+// setLoop sets the row of a loop.
 func (d *draft) setLoop(l snapshot.Loop) {
 	row := snapshot.EncodeLoop(l)
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "loops", Key: row.Key, Value: row.Value})
 }
 
+// setOutput sets the output of a node in a table. key is the node's key.
 func (d *draft) setOutput(table, key string, value json.RawMessage) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "outputs/" + table, Key: key, Value: value})
 }
@@ -142,12 +146,13 @@ func (d *draft) remove(collection, key string) {
 // attempt writes an attempt's row into the journal.
 func (d *draft) attempt(a snapshot.Attempt) { d.journal = append(d.journal, attemptChange(a)) }
 
+// attemptChange returns the change of the journal that writes an attempt's row.
 func attemptChange(a snapshot.Attempt) snapshot.Change {
 	row := snapshot.EncodeAttempt(a)
 	return snapshot.Change{Op: snapshot.OpSet, Collection: "attempts", Key: row.Key, Value: row.Value}
 }
 
-// end records that an attempt has ended. The frame writes its row with the pointer to its files.
+// end records that an attempt has ended. runner.frame writes the attempt's row, with the pointer to its files.
 func (d *draft) end(a snapshot.Attempt) { d.ended = append(d.ended, a) }
 
 // log writes an attempt's log into the journal unless the log is empty.
@@ -159,6 +164,7 @@ func (d *draft) log(a snapshot.Attempt, text string) {
 	d.journal = append(d.journal, snapshot.Change{Op: snapshot.OpSet, Collection: "logs", Key: row.Key, Value: row.Value})
 }
 
+// event adds an event at the draft's current time. It sets p.RunID.
 func (d *draft) event(kind string, p payload) {
 	p.RunID = d.runID
 	text, err := jsontext.Encode(p)
@@ -169,7 +175,7 @@ func (d *draft) event(kind string, p payload) {
 	d.events = append(d.events, snapshot.Event{Type: kind, AtMs: d.atMs, Payload: text})
 }
 
-// render adds the rendered workflow tree to the frame.
+// render sets the rendered workflow tree of the frame. done reports whether a loop has ended.
 func (d *draft) render(wf *workflow.Workflow, done func(loop string) bool) {
 	text, err := wf.Render(done)
 	if err != nil {
@@ -179,9 +185,10 @@ func (d *draft) render(wf *workflow.Workflow, done func(loop string) bool) {
 	d.rendered = text
 }
 
+// fail records an error, which snapshot returns.
 func (d *draft) fail(err error) { d.err = errors.Join(d.err, err) }
 
-// mail adds a mailbox event.
+// mail adds a mailbox event of the given kind at the draft's current time.
 func (d *draft) mail(kind string, p mailbox.Event) {
 	event, err := p.Encode(d.runID, kind, d.atMs)
 	if err != nil {
@@ -202,7 +209,7 @@ func (d *draft) setWait(w snapshot.Wait) {
 	d.setMail(snapshot.CollectionWaits, encoded.Key, encoded.Value)
 }
 
-// cancel ends an attempt that no process executes.
+// cancel makes an attempt that no process executes a cancelled attempt. why is the reason.
 func (d *draft) cancel(a snapshot.Attempt, why string) {
 	told := reason{reasonCancelled, why}
 	a.State, a.Error, a.FinishedAtMs = snapshot.AttemptCancelled, told.String(), &d.atMs
@@ -210,7 +217,8 @@ func (d *draft) cancel(a snapshot.Attempt, why string) {
 	d.event("NodeCancelled", payload{NodeID: a.NodeID, Iteration: &a.Iteration, Attempt: a.Attempt})
 }
 
-// begin records that a run of a workflow is running. row is the run's row so far.
+// begin records that the run is running: it sets the run's status, clears the error, and sets the workflow's name.
+// row is the run's row at the tip. On the first start, begin also records the start.
 func (d *draft) begin(row snapshot.Run, workflow string) {
 	started := d.atMs
 	if row.StartedAtMs == nil {

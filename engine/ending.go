@@ -13,8 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// finish commits the end of the run, and returns the end as an error unless the run finished.
-// over is false if something happened in the meantime and the run continues.
+// finish commits the last frame of the run, or parks a run that only waits. It returns the end as an error: run_failed,
+// run_cancelled, run_waiting, or nil if the run finished. over is false if another process appended an entry to a run
+// that was about to park: the caller then looks at the run again.
 func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	status, kind, text := snapshot.RunFinished, "RunFinished", ""
 	switch {
@@ -26,7 +27,7 @@ func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	case len(r.waiting(r.wf)) > 0:
 		return r.park(ctx)
 	default:
-		return true, fault.New(fault.Internal, "run %s has tasks left and none that can start", r.runID)
+		return true, fault.New(fault.Internal, "run %s has unfinished tasks, but none of them can start", r.runID)
 	}
 	verb := string(status)
 	if text != "" {
@@ -43,7 +44,8 @@ func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	return true, r.ended(status, text)
 }
 
-// ended returns the end of a run as an error, or nil if the run finished.
+// ended returns the run_failed or run_cancelled error for the status, or nil if the run finished. why is the reason of a
+// failure.
 func (r *runner) ended(status snapshot.RunStatus, why string) error {
 	frame := r.rec.Row().Frame
 	switch status {
@@ -65,25 +67,27 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 
 // TryAgain returns the hint to retry the failed tasks of a run.
 func TryAgain(run string) string {
-	return fmt.Sprintf("`git smithers resume %s` retries what failed", fault.Word(run))
+	return fmt.Sprintf("`git smithers resume %s` retries the failed tasks", fault.Word(run))
 }
 
-// hints returns the hints after a failure, the plain retry first. file is Options.WorkflowFile.
+// hints returns the hints after a failure: resume, the log of a failed command, and a replay. The replay begins before
+// the failed attempt. file is Options.WorkflowFile. row is the run's row.
 func (f failure) hints(row snapshot.Run, file string) []string {
 	frame := fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())
-	replay := fmt.Sprintf("`git smithers replay %s` retries it in a fork; --input changes its input", frame)
+	replay := fmt.Sprintf("`git smithers replay %s` retries the task in a fork; --input changes the run's input", frame)
 	if file != "" {
-		replay = fmt.Sprintf("`git smithers replay %s %s` retries it in a fork, with a repaired workflow or another --input", fault.Word(file), frame)
+		replay = fmt.Sprintf("`git smithers replay %s %s` retries the task in a fork, with a repaired workflow or another --input",
+			fault.Word(file), frame)
 	}
 	hints := []string{TryAgain(row.ID)}
 	if f.task != nil && f.task.Run != "" {
-		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows its log", fault.Word(row.ID), fault.Word(f.task.ID)))
+		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows the task's log", fault.Word(row.ID), fault.Word(f.task.ID)))
 	}
 	return append(hints, replay)
 }
 
-// kindsOfWaits maps the kinds of waits to words and to run statuses. The first kind that a node
-// waits for determines the run's status.
+// kindsOfWaits maps the kinds of waits to words and to run statuses. If a run waits for several kinds, the first of
+// them in this list determines the run's status.
 var kindsOfWaits = []struct {
 	kind   string // Waiting.For
 	status snapshot.RunStatus
@@ -95,8 +99,9 @@ var kindsOfWaits = []struct {
 	{"timer", snapshot.RunWaitingTimer, "a timer"},
 }
 
-// park records that the run waits and has no other work. A run that is already parked is
-// unchanged.
+// park commits a frame that makes the run wait and releases the run, and returns over and the run_waiting error. If the
+// run is already parked and nothing changed, park commits no frame. If another process moves the tip first, park
+// commits nothing and returns false, because the mailbox may have changed.
 func (r *runner) park(ctx context.Context) (over bool, err error) {
 	waits, err := mailbox.WaitsOf(r.rec, r.opts.Now())
 	if err != nil {
@@ -126,7 +131,8 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 	return true, waitsFor(r.rec, r.wf, waits)
 }
 
-// phraseOf returns a run's waits in words, and its status while it waits.
+// phraseOf returns the waits of a run in words, such as "approval (review), a timer (pause)", and the run's status
+// while the run waits.
 func phraseOf(wf *workflow.Workflow, waits []mailbox.Waiting) (status snapshot.RunStatus, phrase string) {
 	var what []string
 	for _, k := range kindsOfWaits {
@@ -147,7 +153,7 @@ func phraseOf(wf *workflow.Workflow, waits []mailbox.Waiting) (status snapshot.R
 	return status, strings.Join(what, ", ")
 }
 
-// waitsFor returns the error that a run waits. Its hints say how to continue.
+// waitsFor returns the run_waiting error. The error has a hint for each wait, and a last hint that continues the run.
 func waitsFor(rec Recorder, wf *workflow.Workflow, waits []mailbox.Waiting) error {
 	row := rec.Row()
 	_, phrase := phraseOf(wf, waits)
@@ -156,5 +162,5 @@ func waitsFor(rec Recorder, wf *workflow.Workflow, waits []mailbox.Waiting) erro
 	for _, w := range waits {
 		out = out.Hint("%s", w.Hint(row.ID))
 	}
-	return out.Hint("then `git smithers resume %s`", fault.Word(row.ID))
+	return out.Hint("then run `git smithers resume %s`", fault.Word(row.ID))
 }

@@ -19,11 +19,11 @@ import (
 )
 
 // Recorder stores a run's frames at the tip of the run. *timeline.Head is a Recorder.
-// The engine uses it from one goroutine.
+// The engine uses a Recorder from one goroutine.
 type Recorder interface {
 	mailbox.Recorder
-	// Append adds an entry to exactly the tip that the recorder has read. If the tip has moved, the
-	// error's code is conflict. If Append returns nil, the entry is durable.
+	// Append adds d as an entry to the tip that the recorder has read. If the tip has moved, Append adds
+	// nothing, and the error's code is conflict. If Append returns nil, the entry is on stable storage.
 	Append(ctx context.Context, d snapshot.Draft) error
 }
 
@@ -34,33 +34,36 @@ type Options struct {
 	Env         []string         // the environment of commands, as os.Environ gives it
 	MaxParallel int              // maximum number of parallel commands; 0 means 4
 	Grace       time.Duration    // from TERM to KILL; 0 means 5 s
-	Hurry       context.Context  // its end ends the grace period at once; may be nil
-	Watch       time.Duration    // how often the tip is read for changes by others; 0 means 1 s
-	MaxOutput   int64            // maximum bytes of stdout; 0 means 16 MiB
+	Hurry       context.Context  // when Hurry ends, each grace period ends at once; may be nil
+	Watch       time.Duration    // interval at which the tip is read for changes by other processes; 0 means 1 s
+	MaxOutput   int64            // maximum bytes of a task's output on stdout; 0 means 16 MiB
 	MaxLog      int              // bytes that a log keeps of the end of each stream; 0 means 1 MiB
 	Log         io.Writer        // gets the live logs of commands, each line after "task| "; may be nil
-	// WorkingCopy is where commands run. It is captured for the first frame of this Run and
-	// whenever an attempt has ended. If nil, commands run in WorkDir and nothing is captured.
+	// WorkingCopy holds the files that commands work on. The engine captures them for the first frame of
+	// this Run and whenever an attempt has ended. If nil, commands run in WorkDir without captures.
 	WorkingCopy WorkingCopy
-	// Captured means that the tip has the files as they are now, so the first frame does not
+	// Captured means that the tip already holds the current files, so the first frame does not
 	// capture them again.
 	Captured bool
 	// Worktree makes the worktree that the workflow or a task asks for, or finds the run's existing
 	// one. With rebase, it rebases an existing worktree onto its base. The engine calls Worktree from
 	// one goroutine at a time. If nil, workflows that ask for a worktree are refused.
 	Worktree func(ctx context.Context, spec code.WorktreeSpec, rebase bool) (WorkingCopy, error)
-	// OwnWorktree means that the tasks share a worktree of the run's own although the workflow asks for none.
+	// OwnWorktree gives the run a worktree that its tasks share, if the workflow asks for no worktree.
+	// It has no effect if Worktree is nil.
 	OwnWorktree bool
-	// Before is called before any other work, once no process of an earlier Run is left. It may append
-	// entries that change no state. If it returns an error, Run returns that error and the run is unchanged. May be nil.
+	// Before is called before any other work, after the processes of an earlier Run have been ended. It may
+	// append entries that change no state. If Before returns an error, Run returns that error and changes
+	// nothing. May be nil.
 	Before func(context.Context) error
-	// BringFiles is the hint, in a warning, to continue with the files of the newest frame; "" names restore.
+	// BringFiles ends the warning that the files differ from the newest frame: it says how to get the
+	// frame's files. "" means `git smithers restore`.
 	BringFiles string
-	// WorkflowFile is the path of the workflow file in hints; "" if there is no file but the run's own copy.
+	// WorkflowFile is the path of the workflow file for hints; "" if only the run has the workflow.
 	WorkflowFile string
 	Warn         func(error)    // called from Run's goroutine for problems that do not harm the run; may be nil
 	Progress     func(Progress) // called after every frame, from Run's goroutine; may be nil
-	// Wait makes Run wait for people, signals and timers instead of returning.
+	// Wait makes Run wait for people, signals and timers; otherwise Run returns run_waiting.
 	Wait bool
 	// Input, if not nil, is merged over the run's input, member by member.
 	Input json.RawMessage
@@ -76,9 +79,9 @@ type Options struct {
 
 // WorkingCopy is the files that tasks work on. *code.WorkingCopy is a WorkingCopy.
 type WorkingCopy interface {
-	// Root is the folder in which commands run; "" means Options.WorkDir.
+	// Root returns the folder in which commands run; "" means Options.WorkDir.
 	Root() string
-	// Capture reads the current files. It returns nil if they are not under version control.
+	// Capture reads the current files. It returns nil if the files are not under version control.
 	// The engine closes the result.
 	Capture(ctx context.Context) (*jjbridge.Captured, error)
 }
@@ -86,34 +89,34 @@ type WorkingCopy interface {
 // LogKeeper stores the logs of attempts that have not ended, by the attempts' keys.
 // *claim.LiveLogs is a LogKeeper. Safe for concurrent use.
 type LogKeeper interface {
-	// Open begins a log, which keeps about the last limit bytes.
+	// Open begins the log of an attempt. The log keeps about the last limit bytes.
 	Open(attempt string, limit int) (io.WriteCloser, error)
-	// Last returns the content of a log; "" if there is none.
+	// Last returns the content of an attempt's log, or "" if the attempt has no log.
 	Last(attempt string) string
-	// Remove removes a log.
+	// Remove removes the log of an attempt.
 	Remove(attempt string)
-	// Clear removes all logs of the run, and leftovers.
+	// Clear removes all logs of the run, including those of killed processes.
 	Clear()
 }
 
-// ShortenedLog is a log that keeps the ends of both streams. The engine calls Shorten when it has dropped the
-// beginning of a stream. Other logs keep only their own end.
+// ShortenedLog is a log of a LogKeeper that keeps the ends of both streams. The engine calls Shorten after
+// the engine has dropped the beginning of a stream. A log without Shorten keeps only the end of all bytes.
 type ShortenedLog interface {
 	// Shorten replaces the log's content by kept.
 	Shorten(kept []byte) error
 }
 
-// CommandKeeper records the process groups of a run's commands, by the attempts' keys. Groups
-// that outlive the process that started them can so be ended.
+// CommandKeeper records the process groups of a run's commands, by the attempts' keys. If a process
+// group outlives this process, a later process can end the group.
 // *claim.Commands is a CommandKeeper. Safe for concurrent use.
 type CommandKeeper interface {
-	// Began records that an attempt's command leads a process group. The command runs after Began
-	// returns.
+	// Began records the process group of an attempt's command. leader is the process id of the group's
+	// leader. The command runs after Began returns.
 	Began(attempt string, leader int) error
-	// Ended forgets a command whose process group is gone.
+	// Ended removes the record of a command whose process group is gone.
 	Ended(attempt string)
-	// EndLeft ends all remaining processes of the run's commands, whichever process started them, and
-	// returns their number.
+	// EndLeft ends all remaining processes of the run's commands, including those that other processes
+	// started, and returns the number of ended processes. It kills them after grace or when ctx ends.
 	EndLeft(ctx context.Context, grace time.Duration) (int, error)
 }
 
@@ -121,7 +124,7 @@ type CommandKeeper interface {
 type Progress struct {
 	Frame   int64
 	Subject string
-	// The number of nodes in each state; Nodes is their total.
+	// The numbers of nodes by state. Nodes counts all nodes, including pending ones.
 	Nodes, Running, Waiting, Finished, Failed, Skipped int
 	// Steps are the frame's changes of tasks, in order.
 	Steps []Step
@@ -130,19 +133,21 @@ type Progress struct {
 // Step is a frame's change of one task: it started, waits, or ended.
 type Step struct {
 	Task        string             // its id, with the iteration in a loop
-	State       snapshot.NodeState // a failed task may be retried
-	What        string             // in words: "finished", "failed: exit status 1", "waits for approval"
-	StartedAtMs int64              // of the attempt; 0 if there is none
-	EndedAtMs   int64              // 0 while the attempt runs
+	State       snapshot.NodeState // the outcome of the attempt; the run may retry a failed task
+	What        string             // the change in words: "finished", "failed: exit status 1", "waits for approval"
+	StartedAtMs int64              // the attempt's start, in Unix milliseconds; 0 if the task has no attempt
+	EndedAtMs   int64              // the attempt's end, in Unix milliseconds; 0 while the attempt runs or waits
 }
 
-// Result is the run when Run returns.
+// Result describes the run when Run returns.
 type Result struct {
-	Run snapshot.Run // its row at the tip
-	// Nothing means that the run had finished already, so Run did nothing.
+	Run snapshot.Run // the run's row at the tip
+	// Nothing means that the run had finished before, so Run did nothing.
 	Nothing bool
 }
 
+// withDefaults returns o with the default of each number that is not positive. A nil Hurry becomes a context that
+// never ends, and a nil Warn a function that does nothing.
 func (o Options) withDefaults() Options {
 	if o.MaxParallel <= 0 {
 		o.MaxParallel = 4
@@ -169,23 +174,25 @@ func (o Options) withDefaults() Options {
 }
 
 // Run does the remaining work of a run. It returns when the run is finished, failed or
-// cancelled, or when it only waits for a person, a signal or a timer. A run that was cancelled,
-// failed, waited, or whose process died continues from its last frame: finished tasks do not
-// run again, a task in progress becomes a failed attempt ("interrupted"), and every
-// unfinished task is tried again.
+// cancelled. Without opts.Wait, Run also returns when the run only waits for people, signals or timers.
 //
-// The caller must own the run, see claim.Take. The run's last frame releases it.
+// Run continues a cancelled, failed, waiting or interrupted run from its last frame. Finished tasks do
+// not run again, and every unfinished task is tried again. If the process of an attempt died, that attempt
+// becomes a failed attempt with the reason "interrupted".
 //
-// The workflow must be the run's own (workflow_changed), unless opts accept a change. The
-// error's code is run_failed, run_cancelled or run_waiting if the run does not finish; the
-// Result is valid with each of them.
+// The caller must own the run, see claim.Take. The run's last frame releases the run.
 //
-// Run executes the exact bytes that a person consented to: it parses them here, and passes
-// nothing else to a shell. The zero Consented is an error of code unconfirmed.
+// The error's code is run_failed, run_cancelled or run_waiting if the run does not finish. The
+// Result is valid with every error. If agreed differs from the run's own definition and opts do not accept
+// the change, the code is workflow_changed. If a kept output does not fit a changed definition, the code is
+// schema_conflict.
 //
-// When ctx ends, or another process cancels the run, commands are ended, their results
-// are committed, and the run is cancelled. When another process takes over the run, commands are
-// ended, nothing more is written, and the error's code is conflict.
+// Run parses the exact bytes that a person consented to, and passes no other text to a shell.
+// If agreed is zero, the error's code is unconfirmed.
+//
+// When ctx ends, or another process cancels the run, Run ends the commands, commits their results
+// and cancels the run. When another process takes over the run, Run ends the
+// commands and writes nothing more, and the error's code is conflict.
 func Run(ctx context.Context, rec Recorder, agreed consent.Workflow, opts Options) (Result, error) {
 	definition := agreed.Definition()
 	if definition == nil {
@@ -198,7 +205,7 @@ func Run(ctx context.Context, rec Recorder, agreed consent.Workflow, opts Option
 	return run(ctx, rec, wf, opts)
 }
 
-// run is Run of a workflow with consent. Only Run and tests call it.
+// run is Run for a parsed workflow. The caller vouches for a person's consent: only Run and tests call run.
 func run(ctx context.Context, rec Recorder, wf *workflow.Workflow, opts Options) (Result, error) {
 	left, err := Check(rec, wf, opts)
 	if err == nil && left {
@@ -228,7 +235,8 @@ func run(ctx context.Context, rec Recorder, wf *workflow.Workflow, opts Options)
 	return Result{Run: rec.Row()}, err
 }
 
-// workflowChanged returns the error that a workflow file differs from the run's own definition.
+// workflowChanged returns the workflow_changed error for a workflow that differs from the run's own definition.
+// file is Options.WorkflowFile. If file is "", the error has no hint that names a file.
 func workflowChanged(row snapshot.Run, wf *workflow.Workflow, file string) error {
 	out := fault.New(fault.WorkflowChanged, "workflow %s differs from the definition stored in run %s", wf.Name, row.ID)
 	if file == "" {
@@ -240,21 +248,22 @@ func workflowChanged(row snapshot.Run, wf *workflow.Workflow, file string) error
 		Hint("`git smithers replay %s %s` runs the new definition in a fork", fault.Word(file), fault.Word(newest))
 }
 
-// AcceptChange returns the hint to resume a run with a changed definition.
+// AcceptChange returns the hint to continue a run with a changed definition. command is the command to type.
 func AcceptChange(command string) string {
 	return fmt.Sprintf("`%s` continues with the new definition", command)
 }
 
-// Check reports whether a run has work left. Its error is the one that Run returns if it does nothing:
-// the definition has changed, or the run still waits. Check applies no schemas, because a fetched
-// definition must not be evaluated before a person consents to it.
+// Check reports whether a run has work left. If Run would return an error at once, Check returns that error:
+// workflow_changed, run_not_resumable for a new input of a finished run, or run_waiting while the run still
+// waits. Check applies no schemas, because a fetched definition must not be evaluated before a person
+// consents to the definition.
 func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err error) {
 	row := rec.Row()
 	changed := row.WorkflowHash != wf.Snapshot().Hash()
 	if row.Status == snapshot.RunFinished && !changed {
 		if opts.Input != nil {
 			err = fault.New(fault.RunNotResumable, "run %s is finished; another input cannot change it", row.ID).
-				Hint("`git smithers replay` runs it again from a frame, with another --input")
+				Hint("`git smithers replay` runs the tasks again from a frame, with another --input")
 		}
 		return false, err
 	}
@@ -274,8 +283,9 @@ func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err er
 	return false, waitsFor(rec, wf, waits)
 }
 
-// CheckInput checks an input against the definition's schema. The schema determines how long that
-// takes, within a limit, so a fetched definition needs consent first.
+// CheckInput merges opts.Input over the run's input and checks the result against the definition's schema.
+// A value that does not fit is an error of code invalid_input. The schema determines how long the check
+// takes, within a limit, so a person must consent to a fetched definition first.
 func CheckInput(rec Recorder, wf *workflow.Workflow, opts Options) error {
 	_, err := inputOf(rec.State(), wf, opts.Input)
 	return err

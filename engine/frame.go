@@ -7,8 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// frame returns the draft as a frame on the newest known tip, with the captures. It may be
-// called again after the tip has moved.
+// frame returns r.next as a frame on the newest known tip, with the captures. It does not change r.next, so commitIf
+// calls frame again after the tip has moved.
 func (r *runner) frame(read captures) (snapshot.Draft, error) {
 	d, err := r.next.snapshot()
 	if err != nil {
@@ -33,15 +33,16 @@ func (r *runner) frame(read captures) (snapshot.Draft, error) {
 	return d, nil
 }
 
-// startsAt records in the run's row the revision at which its process started, if it was captured.
+// startsAt records in the run's row the revision of the shared working copy, at which this process started. If that
+// working copy was not captured, startsAt changes nothing.
 func (c captures) startsAt(row *snapshot.Run) {
 	if shared := c[""]; shared != nil {
 		row.VCSType, row.VCSRoot, row.VCSRevision = shared.VCS.Type, shared.VCS.Root, shared.VCS.Pointer()
 	}
 }
 
-// endedRows returns the journal rows of the attempts that ended, each with a pointer to its files at
-// frame. An attempt whose working copy was not captured has no pointer.
+// endedRows returns the journal rows of the attempts that ended. Each row points to the attempt's files and to frame,
+// the number of the next frame. An attempt whose working copy was not captured has no pointer.
 func (d *draft) endedRows(read captures, frame int64, running runningAttempts) []snapshot.Change {
 	rows := make([]snapshot.Change, 0, len(d.ended))
 	for _, a := range d.ended {
@@ -54,8 +55,8 @@ func (d *draft) endedRows(read captures, frame int64, running runningAttempts) [
 	return rows
 }
 
-// beside returns the other attempts that shared the files of an ended attempt: those still
-// running, and those that ended with the same frame.
+// beside returns the sorted keys of the other attempts that shared the files of the ended attempt a: the running
+// attempts, and those that ended with the same frame.
 func (d *draft) beside(a snapshot.Attempt, running runningAttempts) []string {
 	keys := running.in(a.Worktree)
 	for _, other := range d.ended {
@@ -67,7 +68,7 @@ func (d *draft) beside(a snapshot.Attempt, running runningAttempts) []string {
 	return keys
 }
 
-// in returns the keys of the attempts whose commands run in a working copy, sorted.
+// in returns the keys of the attempts whose commands run in the named working copy, sorted. "" names the shared one.
 func (running runningAttempts) in(name string) []string {
 	var keys []string
 	for _, a := range running {
@@ -79,4 +80,5 @@ func (running runningAttempts) in(name string) []string {
 	return keys
 }
 
+// keyOf returns the journal key of an attempt.
 func keyOf(a snapshot.Attempt) string { return snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt) }

@@ -10,7 +10,7 @@ import (
 // journal reads the attempts in the journal of a run's tip.
 type journal struct{ rec Recorder }
 
-// attempt reads an attempt; ok is false if the journal has none.
+// attempt returns an attempt of a node. ok is false if the journal has no such attempt.
 func (j journal) attempt(key workflow.NodeKey, number int) (a snapshot.Attempt, ok bool, err error) {
 	attempts, err := j.rec.Entry().Attempts()
 	if err != nil {
@@ -25,7 +25,7 @@ func (j journal) attempt(key workflow.NodeKey, number int) (a snapshot.Attempt, 
 	return a, err == nil, timeline.Explain(err)
 }
 
-// errorOf returns the error of an attempt; nil if it did not fail.
+// errorOf returns the error of an attempt, or nil if the attempt has no error or is not in the journal.
 func (j journal) errorOf(key workflow.NodeKey, number int) (*string, error) {
 	a, ok, err := j.attempt(key, number)
 	if err != nil || !ok || a.Error == "" {
@@ -34,7 +34,9 @@ func (j journal) errorOf(key workflow.NodeKey, number int) (*string, error) {
 	return &a.Error, nil
 }
 
-// lastIsCaptured reports whether the files were captured when the last attempt of a node ended. t is nil if its task is gone.
+// lastIsCaptured reports whether the shared files were captured after the newest attempt of n in the journal. It
+// returns true if that attempt cannot have changed the shared files: the node has no attempt, the attempt has not ended,
+// or the task waits or has a worktree of its own. t is n's task, or nil if the workflow no longer has the task.
 func (j journal) lastIsCaptured(n snapshot.Node, t *workflow.Task) (bool, error) {
 	if n.LastAttempt == nil || t == nil || t.Run == "" || t.Worktree != nil {
 		return true, nil

@@ -112,6 +112,6 @@ func TestALogThatNobodyCanKeepIsAWarning(t *testing.T) {
 	s.opts.Warn = func(err error) { warned = append(warned, err.Error()) }
 	_, err := s.run()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"task a: its log is not there before it has ended: no space"}, warned)
+	assert.Equal(t, []string{"task a: its log cannot be read before the task ends: no space"}, warned)
 	assert.Equal(t, "hello\n", s.log("a::0::1"))
 }

@@ -9,16 +9,17 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// attemptLog is the log of one attempt: the ends of both streams for the journal, and a copy
-// that can be read while the log grows. It is safe for concurrent use.
+// attemptLog is the log of one attempt: the ends of both streams for the journal, and a live copy
+// that people can read while the attempt runs. It is safe for concurrent use.
 type attemptLog struct {
 	mu   sync.Mutex
 	kept logTail
-	copy io.WriteCloser // nil if no copy is kept
-	err  error          // the copy's first error; the copy is given up then
+	copy io.WriteCloser // the live copy; nil if the run keeps no live logs
+	err  error          // the first error of the copy; after an error, nothing more is written to the copy
 }
 
-// openLog begins the log of the attempt. Its error means that no copy is kept; the attempt can run.
+// openLog begins the log of the attempt. If the live copy cannot be opened, openLog returns the error and a log
+// without a copy, which the attempt can use.
 func (j *job) openLog() (*attemptLog, error) {
 	l := &attemptLog{kept: logTail{limit: j.opts.MaxLog}}
 	if j.opts.Logs == nil {
@@ -32,7 +33,8 @@ func (j *job) openLog() (*attemptLog, error) {
 	return l, err
 }
 
-// write adds bytes of a stream.
+// write adds bytes of a stream to the log and to the live copy. It shortens the copy when the beginning of a stream is
+// dropped.
 func (l *attemptLog) write(from streamName, p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,14 +50,14 @@ func (l *attemptLog) write(from streamName, p []byte) {
 	}
 }
 
-// text returns the ends of the given streams.
+// text returns the kept ends of the given streams, as logTail.text does.
 func (l *attemptLog) text(of ...streamName) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.kept.text(of...)
 }
 
-// close ends the copy and returns the copy's error.
+// close closes the live copy and returns the errors of writing and closing it. Without a copy it returns nil.
 func (l *attemptLog) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,28 +69,28 @@ func (l *attemptLog) close() error {
 	return err
 }
 
-// streamLog is the part of one stream in an attempt's log.
+// streamLog is a writer that adds one stream to an attempt's log.
 type streamLog struct {
 	log  *attemptLog
 	from streamName
 }
 
-// Write never fails.
+// Write adds p to the log and always returns len(p) and nil.
 func (s streamLog) Write(p []byte) (int, error) {
 	s.log.write(s.from, p)
 	return len(p), nil
 }
 
-// liveLog passes the logs of tasks on to people, whole lines with the task's name
-// in front. It is safe for concurrent use. After the first error it writes nothing more,
+// liveLog writes the logs of tasks to out for people, in whole lines that begin with the task's name.
+// It is safe for concurrent use. After the first error it writes nothing more,
 // because the reader is gone.
 type liveLog struct {
 	mu   sync.Mutex
 	out  io.Writer
-	dead bool
+	dead bool // out has returned an error
 }
 
-// stream returns a task's part of the live log; nil if there is no live log.
+// stream returns the writer for a task's lines, or nil if l is nil or has no out. name is the task's name.
 func (l *liveLog) stream(name string) *lineWriter {
 	if l == nil || l.out == nil {
 		return nil
@@ -96,6 +98,7 @@ func (l *liveLog) stream(name string) *lineWriter {
 	return &lineWriter{log: l, prefix: name + "| "}
 }
 
+// line writes prefix and line with a line break, unless out has failed before.
 func (l *liveLog) line(prefix string, line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,17 +111,18 @@ func (l *liveLog) line(prefix string, line []byte) {
 	}
 }
 
-// maxLiveLine is the length at which a line is passed on before its end has come.
+// maxLiveLine is the number of bytes after which an unfinished line is written as a line.
 const maxLiveLine = 8192
 
-// lineWriter cuts one task's log into lines. For one goroutine at a time.
+// lineWriter cuts one task's log into lines. It must be used by one goroutine at a time.
 type lineWriter struct {
 	log     *liveLog
 	prefix  string
 	pending []byte
 }
 
-// Write passes on the lines that p completes. It never fails; nil drops everything.
+// Write writes the lines that p completes to the live log, and keeps the rest for the next call. If w is nil, Write
+// drops p. It always returns len(p) and nil.
 func (w *lineWriter) Write(p []byte) (int, error) {
 	if w == nil {
 		return len(p), nil
@@ -138,7 +142,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush passes on a last line without an end.
+// flush writes a last line that has no line break. w may be nil.
 func (w *lineWriter) flush() {
 	if w != nil && len(w.pending) > 0 {
 		w.log.line(w.prefix, w.pending)

@@ -16,28 +16,30 @@ const (
 	streamCount
 )
 
+// String returns the stream's name: "stdout" or "stderr".
 func (s streamName) String() string { return [streamCount]string{"stdout", "stderr"}[s] }
 
-// logSlack is how many times its limit a stream grows before its beginning is dropped:
-// shifting then costs a constant per byte, and a copy of the log is rarely rewritten.
+// logSlack is the multiple of its limit up to which a stream grows before its beginning is dropped. With the slack,
+// shifting the bytes costs a constant per byte, and a live copy of the log is rarely rewritten.
 const logSlack = 3
 
-// logTail keeps the last limit bytes of each stream, so that a talkative stream does not
-// displace the other one, and the order in which the bytes came.
+// logTail keeps the last limit bytes of each stream, and the order of the bytes of both streams. A stream with much
+// output cannot displace the other stream.
 type logTail struct {
-	limit   int
+	limit   int        // in bytes, of each stream
 	pieces  []logPiece // oldest first
 	kept    [streamCount][]byte
-	missing [streamCount]int64 // bytes before kept
+	missing [streamCount]int64 // number of dropped bytes before kept
 }
 
-// logPiece is a number of bytes that came from one stream without a break.
+// logPiece is a number of consecutive bytes of one stream.
 type logPiece struct {
 	from streamName
 	size int
 }
 
-// write adds p and reports whether the beginning of a stream was dropped.
+// write adds p to a stream and reports whether it dropped the beginning of a stream, because the stream had grown
+// beyond logSlack times the limit.
 func (t *logTail) write(from streamName, p []byte) (shortened bool) {
 	if len(p) == 0 {
 		return false
@@ -72,7 +74,7 @@ func (t *logTail) shorten() {
 	t.pieces = slices.DeleteFunc(t.pieces, func(p logPiece) bool { return p.size == 0 })
 }
 
-// bytes returns what is kept of both streams, in order.
+// bytes returns the kept bytes of both streams, in order.
 func (t *logTail) bytes() []byte {
 	var all []byte
 	var at [streamCount]int
@@ -83,8 +85,9 @@ func (t *logTail) bytes() []byte {
 	return all
 }
 
-// text returns the last limit bytes of each of the given streams, in order, made valid UTF-8.
-// If the beginning of a stream is missing, a line in its place states the number of missing bytes.
+// text returns the last limit bytes of each of the given streams, in order. It replaces bytes that are not valid UTF-8.
+// If the beginning of a stream is missing, a line at that place states the number of missing bytes. text drops all
+// other bytes of t.
 func (t *logTail) text(of ...streamName) string {
 	t.shorten()
 	var out bytes.Buffer
@@ -106,7 +109,8 @@ func (t *logTail) text(of ...streamName) string {
 	return strings.ToValidUTF8(out.String(), "\uFFFD")
 }
 
-// ofWhich names a stream, unless the log has no other.
+// ofWhich returns " of " and the name of the stream from if the text shows another stream, too. Otherwise it returns "".
+// of lists the streams of the text.
 func (t *logTail) ofWhich(from streamName, of []streamName) string {
 	for _, other := range of {
 		if other != from && len(t.kept[other]) > 0 {

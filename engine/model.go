@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// model is the nodes and loops of a run in memory. Every method that changes the model adds the
+// model holds the nodes and loops of a run in memory. Every method that changes the model adds the
 // same change to a draft.
 type model struct {
 	nodes map[workflow.NodeKey]snapshot.Node
@@ -57,7 +57,7 @@ func (m *model) setLoop(d *draft, l snapshot.Loop) {
 	d.setLoop(l)
 }
 
-// drop removes a node, its output and its mailbox rows from the state.
+// drop removes a node from the model, and the node's row, output and mailbox rows from the state.
 func (m *model) drop(d *draft, key workflow.NodeKey) {
 	n := m.nodes[key]
 	delete(m.nodes, key)
@@ -69,7 +69,7 @@ func (m *model) drop(d *draft, key workflow.NodeKey) {
 	m.unmail(d, key)
 }
 
-// unmail removes a node's mailbox rows.
+// unmail removes all mailbox rows of a node, except signals.
 func (m *model) unmail(d *draft, key workflow.NodeKey) {
 	for _, collection := range []string{snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionWaits} {
 		d.remove(collection, snapshot.Key(key.ID, key.Iteration))
@@ -81,8 +81,9 @@ func (m *model) keys() []workflow.NodeKey {
 	return slices.SortedFunc(maps.Keys(m.nodes), workflow.CompareKeys)
 }
 
-// fit adapts the model to a workflow: tasks that are gone are dropped, new tasks are
-// pending, the others keep their state. It changes nothing if the model already fits.
+// fit adapts the model to a workflow. It drops tasks and loops that the workflow no longer has, and iterations above 0
+// of tasks that have left their loop. New tasks are pending. All other nodes keep their state and last attempt. If
+// the model already fits, fit changes nothing.
 func (m *model) fit(d *draft, wf *workflow.Workflow) {
 	for _, id := range slices.Sorted(maps.Keys(m.loops)) {
 		if wf.Loop(id) == nil {
@@ -116,9 +117,10 @@ func (m *model) fit(d *draft, wf *workflow.Workflow) {
 	}
 }
 
+// sameRow reports whether two rows have the same key and value.
 func sameRow(a, b page.Row) bool { return a.Key == b.Key && string(a.Value) == string(b.Value) }
 
-// iteration returns the newest iteration of a task.
+// iteration returns the newest iteration of a task, or 0 if the task is not in a loop.
 func (m *model) iteration(t *workflow.Task) int {
 	if t.Loop == "" {
 		return 0
@@ -126,8 +128,8 @@ func (m *model) iteration(t *workflow.Task) int {
 	return m.loops[t.Loop].Iteration
 }
 
-// reopen moves every loop with remaining work back to the first iteration that has some. Finished
-// nodes of later iterations stay finished.
+// reopen moves every loop that has unfinished nodes back to the first iteration with such a node, and the loop is no
+// longer done. Finished and skipped nodes of later iterations keep their state.
 func (m *model) reopen(d *draft, wf *workflow.Workflow) {
 	for _, l := range wf.Loops {
 		loop := m.loops[l.ID]
@@ -143,12 +145,13 @@ func (m *model) reopen(d *draft, wf *workflow.Workflow) {
 	}
 }
 
-// over reports whether a node needs no more work.
+// over reports whether a node is finished or skipped, so the node needs no more work.
 func over(s snapshot.NodeState) bool {
 	return s == snapshot.NodeFinished || s == snapshot.NodeSkipped
 }
 
-// ready reports whether everything that t waits for is done.
+// ready reports whether all loops that t waits for are done, and all tasks that t waits for are finished or skipped
+// at their newest iteration.
 func (m *model) ready(wf *workflow.Workflow, t *workflow.Task) bool {
 	for _, id := range t.Waits {
 		need := wf.Task(id)
@@ -165,7 +168,7 @@ func (m *model) ready(wf *workflow.Workflow, t *workflow.Task) bool {
 	return true
 }
 
-// idle reports whether no task of the loop's newest iteration has work left.
+// idle reports whether all tasks of the loop are finished or skipped at the loop's newest iteration.
 func (m *model) idle(l *workflow.Loop) bool {
 	for _, t := range l.Tasks {
 		if !over(m.nodes[workflow.NodeKey{ID: t.ID, Iteration: m.loops[l.ID].Iteration}].State) {
@@ -175,7 +178,8 @@ func (m *model) idle(l *workflow.Loop) bool {
 	return true
 }
 
-// complete reports whether nothing of the workflow is left to do.
+// complete reports whether all loops of the workflow are done, and all tasks are finished or skipped at their newest
+// iteration.
 func (m *model) complete(wf *workflow.Workflow) bool {
 	for _, l := range wf.Loops {
 		if !m.loops[l.ID].Done {
@@ -190,7 +194,7 @@ func (m *model) complete(wf *workflow.Workflow) bool {
 	return true
 }
 
-// waiting returns the waiting nodes at the newest iteration of each task, sorted.
+// waiting returns the keys of the tasks that wait for a person, a signal or a timer at their newest iteration, sorted.
 func (m *model) waiting(wf *workflow.Workflow) []workflow.NodeKey {
 	var keys []workflow.NodeKey
 	for _, t := range wf.Tasks {
@@ -203,7 +207,8 @@ func (m *model) waiting(wf *workflow.Workflow) []workflow.NodeKey {
 	return keys
 }
 
-// nextDue returns the time of the next wait to end by the clock; zero if there is none.
+// nextDue returns the earliest time at which the clock ends a wait. It returns the zero time if no wait has a time
+// limit.
 func (m *model) nextDue(wf *workflow.Workflow, state *snapshot.State) (time.Time, error) {
 	var next time.Time
 	for _, key := range m.waiting(wf) {
@@ -221,5 +226,5 @@ func (m *model) nextDue(wf *workflow.Workflow, state *snapshot.State) (time.Time
 	return next, nil
 }
 
-// done reports whether a loop is over.
+// done reports whether a loop has ended.
 func (m *model) done(loop string) bool { return m.loops[loop].Done }

@@ -4,9 +4,8 @@ import (
 	"fmt"
 )
 
-// endLeft ends leftover commands of a process that was killed or that lost the run, so that
-// no task runs twice at once. If a process cannot be ended, the run continues: the process may
-// stay for ever.
+// endLeft ends the commands that an earlier process of the run left running, so that no task runs twice at once. It
+// warns about ended processes and about errors. An error does not stop the run, because the process may never end.
 func (o *Options) endLeft() {
 	if o.Commands == nil {
 		return
@@ -16,6 +15,6 @@ func (o *Options) endLeft() {
 		o.Warn(fmt.Errorf("another process left commands of this run running: %d processes were ended", n))
 	}
 	if err != nil {
-		o.Warn(fmt.Errorf("a command of another process of this run may still be running: %w", err))
+		o.Warn(fmt.Errorf("a command that another process of this run started may still be running: %w", err))
 	}
 }

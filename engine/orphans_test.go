@@ -71,7 +71,7 @@ func TestWhatWasLeftOfAProcessBeforeIsAWarning(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{
 		"another process left commands of this run running: 2 processes were ended",
-		"a command of another process of this run may still be running: a process does not end",
-		"task a: its processes would not be ended if this one were killed: a process does not end",
+		"a command that another process of this run started may still be running: a process does not end",
+		"task a: its processes would keep running if this process were killed: a process does not end",
 	}, *warned)
 }

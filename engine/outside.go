@@ -11,15 +11,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// outsideSubject is the subject of a frame with files that no task changed.
+// outsideSubject is the subject of a frame with files that were changed by people and not by a task.
 const outsideSubject = "files changed outside the run"
 
-// waitedIdle reports whether the run waited in this process while no task could change the
-// shared files, so that any change is a person's.
+// waitedIdle reports whether the run waited since the last frame of this process while no task could change the
+// shared files. Any change of the files is then a person's.
 func (r *runner) waitedIdle() bool { return r.begun && r.waited && len(r.running.in("")) == 0 }
 
-// commitOutside appends a separate frame with the changes that people made while no task ran, so
-// that the next frame does not attribute them to a task. It returns the captures for the next frame.
+// commitOutside appends a separate frame if people changed the shared files while no task ran. Otherwise the
+// next frame would attribute the changes to a task. It returns the captures that the next frame must store. If the tip
+// has moved, the error is that of still or has the code conflict. commitOutside resets r.waited.
 func (r *runner) commitOutside(ctx context.Context, read captures, still func() error) (captures, error) {
 	waited := r.waitedIdle()
 	r.waited = false
@@ -45,7 +46,8 @@ func (r *runner) commitOutside(ctx context.Context, read captures, still func() 
 	return rest, nil
 }
 
-// outsideFrame returns a frame on the tip with the captured files, and no other change.
+// outsideFrame returns a frame on the tip that changes only the files. The first frame of a process also records the
+// revision in the run's row.
 func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 	before, err := r.rec.Entry().VCSRevision()
 	if err != nil {
@@ -61,8 +63,9 @@ func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 	return d, nil
 }
 
-// changedOutside reports whether the captured files differ from the tip's and no attempt can have
-// changed them, because every ended attempt was captured.
+// changedOutside reports whether people changed the shared files: now, their capture, differs from the tip's files, and
+// no attempt can have changed the files, because the files were captured after every ended attempt. It returns false
+// if now is nil, for a new run, while a command runs, or if the tip's files are unreadable.
 func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
 	if now == nil || !r.begun && !r.resumed || len(r.running.in("")) > 0 {
 		return false, nil

@@ -76,7 +76,7 @@ func TestAProcessThatLosesItsRunWritesNothingMore(t *testing.T) {
 				}()
 			}
 			_, err := s.run()
-			assert.Equal(t, "run r was taken over by another process", fails(t, fault.Conflict, err))
+			assert.Equal(t, "run r was taken over by another process; this process writes nothing more", fails(t, fault.Conflict, err))
 			assert.Len(t, s.entries, <-left, "nothing more is written")
 			s.gone("pid")
 		})

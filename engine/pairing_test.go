@@ -27,14 +27,14 @@ func TestResumingWithOtherCodeIsToldAndGoesOn(t *testing.T) {
 		"another commit, other files": {func(s *scratch, f *folder) {
 			s.file("new", "")
 			f.commit = "decafbad"
-		}, []string{other + "; `git smithers restore r:3` brings its code back"}},
+		}, []string{other + "; `git smithers restore r:3` restores the frame's code"}},
 		"another commit, the same files": {
 			func(_ *scratch, f *folder) { f.commit = "decafbad" },
 			[]string{other + "; the files are the same"},
 		},
 		"other files": {
 			func(s *scratch, _ *folder) { s.file("new", "") },
-			[]string{"the working copy has other files than run r had at frame 3; `git smithers restore r:3` brings its code back"},
+			[]string{"the working copy has other files than run r had at frame 3; `git smithers restore r:3` restores the frame's code"},
 		},
 		"a commit where there was one": {
 			func(_ *scratch, f *folder) { f.commit = "" },
@@ -84,7 +84,7 @@ func TestAForkThatBeginsOnOtherFilesIsTold(t *testing.T) {
 		"the same files, in another working copy": {func(_ *scratch, f *folder) { f.commit = "decafbad" }, "", nil},
 		"other files": {
 			func(s *scratch, _ *folder) { s.file("new", "") }, "",
-			[]string{"run r was forked from p:7, and the working copy has other files; `git smithers restore r:0` brings its code back"},
+			[]string{"run r was forked from p:7, and the working copy has other files; `git smithers restore r:0` restores the frame's code"},
 		},
 		"another commit, other files, and a way to have them": {
 			func(s *scratch, f *folder) {

@@ -52,7 +52,7 @@ func TestARunOfWhichOnlyWaitsAreLeftIsGivenBackAndSaysWhatItWaitsFor(t *testing.
 	s.own("0123456789abcdef")
 	result, err := s.run()
 	assert.Equal(t, "run r waits for approval (gate)", fails(t, fault.RunWaiting, err))
-	assert.Equal(t, []string{"gate::0: `git smithers approve r gate`, or `deny`", "then `git smithers resume r`"}, hints(err))
+	assert.Equal(t, []string{"gate::0: `git smithers approve r gate`, or `deny`", "then run `git smithers resume r`"}, hints(err))
 	assert.Equal(t, snapshot.RunWaitingApproval, result.Run.Status)
 	assert.Empty(t, result.Run.Owner)
 	assert.Nil(t, result.Run.FinishedAtMs)
@@ -226,7 +226,7 @@ tasks:
 		"ask::0: `git smithers answer r ask`",
 		"built::0: `git smithers signal r build --correlation 'for r'`",
 		"pause::0: 2033-01-02T03:04:05.000Z",
-		"then `git smithers resume r`",
+		"then run `git smithers resume r`",
 	}, hints(err))
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// prepare loads the state, cleans up after earlier processes, and drafts the first frame.
+// prepare loads the state into r and drafts the first frame in r.next: the input, a changed definition, the ends of
+// interrupted attempts, and the tasks to do again. It sets r.model, r.data and r.next.
 func (r *runner) prepare() error {
 	r.next = newDraft(r.runID, r.opts.Now())
 	r.next.begin(r.rec.Row(), r.wf.Name)
@@ -38,7 +39,8 @@ func (r *runner) prepare() error {
 	return nil
 }
 
-// takeInput returns the run's input, merged with over, which may be nil. The first frame stores the result.
+// takeInput returns the run's input with over merged into it, and sets a changed input in d. over may be nil. If the
+// result does not fit the workflow's schema, the error's code is invalid_input.
 func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
 	before, err := state.Input()
 	if err != nil {
@@ -55,7 +57,8 @@ func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over jso
 	return input, nil
 }
 
-// inputOf merges over, which may be nil, over a run's input, and checks the result against the workflow.
+// inputOf returns the run's input with over merged into it, member by member. over may be nil. If the result does not
+// fit the workflow's schema, the error's code is invalid_input.
 func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
 	input, err := state.Input()
 	if err != nil {
@@ -69,7 +72,9 @@ func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage)
 	return input, wf.ValidateInput(input)
 }
 
-// release makes every unfinished node of an earlier process pending. Waiting nodes keep waiting.
+// release makes every failed, cancelled or interrupted node pending, so that its task is tried again. It ends the
+// attempts that dead processes left in progress. A waiting node keeps its state if its task still waits for the same
+// kind of thing; otherwise release ends the wait.
 func (r *runner) release() error {
 	for _, key := range r.keys() {
 		n := r.nodes[key]
@@ -100,15 +105,16 @@ func (r *runner) release() error {
 	return nil
 }
 
-// waitsAsBefore reports whether a waiting node still waits for the same thing by the workflow. t is nil if its task is gone.
+// waitsAsBefore reports whether the task of a waiting node still has a wait of the same kind. t is nil if the workflow
+// no longer has the task.
 func waitsAsBefore(t *workflow.Task, n snapshot.Node) bool {
 	return t != nil && t.WaitState() == n.State
 }
 
-// interrupt records that the process of a node's last attempt died, with the attempt's log so
-// far.
+// interrupt makes the node's last attempt a failed attempt, because the process that executed the attempt died. It
+// stores the attempt's log so far. If the attempt is not in progress, interrupt changes no attempt.
 func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
-	why := reason{reasonInterrupted, "the process that ran it died"}
+	why := reason{reasonInterrupted, "the process that ran the command died"}
 	r.next.say(key.Name(r.wf.Task(key.ID)), "was interrupted")
 	if n.LastAttempt == nil {
 		return nil
@@ -126,8 +132,8 @@ func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
 	return nil
 }
 
-// abandon ends the wait of a node that cannot continue: its task no longer waits, or waits for
-// something else, or the mailbox row is missing. why is the attempt's reason.
+// abandon ends a wait that cannot continue: it removes the node's mailbox rows, adds the event of a withdrawn request
+// or timer, and cancels the node's last attempt. why is the attempt's reason. The caller sets the node's new state.
 func (r *runner) abandon(key workflow.NodeKey, n snapshot.Node, why string) error {
 	if err := withdraw(r.next, r.rec.State(), n); err != nil {
 		return err

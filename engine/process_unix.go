@@ -16,7 +16,7 @@ const groupPoll = 5 * time.Millisecond
 // ownGroup makes a command the leader of a process group of its own.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// terminateGroup asks a leader's group to end.
+// terminateGroup sends TERM to the leader's process group. If the group is gone, it returns os.ErrProcessDone.
 func terminateGroup(leader *os.Process) error {
 	err := syscall.Kill(-leader.Pid, syscall.SIGTERM)
 	if errors.Is(err, syscall.ESRCH) {
@@ -25,11 +25,11 @@ func terminateGroup(leader *os.Process) error {
 	return err
 }
 
-// killGroup ends a leader's group at once. A group that is gone is fine.
+// killGroup sends KILL to the leader's process group. It ignores the error, because the group may be gone.
 func killGroup(leader *os.Process) { _ = syscall.Kill(-leader.Pid, syscall.SIGKILL) }
 
-// endGroup ends the remaining processes of a group whose leader is gone: TERM, and
-// KILL after the grace period. It returns when nothing is left or KILL is sent.
+// endGroup ends the remaining processes of a group whose leader is gone. It sends TERM, and KILL after the grace
+// period. It returns when the group is gone or KILL is sent.
 func (c *command) endGroup(leader *os.Process) {
 	if terminateGroup(leader) != nil {
 		return
@@ -41,7 +41,7 @@ func (c *command) endGroup(leader *os.Process) {
 	for {
 		select {
 		case <-poll.C:
-			if syscall.Kill(-leader.Pid, 0) != nil {
+			if syscall.Kill(-leader.Pid, 0) != nil { // signal 0 only checks whether the group exists
 				return
 			}
 		case <-grace.Done():
@@ -52,13 +52,14 @@ func (c *command) endGroup(leader *os.Process) {
 }
 
 // lineGate delays a command's line until the command's process group is recorded. If this process is killed before
-// that, the line does not run.
+// the record is written, the line does not run.
 type lineGate struct {
 	began        func(leader int)
-	theirs, ours *os.File // nil if nothing records the group
+	theirs, ours *os.File // the ends of the pipe for which the shell waits; nil if began is nil
 }
 
-// hold makes the shell wait for release. The shell's end of the pipe is closed when the line runs.
+// hold changes cmd so that the shell waits for release before it runs the line. If c.began is nil, the shell does not
+// wait. The shell closes its end of the pipe before the line, so the line's descriptor 3 is free.
 func (c *command) hold(cmd *exec.Cmd) (*lineGate, error) {
 	h := &lineGate{began: c.began}
 	if c.began == nil {
@@ -73,17 +74,18 @@ func (c *command) hold(cmd *exec.Cmd) (*lineGate, error) {
 	return h, nil
 }
 
-// release lets the started leader run the line.
+// release records the group of the started leader and lets the leader run the line. It does nothing if hold did not
+// make the shell wait.
 func (h *lineGate) release(leader *os.Process) {
 	if h.began == nil {
 		return
 	}
 	h.began(leader.Pid)
-	_, _ = h.ours.WriteString("\n") // a killed leader reads nothing
+	_, _ = h.ours.WriteString("\n") // the write fails if the leader was killed, which Wait reports
 	h.abandon()
 }
 
-// abandon closes both ends of the pipe.
+// abandon closes both ends of the pipe. A shell that still waits then ends without running the line.
 func (h *lineGate) abandon() {
 	closePipe(h.theirs)
 	closePipe(h.ours)

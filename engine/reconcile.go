@@ -12,15 +12,15 @@ import (
 // ReconcileRequest describes how a run continues with another workflow definition.
 type ReconcileRequest struct {
 	Workflow *workflow.Workflow
-	// Reset are the nodes, by id or key, that will be reset afterwards; with NoDeps without
-	// their dependents. Their outputs need not fit the new definition.
+	// Reset lists the nodes that the caller resets afterwards, by id or key. The outputs of these nodes and
+	// of their dependents need not fit the new definition.
 	Reset  []string
-	NoDeps bool
+	NoDeps bool // the dependents of Reset are not reset
 }
 
-// Reconcile returns the changes that adapt a state to another definition: tasks that are gone
-// are dropped with their outputs, new tasks are pending, finished tasks are kept. If a kept
-// output does not fit its new schema, the error's code is schema_conflict and its message names
+// Reconcile returns the changes that adapt a state to another definition. It drops removed tasks with their
+// outputs, adds new tasks as pending, and keeps all other tasks. If a kept
+// output does not fit its new table or schema, the error's code is schema_conflict, and the message names
 // the task and the field. Reconcile is for the Prepare of timeline.Fork.
 func Reconcile(state *snapshot.State, req ReconcileRequest) ([]snapshot.Change, error) {
 	m, err := loadModel(state)
@@ -35,7 +35,8 @@ func Reconcile(state *snapshot.State, req ReconcileRequest) ([]snapshot.Change, 
 	return d.state, d.err
 }
 
-// checkOutputs checks the outputs of finished tasks against the new definition.
+// checkOutputs checks the outputs of finished tasks against the new definition. It skips removed tasks and nodes that
+// req resets. If an output does not fit, the error's code is schema_conflict.
 func (m *model) checkOutputs(state *snapshot.State, req ReconcileRequest) error {
 	reset := req.resets()
 	for _, key := range m.keys() {
@@ -50,11 +51,12 @@ func (m *model) checkOutputs(state *snapshot.State, req ReconcileRequest) error 
 	return nil
 }
 
-// checkOutput checks the output of one finished node against the new definition.
+// checkOutput checks the table and the output of one finished node against the new definition. The error's code is
+// schema_conflict if the table differs, or the output is missing or does not fit the new schema.
 func (m *model) checkOutput(state *snapshot.State, wf *workflow.Workflow, key workflow.NodeKey) error {
 	table, now := m.nodes[key].OutputTable, wf.Task(key.ID).Output
 	if table != now {
-		return conflict(key, table, "task %s is finished with %s, but the new definition wants %s",
+		return conflict(key, table, "task %s is finished with %s, but the new definition requires %s",
 			key.ID, describeTable(table), describeTable(now))
 	}
 	if table == "" {
@@ -73,8 +75,8 @@ func (m *model) checkOutput(state *snapshot.State, wf *workflow.Workflow, key wo
 	return nil
 }
 
-// resets returns the tasks that will be reset, each with its first iteration, as
-// reset.Nodes does.
+// resets returns the tasks that the caller resets, each with its first reset iteration. It resolves names and
+// dependents as reset.Nodes does.
 func (req ReconcileRequest) resets() map[string]int {
 	from := make(map[string]int)
 	for _, name := range req.Reset {
@@ -94,13 +96,15 @@ func (req ReconcileRequest) resets() map[string]int {
 	return from
 }
 
-// conflict returns a schema_conflict error about a node's output.
+// conflict returns a schema_conflict error about the output of a node in a table. format and args are the message.
 func conflict(key workflow.NodeKey, table, format string, args ...any) error {
 	return fault.New(fault.SchemaConflict, format, args...).
-		Hint("run the task again with `git smithers replay … --node %s`, or keep its old schema", fault.Word(key.ID)).
+		Hint("add `--node %s` to `git smithers replay` to run task %s again", fault.Word(key.ID), key.ID).
+		Hint("keep the old schema of task %s", key.ID).
 		Detail("nodeId", key.ID).Detail("iteration", key.Iteration).Detail("table", table)
 }
 
+// describeTable returns words for the output of a task that writes a table. "" means that the task has no output.
 func describeTable(table string) string {
 	if table == "" {
 		return "no output"

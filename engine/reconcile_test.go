@@ -104,8 +104,8 @@ func TestReconcileRefusesAnOutputThatNoLongerFits(t *testing.T) {
 			stricter("{properties: {n: {type: string}}}", ", output: t"),
 			`task a is finished, but its output does not fit the new schema: t.n: type: 1 has type "integer", want "string"`,
 		},
-		"another table": {stricter("{}", ", output: v"), "task a is finished with an output in table t, but the new definition wants an output in table v"},
-		"no output":     {stricter("{}", ""), "task a is finished with an output in table t, but the new definition wants no output"},
+		"another table": {stricter("{}", ", output: v"), "task a is finished with an output in table t, but the new definition requires an output in table v"},
+		"no output":     {stricter("{}", ""), "task a is finished with an output in table t, but the new definition requires no output"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -94,7 +94,7 @@ func TestWhatADeadProcessLeftInProgressIsRunAgain(t *testing.T) {
 	assert.Equal(t, []string{"b was interrupted", "b started"}, s.subjects()[3:5])
 	attempts := s.attempts()
 	assert.Equal(t, snapshot.AttemptFailed, attempts["b::0::1"].State)
-	assert.Equal(t, "interrupted: the process that ran it died", attempts["b::0::1"].Error)
+	assert.Equal(t, "interrupted: the process that ran the command died", attempts["b::0::1"].Error)
 	assert.Equal(t, snapshot.AttemptFinished, attempts["b::0::2"].State)
 	assert.Equal(t, "ran\n", s.read("a"))
 	assert.Equal(t, "ran\nran\n", s.read("b"), "nobody knows whether it had finished")

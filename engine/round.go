@@ -8,9 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// round makes every change that is possible now: tasks start, begin to wait or are
-// skipped, loops advance or end. It returns the jobs to execute once the changes are
-// committed.
+// round adds every possible change to r.next: tasks start, begin to wait, fail or are skipped, and loops advance or
+// end. It starts tasks only while fewer than Options.MaxParallel commands run. It returns the jobs to execute after
+// the changes are committed.
 func (r *runner) round() ([]*job, error) {
 	var jobs []*job
 	for _, t := range r.wf.Tasks {
@@ -47,10 +47,11 @@ func (r *runner) round() ([]*job, error) {
 	return jobs, nil
 }
 
-// halted reports whether no new task may start.
+// halted reports whether the run has failed or is being cancelled, so that no new task may start.
 func (r *runner) halted() bool { return r.failure.text != "" || r.stopping }
 
-// holds evaluates a task's condition. If the evaluation fails, the node fails.
+// holds reports whether a task's condition is true. It returns true for a task without a condition. If the
+// evaluation fails, holds makes the node and the run fail, and returns false without an error.
 func (r *runner) holds(t *workflow.Task, key workflow.NodeKey) (bool, error) {
 	if t.Condition() == nil {
 		return true, nil
@@ -74,7 +75,7 @@ func (r *runner) holds(t *workflow.Task, key workflow.NodeKey) (bool, error) {
 	return holds, nil
 }
 
-// skip makes a node skipped.
+// skip makes a node skipped, because its condition is false.
 func (r *runner) skip(t *workflow.Task, key workflow.NodeKey) {
 	n := r.nodes[key]
 	n.State = snapshot.NodeSkipped
@@ -84,7 +85,8 @@ func (r *runner) skip(t *workflow.Task, key workflow.NodeKey) {
 	r.next.step(key.Name(t), n.State, 0, 0)
 }
 
-// start creates the next attempt of a node, and its job.
+// start makes a node in progress with a new attempt, and returns the attempt's job. The caller executes the job after
+// the frame is committed.
 func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	number, previous, err := r.nextAttempt(key)
 	if err != nil {
@@ -118,9 +120,9 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	return j, nil
 }
 
-// nextAttempt returns the number of a node's next attempt, and the error of the previous one or
-// nil. Numbers are never reused: after a reset they continue after the journal's attempts, and
-// attempts that had not ended are ended here.
+// nextAttempt returns the number of a node's next attempt. previous is the error of the node's last attempt, or nil if
+// that attempt did not fail. A number is never reused: after a reset, the numbers continue after the journal's
+// attempts. nextAttempt cancels attempts in the journal that have not ended.
 func (r *runner) nextAttempt(key workflow.NodeKey) (number int, previous *string, err error) {
 	if n := r.nodes[key]; n.LastAttempt != nil {
 		number = *n.LastAttempt
@@ -140,7 +142,9 @@ func (r *runner) nextAttempt(key workflow.NodeKey) (number int, previous *string
 	}
 }
 
-// advance ends an iteration of a loop: the loop ends or begins its next iteration.
+// advance ends the newest iteration of a loop. The loop ends if its condition holds, or at its maximum with
+// on_max: finish. The run fails if the condition cannot be evaluated, or at the maximum without on_max: finish.
+// Otherwise the next iteration begins.
 func (r *runner) advance(l *workflow.Loop) error {
 	loop := r.loops[l.ID]
 	outputs, err := r.data.readRefs(l.Condition().Refs, nil, loop.Iteration)
@@ -171,7 +175,8 @@ func (r *runner) advance(l *workflow.Loop) error {
 	return nil
 }
 
-// iterate begins the next iteration of a loop. Nodes that a reset kept in that iteration stay as they are.
+// iterate begins the next iteration of a loop: each task of the loop gets a pending node. A node that the iteration
+// already has keeps its state.
 func (r *runner) iterate(l *workflow.Loop, loop snapshot.Loop) {
 	loop.Iteration++
 	r.setLoop(r.next, loop)
@@ -185,6 +190,7 @@ func (r *runner) iterate(l *workflow.Loop, loop snapshot.Loop) {
 	r.next.say(l.ID, fmt.Sprintf("begins iteration %d", loop.Iteration))
 }
 
+// iterations returns the number of a loop's iterations in words, for example "after 2 iterations".
 func iterations(loop snapshot.Loop) string {
 	if loop.Iteration == 0 {
 		return "after 1 iteration"

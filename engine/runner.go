@@ -27,9 +27,9 @@ type runner struct {
 	signals *mailbox.SignalBook
 
 	next    *draft // the changes of the next frame
-	begun   bool   // the first frame is committed
+	begun   bool   // this process has committed its first frame
 	resumed bool   // the run was started before
-	changed bool   // the definition differs from the run's
+	changed bool   // wf differs from the run's own definition
 
 	running  runningAttempts
 	began    map[workflow.NodeKey]int64 // the newest frame before a node's last attempt, if that attempt began in this process
@@ -37,28 +37,29 @@ type runner struct {
 	workers  sync.WaitGroup
 	live     *liveLog
 
-	waited   bool // the run waited without a command since the last frame
+	waited   bool // the run has waited without a running command since the last frame
 	failure  failure
-	stopping bool // cancelled: commands are being ended
+	stopping bool // the run is cancelled, and its commands are being ended
 }
 
-// runningAttempts are the attempts that this process executes.
+// runningAttempts holds the attempts that this process executes, by their nodes.
 type runningAttempts map[workflow.NodeKey]*attempt
 
 // attempt is a running attempt.
 type attempt struct {
 	snapshot.Attempt
 	job      *job
-	launched bool // its command has been started, or is about to start
+	launched bool // the frame with the start is committed, so the command runs or is about to start
 }
 
-// failure is the reason for a run to fail. The zero failure means none.
+// failure is the reason for a run to fail. The zero failure means that nothing has failed.
 type failure struct {
 	text   string
-	task   *workflow.Task // nil for a loop
+	task   *workflow.Task // the failed task; nil if a loop failed
 	before int64          // the newest frame before the failed attempt began
 }
 
+// newRunner returns a runner at the recorder's tip. opts have defaults. The caller must call prepare before loop.
 func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 	row := rec.Row()
 	r := &runner{
@@ -81,8 +82,8 @@ func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 	return r
 }
 
-// loop executes a run: rounds of changes, each committed before its commands start, with waits
-// in between.
+// loop executes the run until the run ends or parks. It commits each round of changes before it starts the round's
+// commands, and then waits for an event. The error is Run's. When loop returns, all workers have ended.
 func (r *runner) loop(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
@@ -114,9 +115,10 @@ func (r *runner) loop(ctx context.Context) error {
 	}
 }
 
-// step commits what happened. If nothing happened, it makes a round of changes and starts
-// their commands. It reports whether anything changed. A run that is being cancelled takes
-// no steps; only its last frame remains.
+// step ends waits that are over and commits the changes since the last frame. If nothing has changed, step makes a
+// round of changes, commits the round and starts the round's commands with the context work. It returns true if it
+// committed a frame, or if it has found that another process cancelled the run. While the run is being cancelled,
+// step does nothing and returns false: finish commits the last frame.
 func (r *runner) step(ctx, work context.Context) (bool, error) {
 	if r.stopping {
 		return false, nil
@@ -146,14 +148,16 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 	return true, nil
 }
 
-// stays reports whether this process itself waits for people, signals and timers.
+// stays reports whether this process stays while the run waits: Options.Wait is set, new tasks may start, and a node
+// waits.
 func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiting(r.wf)) > 0 }
 
-// wait returns when something happens: outcomes, which it applies, a cancel, a change by
-// another process, or the time that a node waits for.
+// wait returns when a command has ended, ctx ends, a wait's time has come, or the next look at the tip is over. It
+// applies the outcomes of ended commands to r.next. If another process has taken over the run, the error's code is
+// conflict. watch receives whenever the tip is to be read again.
 func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	done := ctx.Done()
-	if r.stopping {
+	if r.stopping { // ctx may have ended already, but the commands are still being ended
 		done = nil
 	}
 	due, forget, err := r.untilDue()
@@ -186,8 +190,8 @@ func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	return nil
 }
 
-// untilDue returns a channel that receives when a node's wait ends by the clock, and a function
-// that stops the timer.
+// untilDue returns a channel that receives when the clock ends a node's wait, and a function that stops the timer. The
+// channel is nil if no wait has a time limit or no new task may start. The function is never nil.
 func (r *runner) untilDue() (<-chan time.Time, func(), error) {
 	none := func() {}
 	if r.halted() {
@@ -201,7 +205,8 @@ func (r *runner) untilDue() (<-chan time.Time, func(), error) {
 	return timer.C, func() { timer.Stop() }, nil
 }
 
-// checkTip checks a tip that may have moved. A cancel by another process stops the run.
+// checkTip checks a tip that may have moved. If another process has cancelled the run, checkTip sets r.stopping. If
+// another process has taken over the run, the error's code is conflict.
 func (r *runner) checkTip() error {
 	cancelled, err := r.tip.check()
 	r.stopping = r.stopping || cancelled

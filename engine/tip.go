@@ -12,21 +12,22 @@ import (
 type tip struct {
 	rec     Recorder
 	runID   string
-	lost    <-chan struct{}    // closed when another process has taken over the run
-	epoch   int64              // of our claim
+	lost    <-chan struct{}    // closed when another process has taken over the run; may be nil
+	epoch   int64              // the epoch of this process's claim
 	appends int                // number of drafted frames; epoch and appends name each append
 	state   *snapshot.State    // of the newest known tip
 	status  snapshot.RunStatus // of the newest known tip
 }
 
+// newTip returns the tip that rec has read. lost is Options.Lost.
 func newTip(rec Recorder, lost <-chan struct{}) *tip {
 	row := rec.Row()
 	return &tip{rec: rec, runID: row.ID, lost: lost, epoch: row.Epoch, state: rec.State(), status: row.Status}
 }
 
-// check checks a tip that may have moved. Entries that change only the mailbox, or no state at all,
-// commute with ours; another epoch or another state means that this process has lost the run.
-// cancelled means that another process has cancelled the run.
+// check compares the tip that the recorder has read with the newest known tip. If the epoch or the state differs,
+// another process has taken over the run, and the error's code is conflict. check allows new entries that change only
+// the mailbox or no state. cancelled is true if another process has cancelled the run since the newest known tip.
 func (t *tip) check() (cancelled bool, err error) {
 	row := t.rec.Row()
 	if row.Epoch != t.epoch || !snapshot.SameCore(t.rec.State(), t.state) {
@@ -35,7 +36,7 @@ func (t *tip) check() (cancelled bool, err error) {
 	return row.Status == snapshot.RunCancelled && t.status != snapshot.RunCancelled, nil
 }
 
-// accept makes the recorder's tip the newest known one, after a frame of ours.
+// accept makes the recorder's tip the newest known tip, after this process has appended a frame.
 func (t *tip) accept() { t.state, t.status = t.rec.State(), t.rec.Row().Status }
 
 // isLost reports whether another process is known to have taken over the run.
@@ -48,18 +49,20 @@ func (t *tip) isLost() bool {
 	}
 }
 
+// takenOver returns the error of code conflict for a run that another process has taken over.
 func (t *tip) takenOver() error {
-	return fault.New(fault.Conflict, "run %s was taken over by another process", t.runID).
-		Hint("this process writes nothing more; `git smithers timeline %s` shows what happens", fault.Word(t.runID))
+	return fault.New(fault.Conflict, "run %s was taken over by another process; this process writes nothing more", t.runID).
+		Hint("`git smithers timeline %s` shows the run's progress", fault.Word(t.runID))
 }
 
-// operation returns the name of the next append.
+// operation returns the unique name of the append of the last drafted frame: "EPOCH.APPENDS".
 func (t *tip) operation() string {
 	return strconv.FormatInt(t.epoch, 10) + "." + strconv.Itoa(t.appends)
 }
 
-// update appends a frame and rebuilds it as long as other processes append first. A stream of
-// incoming signals must not stop the run.
+// update appends the draft that build returns. Each time another process appends first, update calls still and then
+// build again, without a limit, because many incoming signals must not stop the run. If still returns an error, update
+// appends nothing and returns that error.
 func (t *tip) update(ctx context.Context, still func() error, build func() (snapshot.Draft, error)) error {
 	first := true
 	return t.rec.Update(ctx, func() (*snapshot.Draft, error) {

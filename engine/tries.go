@@ -11,14 +11,14 @@ import (
 // tries counts the failed tries of nodes.
 type tries struct {
 	journal journal
-	anew    bool                     // the run had ended: earlier failures do not count
-	spent   map[workflow.NodeKey]int // failed tries of each node
+	anew    bool                     // the run had ended before, so earlier failures do not count
+	spent   map[workflow.NodeKey]int // failed tries by node; a missing node has not been counted
 }
 
-// of returns how many of a node's tries have failed. A node has one try more than its
-// task's retries. The count includes all processes until the run ends: resuming a failed or
-// cancelled run gives every task all its tries again. Interrupted attempts do not count,
-// because the machine failed and not the task.
+// of returns the number of a node's failed tries. A node has one try more than its
+// task's retries. The number includes the tries in earlier processes. After the run has failed or been
+// cancelled, a resume gives every task all its tries again. Interrupted attempts do not count,
+// because the machine failed and not the task. of records an error of reading the journal in d.
 func (c *tries) of(d *draft, t *workflow.Task, n snapshot.Node) int {
 	key := workflow.NodeKey{ID: n.NodeID, Iteration: n.Iteration}
 	spent, known := c.spent[key]
@@ -32,8 +32,9 @@ func (c *tries) of(d *draft, t *workflow.Task, n snapshot.Node) int {
 	return spent
 }
 
-// count counts failures in the journal, back from the node's last attempt. As many failures
-// as the task has tries belong to an earlier end of the run.
+// count returns the number of a node's failed tries by the journal. It counts failures back from the node's last attempt
+// to an attempt that finished or was cancelled. Each full set of failed tries made the run fail, so it belongs to an
+// earlier end of the run and does not count.
 func (c *tries) count(t *workflow.Task, key workflow.NodeKey, n snapshot.Node) (int, error) {
 	if c.anew || n.LastAttempt == nil {
 		return 0, nil
@@ -57,6 +58,7 @@ func (c *tries) count(t *workflow.Task, key workflow.NodeKey, n snapshot.Node) (
 	return failures % (t.Retries + 1), nil
 }
 
+// ofTries returns the number of a try in words: "(attempt 2 of 3)".
 func ofTries(t *workflow.Task, number int) string {
 	return fmt.Sprintf("(attempt %d of %d)", number, t.Retries+1)
 }

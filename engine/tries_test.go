@@ -44,7 +44,7 @@ func TestAnInterruptedAttemptIsNoneOfTheTasksTries(t *testing.T) {
 	}, s.subjects())
 	attempts := s.attempts()
 	assert.Equal(t, snapshot.AttemptFailed, attempts["a::0::1"].State)
-	assert.Equal(t, "interrupted: the process that ran it died", attempts["a::0::2"].Error)
+	assert.Equal(t, "interrupted: the process that ran the command died", attempts["a::0::2"].Error)
 	assert.Equal(t, "exit_status: exit status 1", attempts["a::0::3"].Error)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// beginWait starts the wait of a ready node: the attempt and the node get a waiting state, and the
-// mailbox gets a row. If a text of the task cannot be filled, the node fails.
+// beginWait starts the wait of a ready node. A new attempt and the node get the waiting state, and the mailbox gets a
+// row. If a text of the task cannot be filled, the attempt fails instead.
 func (r *runner) beginWait(t *workflow.Task, key workflow.NodeKey) error {
 	number, _, err := r.nextAttempt(key)
 	if err != nil {
@@ -36,16 +36,16 @@ func (r *runner) beginWait(t *workflow.Task, key workflow.NodeKey) error {
 	return start.ask()
 }
 
-// waitStart is the beginning of a task's wait: the row in the mailbox, and its events.
+// waitStart adds the beginning of a task's wait to a draft: the row in the mailbox, and the events.
 type waitStart struct {
-	next    *draft
+	next    *draft          // gets the changes
 	state   *snapshot.State // at the tip
 	task    *workflow.Task
 	attempt snapshot.Attempt
 	texts   map[*workflow.Template]string // the task's texts with their placeholders filled
 }
 
-// ask puts into the mailbox what the task waits for.
+// ask adds the mailbox row, the events and the phrase of the task's wait to w.next.
 func (w *waitStart) ask() error {
 	switch {
 	case w.task.Approval != nil:
@@ -60,7 +60,7 @@ func (w *waitStart) ask() error {
 	return nil
 }
 
-// approval requests an approval. Its title is the task's own, or one made from its label or id.
+// approval requests an approval. The title is the task's approval title, or else the task's label or id.
 func (w *waitStart) approval() {
 	a := w.attempt
 	row := snapshot.Approval{
@@ -82,7 +82,7 @@ func (w *waitStart) approval() {
 	w.say("approval")
 }
 
-// human creates a human request.
+// human creates a human request with the task's prompt, form and timeout.
 func (w *waitStart) human() {
 	a := w.attempt
 	row := snapshot.HumanRequest{
@@ -100,7 +100,8 @@ func (w *waitStart) human() {
 	w.say("an answer")
 }
 
-// signal begins to wait after the signal that the previous attempt took by the same filter.
+// signal begins a wait for a signal. If the previous attempt of the node waited with the same filter, the new wait
+// takes only later signals than the previous attempt.
 func (w *waitStart) signal() error {
 	a, want := w.attempt, w.task.WaitFor
 	row := snapshot.Wait{
@@ -127,7 +128,7 @@ func (w *waitStart) signal() error {
 	return nil
 }
 
-// timer starts a timer: for a duration from now, or until a time.
+// timer starts a timer: for a duration from the attempt's start, or until a time.
 func (w *waitStart) timer() {
 	a := w.attempt
 	due := after(a.StartedAtMs, w.task.Timer.After)
@@ -146,12 +147,12 @@ func (w *waitStart) timer() {
 	w.say("its timer")
 }
 
-// tell adds a mailbox event of the attempt.
+// tell adds a mailbox event of the given kind for the attempt.
 func (w *waitStart) tell(kind string, e mailbox.Event) {
 	w.next.mail(kind, e.At(w.attempt.NodeID, w.attempt.Iteration, w.attempt.Attempt))
 }
 
-// say adds "waits for" and what to the frame's subject.
+// say adds the phrase "waits for" with what to the frame's subject, and a step of the task.
 func (w *waitStart) say(what string) {
 	a := w.attempt
 	name := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}.Name(w.task)
@@ -159,7 +160,7 @@ func (w *waitStart) say(what string) {
 	w.next.step(name, w.task.WaitState(), a.StartedAtMs, 0)
 }
 
-// after returns the time ms + d; nil if d is zero.
+// after returns the time ms + d, in milliseconds, or nil if d is zero.
 func after(ms int64, d time.Duration) *int64 {
 	if d == 0 {
 		return nil

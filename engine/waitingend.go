@@ -14,21 +14,22 @@ import (
 // decision is the output of an approval.
 type decision struct {
 	Approved  bool    `json:"approved"`
-	Note      *string `json:"note"`
-	DecidedBy *string `json:"decidedBy"`
-	DecidedAt string  `json:"decidedAt"`
+	Note      *string `json:"note"`      // nil if the person gave no note
+	DecidedBy *string `json:"decidedBy"` // nil if the person's name is unknown
+	DecidedAt string  `json:"decidedAt"` // as mailbox.ShowTime returns it
 }
 
-// waitEnd finds out how a wait has ended: by the tip's mailbox, or by the clock.
+// waitEnd determines how a wait has ended: by the tip's mailbox, or by the clock.
 type waitEnd struct {
-	next    *draft
+	next    *draft // gets the changed mailbox rows and events
 	state   *snapshot.State // at the tip
 	signals *mailbox.SignalBook
 	now     time.Time
 }
 
-// of returns the ending of an attempt's wait, or nil while it waits. found is false if
-// the mailbox row is missing.
+// of returns the ending of an attempt's wait, or nil while the attempt still waits. found is false if the mailbox has
+// no row of this attempt, or if the wait for a signal or a timer has ended before. For a signal or a timer, of
+// records the end of the wait in w.next.
 func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found bool, err error) {
 	key := snapshot.Key(a.NodeID, a.Iteration)
 	switch t.WaitState() {
@@ -59,7 +60,8 @@ func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found b
 	}
 }
 
-// decided returns the ending of an approval's wait; nil while it is pending.
+// decided returns the ending of an approval's wait, or nil while the approval is pending. A denial ends the task as
+// on_deny demands; with on_deny: continue, the output contains the denial.
 func decided(t *workflow.Approval, a snapshot.Approval) (*ending, error) {
 	if a.Status == snapshot.ApprovalRequested {
 		return nil, nil
@@ -77,7 +79,7 @@ func decided(t *workflow.Approval, a snapshot.Approval) (*ending, error) {
 	return &ending{verb: verb, output: output}, timeline.Explain(err)
 }
 
-// answered returns the ending of a human request's wait; nil while it is pending.
+// answered returns the ending of a human request's wait, or nil while the request is pending.
 func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
 	switch h.Status {
 	case snapshot.HumanAnswered:
@@ -90,7 +92,9 @@ func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
 	return nil
 }
 
-// received returns the ending of a signal's wait; nil until a signal arrives.
+// received returns the ending of a wait for a signal, or nil while the wait has neither a signal nor timed out. A signal
+// that arrived in time wins over the timeout. received records the end of the wait in w.next, and a taken signal in
+// w.signals.
 func (w *waitEnd) received(t *workflow.WaitFor, row snapshot.Wait) (*ending, error) {
 	key, ok, err := w.signals.Find(w.state, row)
 	if err != nil {
@@ -115,7 +119,7 @@ func (w *waitEnd) received(t *workflow.WaitFor, row snapshot.Wait) (*ending, err
 	return nil, nil
 }
 
-// fired returns the ending of a timer's wait; nil before its time.
+// fired returns the ending of a timer's wait, or nil before the timer's time. It records the end of the wait in w.next.
 func (w *waitEnd) fired(row snapshot.Wait) (*ending, error) {
 	if *row.DueAtMs > w.now.UnixMilli() {
 		return nil, nil
@@ -127,7 +131,8 @@ func (w *waitEnd) fired(row snapshot.Wait) (*ending, error) {
 	return &ending{verb: "is over", output: output}, timeline.Explain(err)
 }
 
-// checked returns the ending if its output fits the task's table, and otherwise a failed one.
+// checked returns end if its output fits the schema of the task's table, and otherwise a failed ending. It trims the
+// white space around the output. If the task has no table, or end has failed or is skipped, checked returns end unchanged.
 func checked(wf *workflow.Workflow, t *workflow.Task, end ending) ending {
 	if t.Output == "" || end.failed != nil || end.skipped {
 		return end
@@ -140,7 +145,8 @@ func checked(wf *workflow.Workflow, t *workflow.Task, end ending) ending {
 	return end
 }
 
-// withdraw records that a request is withdrawn or a timer is stopped.
+// withdraw adds an event if a waiting node has a pending human request or a running timer: the request is cancelled or
+// the timer is cancelled. It does nothing for other waits. The caller removes the mailbox row.
 func withdraw(d *draft, state *snapshot.State, n snapshot.Node) error {
 	switch n.State {
 	case snapshot.NodeWaitingHuman:
@@ -160,13 +166,15 @@ func withdraw(d *draft, state *snapshot.State, n snapshot.Node) error {
 	return nil
 }
 
-// timedOut returns the ending of a wait whose time has passed.
+// timedOut returns the ending of a wait whose time has passed. then is the task's on_timeout, and what names the
+// missing answer in the reason.
 func timedOut(then workflow.Otherwise, what string, startedMs, dueMs int64) *ending {
 	within := time.Duration(dueMs-startedMs) * time.Millisecond
 	return otherwise(then, "timed out", &reason{reasonTimeout, what + " within " + within.String()})
 }
 
-// otherwise returns the ending of a wait that was denied or timed out.
+// otherwise returns the ending of a wait that was denied or timed out: with continue, a finished task with the output
+// null; with skip, a skipped task; with fail, the failure why. verb describes a wait that did not fail.
 func otherwise(then workflow.Otherwise, verb string, why *reason) *ending {
 	switch then {
 	case workflow.OtherwiseContinue:

@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// workingCopies are the places where the commands of a run work.
+// workingCopies finds, opens and captures the working copies in which the commands of a run work.
 type workingCopies struct {
 	rec     Recorder
 	wf      *workflow.Workflow
@@ -22,13 +22,14 @@ type workingCopies struct {
 	resumed bool // the run was started before
 
 	dir     string                 // where commands run without a worktree of their own
-	open    map[string]WorkingCopy // by name: "" is shared, the others are the open worktrees of tasks
+	open    map[string]WorkingCopy // by name: "" is the shared working copy, other names are tasks with open worktrees
 	unread  map[string]bool        // working copies whose last capture failed
 	opening sync.Mutex             // held while a worktree is opened
 }
 
-// openShared finds the working copy that tasks share, and opens it if it is a worktree
-// of the run's own.
+// openShared sets the working copy that tasks share, and c.dir to its folder. If the tasks share a worktree of the
+// run's own, openShared makes or opens the worktree. If the workflow asks for worktrees but Options.Worktree is nil, the
+// error's code is worktree_failed.
 func (c *workingCopies) openShared(ctx context.Context) error {
 	if c.opts.WorkingCopy != nil {
 		c.open[""] = c.opts.WorkingCopy
@@ -55,7 +56,8 @@ func (c *workingCopies) openShared(ctx context.Context) error {
 	return nil
 }
 
-// ownWorktree returns the run's own worktree, which its tasks share; false if they work in the given working copy.
+// ownWorktree returns the worktree of the run's own that the tasks share. It returns false if the tasks work in
+// Options.WorkingCopy.
 func (c *workingCopies) ownWorktree() (code.WorktreeSpec, bool) {
 	if spec, ok := c.wf.OwnWorktree(c.runID); ok {
 		return spec, true
@@ -63,8 +65,8 @@ func (c *workingCopies) ownWorktree() (code.WorktreeSpec, bool) {
 	return code.WorktreeSpec{}, c.opts.OwnWorktree && c.opts.Worktree != nil
 }
 
-// fillsShared reports whether the newest frame's files are those of the working copy that the tasks share. If the
-// workflow asks for a worktree, the files are those of the starting working copy until a task has run.
+// fillsShared reports whether the newest frame's files belong to the working copy that the tasks share. If the
+// workflow asks for a worktree, the files belong to the starting working copy until the run has an attempt.
 func (c *workingCopies) fillsShared() (bool, error) {
 	if c.wf.Worktree == nil {
 		return true, nil
@@ -73,8 +75,8 @@ func (c *workingCopies) fillsShared() (bool, error) {
 	return err == nil && attempts.Len() > 0, timeline.Explain(err)
 }
 
-// placeOf returns where a task's command runs: a folder, or a worktree that its
-// first attempt in this process opens.
+// placeOf returns the folder in which a task's command runs. If the task's own worktree is not open in this process, dir
+// is "" and open opens the worktree; otherwise open is nil.
 func (c *workingCopies) placeOf(t *workflow.Task) (dir string, open *worktreeOpener) {
 	if t.Worktree == nil {
 		return c.dir, nil
@@ -87,8 +89,8 @@ func (c *workingCopies) placeOf(t *workflow.Task) (dir string, open *worktreeOpe
 	return "", &worktreeOpener{one: &c.opening, open: c.opts.Worktree, spec: spec, rebase: c.resumed}
 }
 
-// hasFiles reports whether the newest frame may have files of a task's own worktree. Read errors are
-// reported when the worktree is made.
+// hasFiles reports whether the newest frame has files of a task's own worktree. It returns true if the frame is
+// unreadable: the attempt reports the error when it makes the worktree.
 func (c *workingCopies) hasFiles(task string) bool {
 	vcs, err := c.rec.Entry().VCSRevision()
 	return err != nil || vcs != nil && slices.ContainsFunc(vcs.Worktrees, func(w snapshot.Worktree) bool { return w.Name == task })
@@ -96,15 +98,16 @@ func (c *workingCopies) hasFiles(task string) bool {
 
 // worktreeOpener makes or finds a task's own worktree.
 type worktreeOpener struct {
-	one    *sync.Mutex // held while a worktree is opened, because git has one lock for its configuration
+	one    *sync.Mutex // held while a worktree is opened, because all worktrees share git's lock on its configuration
 	open   func(ctx context.Context, spec code.WorktreeSpec, rebase bool) (WorkingCopy, error)
 	spec   code.WorktreeSpec
 	rebase bool
 }
 
-var errNowhere = errors.New("it has no folder")
+var errNowhere = errors.New("the worktree has no folder")
 
-// run opens the worktree. Safe for concurrent use.
+// run makes or opens the worktree and returns it. If ctx has ended, the error is the cause of its end. run is safe for
+// concurrent use.
 func (o *worktreeOpener) run(ctx context.Context) (WorkingCopy, error) {
 	o.one.Lock()
 	defer o.one.Unlock()

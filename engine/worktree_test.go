@@ -182,7 +182,7 @@ func TestARunThatIsCancelledWhileAWorktreeIsOpenedIsCancelled(t *testing.T) {
 	}
 	_, err := s.runWithin(ctx)
 	fails(t, fault.RunCancelled, err)
-	assert.Equal(t, "cancelled: the run was cancelled before it started", s.attempts()["a::0::1"].Error)
+	assert.Equal(t, "cancelled: the run was cancelled before the command started", s.attempts()["a::0::1"].Error)
 	assert.Equal(t, snapshot.NodePending, s.states()["a::0"])
 }
 

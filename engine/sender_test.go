@@ -34,7 +34,7 @@ tasks: [{id: built, output: build, wait_for: {signal: build, correlation: main}}
 	const wrong = `payload.ok: type: yes has type "string", want "boolean"`
 	err := s.checked("build", "main", `{"ok":"yes"}`)
 	assert.Equal(t, wrong, fails(t, fault.InvalidInput, err), "before the task waits")
-	assert.Equal(t, []string{`task built of run r wants {"properties":{"ok":{"type":"boolean"}},"required":["ok"],"type":"object"}`}, hints(err))
+	assert.Equal(t, []string{`send a payload that fits the schema of task built of run r: {"properties":{"ok":{"type":"boolean"}},"required":["ok"],"type":"object"}`}, hints(err))
 	s.waits(snapshot.RunWaitingEvent)
 	waiting := len(s.entries)
 	assert.Greater(t, waiting, entries)

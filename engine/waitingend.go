@@ -21,7 +21,7 @@ type decision struct {
 
 // waitEnd determines how a wait has ended: by the tip's mailbox, or by the clock.
 type waitEnd struct {
-	next    *draft // gets the changed mailbox rows and events
+	next    *draft          // gets the changed mailbox rows and events
 	state   *snapshot.State // at the tip
 	signals *mailbox.SignalBook
 	now     time.Time

@@ -15,13 +15,13 @@ import (
 // Response is a person's answer to a human request.
 type Response struct {
 	Place
-	Value json.RawMessage
-	By    string // "" if unknown
+	Value json.RawMessage // one JSON value
+	By    string          // the person's name; "" if unknown
 }
 
-// Answer answers a human request that is pending and has not expired. The error's code is
-// invalid_input, with the path, if the value does not fit the request's form;
-// request_not_found if there is no such request; not_pending if the request is closed.
+// Answer answers a human request that is pending at the time at, and returns the answered request. The error's code is
+// invalid_input, with the path, if the value does not fit the request's form; request_not_found if a.Place has no
+// request; usage if a.Place has several; and not_pending if the request is closed or has expired.
 func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
 	text, value, err := schema.DecodeValue(a.Value)
 	if err != nil {
@@ -33,7 +33,8 @@ func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapsh
 	})
 }
 
-// CancelRequest cancels a pending human request. by names the person who cancels it.
+// CancelRequest cancels a human request that is pending at the time at, and returns the cancelled request. by is the
+// name of the person who cancels the request, or "" if unknown. The errors are those of Answer.
 func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time) (snapshot.HumanRequest, error) {
 	return closeRequest(ctx, rec, p, by, at, func(h *snapshot.HumanRequest) (string, error) {
 		h.Status = snapshot.HumanCancelled
@@ -41,7 +42,8 @@ func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at tim
 	})
 }
 
-// closeRequest closes a pending request: edit changes the row and returns the event's kind.
+// closeRequest closes a pending request and returns the request. edit changes the request's row and returns the kind
+// of the event; its error stops closeRequest. by is the person's name.
 func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time,
 	edit func(*snapshot.HumanRequest) (string, error),
 ) (out snapshot.HumanRequest, err error) {
@@ -74,7 +76,7 @@ func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time
 	return out, err
 }
 
-// checkPending returns an error if a request is not pending or has expired.
+// checkPending returns a not_pending error if a request is closed or has expired at the given time.
 func checkPending(h snapshot.HumanRequest, at time.Time) error {
 	switch {
 	case h.Status != snapshot.HumanPending:
@@ -85,17 +87,19 @@ func checkPending(h snapshot.HumanRequest, at time.Time) error {
 	return nil
 }
 
-// isDue reports whether a pending request has expired at the given time.
+// isDue reports whether the timeout of a request has passed at the given time.
 func isDue(h snapshot.HumanRequest, at time.Time) bool {
 	return h.TimeoutAtMs != nil && *h.TimeoutAtMs <= at.UnixMilli()
 }
 
+// requestChange returns the change that writes the row of a human request.
 func requestChange(h snapshot.HumanRequest) snapshot.Change {
 	row := snapshot.EncodeHumanRequest(h)
 	return SetRow(snapshot.CollectionHumanRequests, row.Key, row.Value)
 }
 
-// requestEvent returns the event for a request that is no longer pending.
+// requestEvent returns the event of the given kind for a request of run that is no longer pending. The event's time is
+// the request's AnsweredAtMs, which must be set.
 func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, error) {
 	p := Event{RequestID: h.RequestID(run), Kind: h.Kind}
 	switch h.Status {
@@ -110,11 +114,13 @@ func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, er
 	return event, timeline.Explain(err)
 }
 
-// checkAnswer checks an answer against the request's form.
+// checkAnswer checks a decoded answer against the request's form. Without a form, the answer must be a text. The
+// error's code is invalid_input, limit_exceeded if the check may take too long, or invalid_state if the form is not a
+// valid schema.
 func checkAnswer(h snapshot.HumanRequest, value any) error {
 	if h.Form == nil {
 		if _, ok := value.(string); !ok {
-			return fault.New(fault.InvalidInput, "answer: not a text").Hint(`as JSON, a text is in quotes: '"yes"'`)
+			return fault.New(fault.InvalidInput, "answer: not a text").Hint(`put the text in JSON quotes: '"yes"'`)
 		}
 		return nil
 	}
@@ -123,12 +129,13 @@ func checkAnswer(h snapshot.HumanRequest, value any) error {
 		return fault.New(fault.InvalidState, "the form of %s: %w", snapshot.Key(h.NodeID, h.Iteration), err)
 	}
 	if err := form.Validate("answer", value, new(float64(schema.MaxWork))); err != nil {
-		return schema.Misfit(err).Hint("the form is %s", schema.Brief(h.Form))
+		return schema.Misfit(err).Hint("answer with a value that fits the form %s", schema.Brief(h.Form))
 	}
 	return nil
 }
 
-// Expire closes the pending human requests whose time has passed, and returns their number.
+// Expire closes the pending human requests whose timeout has passed at the given time, and returns their number. It
+// first reads the newest tip.
 func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
 	if err := rec.Refresh(ctx); err != nil {
 		return 0, err
@@ -136,7 +143,8 @@ func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
 	return ExpireAtTip(ctx, rec, at, func() error { return nil })
 }
 
-// ExpireAtTip is Expire from the tip that rec has read. check is called before each attempt.
+// ExpireAtTip is Expire without the first read: it begins at the tip that rec has read. It calls check before each
+// attempt to append. An error of check ends ExpireAtTip.
 func ExpireAtTip(ctx context.Context, rec Recorder, at time.Time, check func() error) (int, error) {
 	count, operation := 0, newOperation()
 	err := rec.Update(ctx, func() (*snapshot.Draft, error) {
@@ -157,7 +165,8 @@ func ExpireAtTip(ctx context.Context, rec Recorder, at time.Time, check func() e
 	return count, nil
 }
 
-// expiry returns the entry that closes expired requests, and their number.
+// expiry returns the entry that closes the requests that have expired at the given time, and their number n. If n is 0,
+// the entry has no changes.
 func expiry(rec Recorder, at time.Time) (d *snapshot.Draft, n int, err error) {
 	var names []string
 	d = newDraft("", at, "", nil)

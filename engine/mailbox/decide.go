@@ -12,11 +12,13 @@ import (
 type Decision struct {
 	Place
 	Approved bool
-	Note, By string // "" if not given
+	Note     string // "" if the person gave no note
+	By       string // the person's name; "" if unknown
 }
 
-// Decide approves or denies. The error's code is request_not_found if there is no such approval, or
-// not_pending, with nothing changed, if it was decided before.
+// Decide approves or denies an approval at the given time, and returns the decided approval. The error's code is
+// request_not_found if d.Place has no approval, usage if d.Place has several, and not_pending if the approval was
+// decided before. With an error, Decide changes nothing.
 func Decide(ctx context.Context, rec Recorder, d Decision, at time.Time) (snapshot.Approval, error) {
 	note, err := saidText("the note", d.Note)
 	if err != nil {

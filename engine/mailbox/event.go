@@ -7,8 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Event is the JSON of a mailbox event, with Smithers' names. Fields that do not apply are
-// omitted.
+// Event is the JSON of a mailbox event, with Smithers' names. A zero field other than RunID is omitted.
 type Event struct {
 	RunID     string `json:"runId"`
 	NodeID    string `json:"nodeId,omitempty"`
@@ -35,27 +34,27 @@ type Event struct {
 	FiresAtMs *int64 `json:"firesAtMs,omitempty"`
 }
 
-// ApprovalRequest is what an approval asks.
+// ApprovalRequest is the question of an approval, as events show it.
 type ApprovalRequest struct {
 	Mode    string `json:"mode"`
 	Title   string `json:"title"`
 	Summary string `json:"summary"`
 }
 
-// At returns the event with its node.
+// At returns a copy of the event with its node and attempt set.
 func (p Event) At(node string, iteration, attempt int) Event {
 	p.NodeID, p.Iteration, p.Attempt = node, &iteration, attempt
 	return p
 }
 
-// Encode encodes the event for an entry.
+// Encode returns the event as an entry stores it, with run as its run. kind is the event's type, and atMs its time.
 func (p Event) Encode(run, kind string, atMs int64) (snapshot.Event, error) {
 	p.RunID = run
 	text, err := jsontext.Encode(p)
 	return snapshot.Event{Type: kind, AtMs: atMs, Payload: text}, err
 }
 
-// OrNull returns a text as JSON; null if nil.
+// OrNull returns a text as a JSON string, or the JSON null if text is nil.
 func OrNull(text *string) json.RawMessage {
 	encoded, err := jsontext.Encode(text)
 	if err != nil {

@@ -18,21 +18,23 @@ import (
 
 // Recorder reads a run's tip and appends to it. *timeline.Head is a Recorder.
 type Recorder interface {
-	// Refresh reads the tip again.
+	// Refresh reads the newest tip.
 	Refresh(ctx context.Context) error
-	// Update appends the draft that build makes from the tip, and builds it again if the tip moves
-	// first. A nil draft appends nothing.
+	// Update calls build and appends the draft that build returns. If another process moves the tip first,
+	// Update refreshes the recorder and calls build again. If the draft is nil, Update appends nothing.
 	Update(ctx context.Context, build func() (*snapshot.Draft, error)) error
-	// Entry, Row and State return the tip, the run's row and the state.
+	// Entry returns the tip that the recorder has read.
 	Entry() *snapshot.Entry
+	// Row returns the run's row at the tip.
 	Row() snapshot.Run
+	// State returns the state at the tip.
 	State() *snapshot.State
 }
 
 // Place identifies the node of an approval or human request.
 type Place struct {
-	Node      string // "": the only node that waits
-	Iteration *int   // nil: the newest
+	Node      string // the node's id; "" means the only node with a pending request
+	Iteration *int   // nil means the newest iteration
 }
 
 // request is a mailbox row that people answer.
@@ -40,22 +42,29 @@ type request interface {
 	snapshot.Approval | snapshot.HumanRequest
 }
 
-// seenRequest is a request with the fields that all kinds share.
+// seenRequest is a request with the properties that find uses.
 type seenRequest[T request] struct {
 	row     T
 	key     workflow.NodeKey
 	pending bool
 }
 
+// seenApproval returns an approval for find.
 func seenApproval(a snapshot.Approval) seenRequest[snapshot.Approval] {
-	return seenRequest[snapshot.Approval]{a, workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}, a.Status == snapshot.ApprovalRequested}
+	key := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}
+	return seenRequest[snapshot.Approval]{a, key, a.Status == snapshot.ApprovalRequested}
 }
 
+// seenHuman returns a human request for find.
 func seenHuman(h snapshot.HumanRequest) seenRequest[snapshot.HumanRequest] {
-	return seenRequest[snapshot.HumanRequest]{h, workflow.NodeKey{ID: h.NodeID, Iteration: h.Iteration}, h.Status == snapshot.HumanPending}
+	key := workflow.NodeKey{ID: h.NodeID, Iteration: h.Iteration}
+	return seenRequest[snapshot.HumanRequest]{h, key, h.Status == snapshot.HumanPending}
 }
 
-// find returns the request that a place identifies. what is the word for the request.
+// find returns the request of rows that p identifies: the newest iteration unless p names one. If p names no node, find
+// looks only at pending requests; otherwise the request may be closed. The error's code is request_not_found if no
+// request fits p, and usage if requests of several nodes fit. run is the run's id, and what names the awaited thing in
+// messages: "an approval" or "an answer".
 func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Place, run, what string) (row T, err error) {
 	var best *seenRequest[T]
 	var pending []string
@@ -86,13 +95,15 @@ func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Pl
 	return best.row, nil
 }
 
-// severalWait returns the error that a place without a node fits several requests.
+// severalWait returns the usage error for a place that names no node while several nodes wait. pending lists the keys of
+// the waiting nodes.
 func severalWait(run, what string, pending []string) error {
-	return fault.New(fault.Usage, "several nodes of run %s wait for %s: name the node", run, what).
-		Hint("%s", strings.Join(pending, ", "))
+	return fault.New(fault.Usage, "several nodes of run %s wait for %s", run, what).
+		Hint("name one of these nodes: %s", strings.Join(pending, ", "))
 }
 
-// noRequest returns the error that no request fits a place. pending lists the nodes that do wait.
+// noRequest returns the request_not_found error for a place that no request fits. pending lists the keys of the nodes
+// that do wait.
 func noRequest(p Place, run, what string, pending []string) error {
 	place := ""
 	if p.Iteration != nil {
@@ -103,12 +114,13 @@ func noRequest(p Place, run, what string, pending []string) error {
 		out = fault.New(fault.RequestNotFound, "node %s of run %s does not wait for %s%s", p.Node, run, what, place)
 	}
 	if len(pending) > 0 {
-		return out.Hint("these do: %s", strings.Join(pending, ", "))
+		return out.Hint("these nodes wait: %s", strings.Join(pending, ", "))
 	}
-	return out.Hint("`git smithers inbox` lists what waits")
+	return out.Hint("`git smithers inbox` lists everything that runs wait for")
 }
 
-// notPending returns the error that a request was already decided.
+// notPending returns the not_pending error for a closed request. what names the request in the message, status is the
+// request's status, and who and atMs tell who closed the request and when. who and atMs may be nil.
 func notPending(node string, iteration int, what, status string, who *string, atMs *int64) error {
 	text := fmt.Sprintf("%s of %s was %s", what, snapshot.Key(node, iteration), ByWhom(status, who))
 	if atMs != nil {
@@ -118,7 +130,8 @@ func notPending(node string, iteration int, what, status string, who *string, at
 		Detail("nodeId", node).Detail("iteration", iteration).Detail("status", status)
 }
 
-// act appends the draft that build makes from the newest tip.
+// act refreshes rec and appends the draft that build makes from the newest tip. It calls build again if another process
+// moves the tip first. If build returns nil, act appends nothing.
 func act(ctx context.Context, rec Recorder, build func() (*snapshot.Draft, error)) error {
 	if err := rec.Refresh(ctx); err != nil {
 		return err
@@ -126,19 +139,22 @@ func act(ctx context.Context, rec Recorder, build func() (*snapshot.Draft, error
 	return rec.Update(ctx, build)
 }
 
-// newDraft returns an entry that changes rows of the mailbox.
+// newDraft returns the draft of an entry that changes rows of the mailbox and has no frame. operation is the unique name
+// of the append.
 func newDraft(operation string, at time.Time, subject string, changes []snapshot.Change, events ...snapshot.Event) *snapshot.Draft {
 	return &snapshot.Draft{Mailbox: changes, Events: events, Subject: subject, Operation: operation, AtMs: at.UnixMilli()}
 }
 
-// newOperation returns a unique name for an append, by which it is found after an unclear outcome.
+// newOperation returns a random name for an append. If the outcome of an append is unclear, the store finds the entry
+// by this name.
 func newOperation() string {
 	var random [8]byte
 	rand.Read(random[:])
 	return hex.EncodeToString(random[:])
 }
 
-// saidText checks a person's text; "" becomes nil. what names the text in an error.
+// saidText returns a person's text as a pointer, or nil for "". If the text is not valid UTF-8, the error's code is
+// invalid_input. what names the text in the error.
 func saidText(what, text string) (*string, error) {
 	switch {
 	case !utf8.ValidString(text):
@@ -149,7 +165,7 @@ func saidText(what, text string) (*string, error) {
 	return &text, nil
 }
 
-// ByWhom adds "by" and the person's name to a text, unless who is nil.
+// ByWhom returns verb with "by" and the person's name, or verb alone if who is nil.
 func ByWhom(verb string, who *string) string {
 	if who == nil {
 		return verb
@@ -157,7 +173,7 @@ func ByWhom(verb string, who *string) string {
 	return verb + " by " + *who
 }
 
-// ShowTime returns a time as outputs have it: RFC 3339, UTC, with milliseconds.
+// ShowTime returns a time in Unix milliseconds as text: RFC 3339, UTC, with milliseconds. Outputs have times in this form.
 func ShowTime(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }

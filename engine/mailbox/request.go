@@ -6,8 +6,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Request returns the human request that Answer would answer at the recorder's tip, with
-// Answer's errors.
+// Request returns the human request that Answer would answer at the tip that rec has read. The error's code is
+// request_not_found, usage or not_pending, as with Answer. With not_pending, Request also returns the request.
 func Request(rec Recorder, p Place, at time.Time) (snapshot.HumanRequest, error) {
 	h, err := find(rec.State().AllHumanRequests(), seenHuman, p, rec.Row().ID, "an answer")
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// send gives a run a signal and returns it with its Seq. If the state already has the signal, send adds nothing
-// and known is true. A failed or cancelled run keeps the signal for its resume; a finished run is an error
-// of code run_not_resumable. wanted may refuse the signal: send calls it with the decoded payload, at the newest tip.
+// send gives a run a signal, and returns the signal with its Seq. If the state already has the signal, send adds nothing,
+// and known is true. A failed or cancelled run keeps the signal for its resume. If the run is finished, the error's code
+// is run_not_resumable. send calls wanted with the decoded payload at each newest tip; an error of wanted refuses the
+// signal.
 func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	wanted func(s snapshot.Signal, payload any) error,
 ) (sent snapshot.Signal, known bool, err error) {
@@ -31,7 +32,7 @@ func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 		}
 		if row := rec.Row(); row.Status == snapshot.RunFinished {
 			return nil, fault.New(fault.RunNotResumable, "run %s is finished; nothing waits for signals", row.ID).
-				Hint("`git smithers fork %s` forks its newest frame; name a frame at which it still waited",
+				Hint("`git smithers fork %s` forks the newest frame; name an earlier frame, at which the run still waited",
 					fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())).
 				Hint("`git smithers timeline %s` lists its frames", fault.Word(row.ID)).
 				Detail("status", row.Status)
@@ -51,8 +52,8 @@ func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	return sent, false, err
 }
 
-// checkSignal validates a signal, trims its payload's white space,
-// and returns the decoded payload.
+// checkSignal validates the texts and the payload of a signal, and returns the decoded payload. It trims white space
+// around s.Payload. If the signal is invalid, the error's code is invalid_input.
 func checkSignal(s *snapshot.Signal) (payload any, err error) {
 	if _, err := saidText("the name of the signal", s.Name); err != nil {
 		return nil, err
@@ -76,7 +77,8 @@ func checkSignal(s *snapshot.Signal) (payload any, err error) {
 	return payload, nil
 }
 
-// signalDraft returns the entry that adds a signal. The signal's digest names the operation.
+// signalDraft returns the draft of the entry that adds a signal to run. digest is the signal's digest, which also names
+// the operation, so that two processes add the same signal once.
 func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error) {
 	event, err := Event{SignalSeq: &s.Seq, SignalName: s.Name, CorrelationID: OrNull(s.CorrelationID)}.
 		Encode(run, "SignalReceived", s.ReceivedAtMs)
@@ -88,7 +90,7 @@ func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error)
 		subject += " (" + *s.CorrelationID + ")"
 	}
 	row := snapshot.EncodeSignal(s)
-	return &snapshot.Draft{ // dated by this store, because a sender's clock may be wrong
+	return &snapshot.Draft{ // without a time: the store dates the entry, because a sender's clock may be wrong
 		Mailbox: []snapshot.Change{SetRow(snapshot.CollectionSignals, row.Key, row.Value)},
 		Events:  []snapshot.Event{event}, Subject: subject + " received", Operation: "signal:" + digest,
 	}, nil

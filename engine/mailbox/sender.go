@@ -13,26 +13,29 @@ import (
 )
 
 // A Sender sends signals to one run, and refuses payloads that do not fit the tasks that would
-// take them. It must be used by one goroutine at a time.
+// take the signals. It must be used by one goroutine at a time.
 type Sender struct {
 	rec  Recorder
-	kept objstore.ID        // the id of wf in the run
-	wf   *workflow.Workflow // nil if the run has no workflow of ours
+	kept objstore.ID        // the id of the run's definition, from which wf was parsed
+	wf   *workflow.Workflow // nil if the run has no definition or one of another engine
 }
 
 // NewSender returns a Sender for a run.
 func NewSender(rec Recorder) *Sender { return &Sender{rec: rec} }
 
-// Send gives the run a signal and returns it with its Seq. If the state already has the signal, Send adds nothing
-// and known is true. A failed or cancelled run keeps the signal for its resume; a finished run is an error
-// of code run_not_resumable. If the payload does not fit the output of a task that waits for the signal, or, if no
-// task waits yet, of a task that will, the error has code invalid_input and names the path. If several tasks
-// take the signal, the payload must fit one of them.
+// Send gives the run a signal, and returns the signal with its Seq. If the state already has the signal, Send adds
+// nothing, and known is true. A failed or cancelled run keeps the signal for its resume.
+//
+// If the run is finished, the error's code is run_not_resumable. The payload must fit the output of one of the tasks that
+// wait for the signal or, if no task waits, of one that may wait later; otherwise the error's code is
+// invalid_input, and the message names the path. If the check may take too long, the code is limit_exceeded.
 func (s *Sender) Send(ctx context.Context, signal snapshot.Signal) (sent snapshot.Signal, known bool, err error) {
 	return send(ctx, s.rec, signal, func(signal snapshot.Signal, payload any) error { return s.fits(ctx, signal, payload) })
 }
 
-// fits returns an error if a payload fits none of the tasks that would take the signal.
+// fits returns an error if a decoded payload fits none of the tasks that would take the signal. It accepts every payload
+// if no task would take the signal, if such a task has no schema, or if the run has no workflow of this engine. All
+// checks together have schema.MaxWork steps.
 func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) error {
 	if err := s.readWorkflow(); err != nil || s.wf == nil {
 		return err
@@ -61,20 +64,21 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 		}
 		if _, limited := errors.AsType[*schema.LimitError](err); refused == nil || limited {
 			refused = schema.Misfit(err).
-				Hint("task %s of run %s wants %s", fault.Word(t.ID), fault.Word(s.rec.Row().ID), schema.Brief(wanted.Text)).
+				Hint("send a payload that fits the schema of task %s of run %s: %s",
+					fault.Word(t.ID), fault.Word(s.rec.Row().ID), schema.Brief(wanted.Text)).
 				Detail("nodeId", t.ID)
 		}
 	}
 	return refused
 }
 
-// Workflow returns the definition at the run's tip, or nil if it is not a workflow of ours.
+// Workflow returns the definition at the run's tip, or nil if the run has no definition or one of another engine.
 func (s *Sender) Workflow() (*workflow.Workflow, error) {
 	err := s.readWorkflow()
 	return s.wf, err
 }
 
-// readWorkflow reads the definition at the tip unless it is already read.
+// readWorkflow sets s.wf to the definition at the tip, unless s.wf already has that definition.
 func (s *Sender) readWorkflow() error {
 	entry := s.rec.Entry()
 	id, err := entry.WorkflowID()
@@ -89,14 +93,15 @@ func (s *Sender) readWorkflow() error {
 	if kept == nil {
 		return nil
 	}
-	if wf, err := workflow.Parse("the workflow of "+s.rec.Row().ID, kept.Definition); err == nil { // another engine's definition is not an error
+	// A definition that does not parse belongs to another engine, which is not an error.
+	if wf, err := workflow.Parse("the workflow of "+s.rec.Row().ID, kept.Definition); err == nil {
 		s.wf = wf
 	}
 	return nil
 }
 
-// takers returns the tasks that wait for such a signal now or, if there are none, the tasks
-// that will.
+// takers returns the tasks that wait for such a signal now. If no task waits for the signal now, takers returns the
+// tasks that may wait for the signal later.
 func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
 	var waiting, later []*workflow.Task
 	for _, t := range s.wf.Tasks {
@@ -119,7 +124,8 @@ func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
 	return later, nil
 }
 
-// takes reports whether a task waits for such a signal now, and whether it will later.
+// takes reports whether a task waits for such a signal now, and otherwise whether the task may wait for the signal
+// later. A finished or skipped task does not wait later, unless the task is in a loop that goes on.
 func takes(state *snapshot.State, t *workflow.Task, signal snapshot.Signal) (now, later bool, err error) {
 	iteration, over := 0, false
 	if t.Loop != "" {

@@ -9,37 +9,36 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// SignalBook tracks the signals of a state and which nodes have taken them. Each update reads only
-// the new ones.
+// SignalBook tracks the signals of a state, and the nodes that have taken the signals. It reads each signal once.
 type SignalBook struct {
-	read   *page.Collection // the signals that were read
-	byName map[string][]signalHead
-	takers map[string]*taker // by node id
+	read   *page.Collection        // the signals that the book has read
+	byName map[string][]signalHead // sorted by seq
+	takers map[string]*taker       // by node id
 }
 
 // signalHead is a signal without its payload.
 type signalHead struct {
-	key         string // its key in the collection of signals
+	key         string // the signal's key in the collection of signals
 	seq         int64
-	correlation *string
-	atMs        int64
+	correlation *string // nil if the signal has no correlation id
+	atMs        int64   // when the signal arrived, in Unix milliseconds
 }
 
 // filter selects the signals of a name that a wait takes.
 type filter struct {
 	name string
-	any  bool // with any correlation id, or none
-	none bool // without a correlation id
-	id   string
+	any  bool   // accepts all signals of the name, whatever their correlation ids
+	none bool   // accepts only signals without a correlation id
+	id   string // the correlation id; "" if any or none is set
 }
 
 // taker is a node with all its iterations.
 type taker struct {
 	upTo   int              // the first iteration whose wait has not been read
-	newest map[filter]int64 // the newest signal taken by each filter; all earlier matches were taken, too
+	newest map[filter]int64 // the Seq of the newest signal taken by each filter; all earlier matches were taken, too
 }
 
-// NewSignalBook returns a book that has read nothing yet.
+// NewSignalBook returns a book that has read no signals yet.
 func NewSignalBook() *SignalBook {
 	return &SignalBook{read: snapshot.EmptyState().Signals(), byName: make(map[string][]signalHead), takers: make(map[string]*taker)}
 }
@@ -52,6 +51,8 @@ func filterOf(w snapshot.Wait) filter {
 	return correlated(w.Signal, w.AnyCorrelation, w.CorrelationID)
 }
 
+// correlated returns the filter for signals of a name. If whatever is true, the filter ignores correlation ids.
+// Otherwise it accepts only signals with the given correlation id, or without one if correlation is nil.
 func correlated(name string, whatever bool, correlation *string) filter {
 	switch {
 	case whatever:
@@ -62,14 +63,14 @@ func correlated(name string, whatever bool, correlation *string) filter {
 	return filter{name: name, id: *correlation}
 }
 
-// update reads the signals that are new in a state.
+// update reads the signals of a state that the book has not read.
 func (b *SignalBook) update(state *snapshot.State) error {
 	now := state.Signals()
 	for delta, err := range page.Diff(b.read, now) {
 		if err != nil {
 			return timeline.Explain(err)
 		}
-		if delta.From != nil { // signals are never removed during a run, so read everything again
+		if delta.From != nil { // a run never changes signals, so the state was edited: read all signals again
 			b.read, b.byName = snapshot.EmptyState().Signals(), make(map[string][]signalHead)
 			return b.update(state)
 		}
@@ -88,8 +89,9 @@ func (b *SignalBook) update(state *snapshot.State) error {
 	return nil
 }
 
-// Find returns the key of the oldest signal that a wait takes. It skips signals that an earlier iteration or
-// attempt took, and signals that arrived after the wait was over.
+// Find returns the key of the oldest signal in state that a wait takes. ok is false if state has no such signal. Find
+// skips signals that an earlier iteration or attempt of the node took, and signals that arrived after the wait's time
+// limit.
 func (b *SignalBook) Find(state *snapshot.State, w snapshot.Wait) (key string, ok bool, err error) {
 	if err := b.update(state); err != nil || len(b.byName[w.Signal]) == 0 {
 		return "", false, err
@@ -111,13 +113,14 @@ func (b *SignalBook) Find(state *snapshot.State, w snapshot.Wait) (key string, o
 	return "", false, nil
 }
 
-// took reports whether the node has taken a signal, or a later one by the same filter.
+// took reports whether the node has taken the signal s or a later signal by the filter f.
 func (t *taker) took(f filter, s signalHead) bool {
 	seq, ok := t.newest[f]
 	return ok && s.seq <= seq
 }
 
-// taker returns the node of a wait with the signals that its iterations took, including this wait's.
+// taker returns the taken signals of a wait's node, up to the wait's iteration. It reads the rows of earlier
+// iterations once, and adds the signal of w itself.
 func (b *SignalBook) taker(state *snapshot.State, w snapshot.Wait) (*taker, error) {
 	t := b.takers[w.NodeID]
 	if t == nil {
@@ -137,7 +140,7 @@ func (b *SignalBook) taker(state *snapshot.State, w snapshot.Wait) (*taker, erro
 	return t, nil
 }
 
-// add records the signal that a wait took, if any.
+// add records the signal that a wait took. It does nothing if the wait has no signal.
 func (t *taker) add(w snapshot.Wait) {
 	if w.SignalSeq != nil {
 		f := filterOf(w)
@@ -145,15 +148,15 @@ func (t *taker) add(w snapshot.Wait) {
 	}
 }
 
-// Take records that a wait took a signal.
+// Take records the signal that a wait took: w.SignalSeq. The caller must have called Find for the wait's node.
 func (b *SignalBook) Take(w snapshot.Wait) { b.takers[w.NodeID].add(w) }
 
-// ReadWait reads the row of a node's wait.
+// ReadWait returns the row of a node's wait for a signal or a timer. ok is false if the node has no such row.
 func ReadWait(state *snapshot.State, node string, iteration int) (w snapshot.Wait, ok bool, err error) {
 	return ReadRow(state.Waits(), snapshot.Key(node, iteration), snapshot.DecodeWait)
 }
 
-// ReadRow reads a row of the mailbox.
+// ReadRow returns the decoded row of a collection at key. ok is false if the collection has no such row or with an error.
 func ReadRow[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, ok bool, err error) {
 	value, ok, err := rows.Get(key)
 	if err != nil || !ok {

@@ -11,20 +11,21 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Waiting is something that a run waits for, as people see it.
+// Waiting is one wait of a run, as people see it.
 type Waiting struct {
 	NodeID    string  `json:"nodeId"`
 	Iteration int     `json:"iteration"`
-	For       string  `json:"for"`  // approval, human, signal, timer
-	What      string  `json:"what"` // a title, a prompt, a signal's name or a time
-	DueAtMs   *int64  `json:"dueAtMs"`
-	RequestID *string `json:"requestId"` // of a human request
-	// CorrelationID is the correlation id that the signal must have; nil if it is not known yet.
+	For       string  `json:"for"`       // approval, human, signal or timer
+	What      string  `json:"what"`      // a title, a prompt, a signal's name or a time; "" if the mailbox row is missing
+	DueAtMs   *int64  `json:"dueAtMs"`   // when the clock ends the wait, in Unix milliseconds; nil means never
+	RequestID *string `json:"requestId"` // of a human request; otherwise nil
+	// CorrelationID is the correlation id that the signal must have. It is nil if the wait demands no id.
 	CorrelationID *string `json:"correlationId"`
-	Ready         bool    `json:"ready"` // resume continues, because the run has what it waits for
+	Ready         bool    `json:"ready"` // the wait can end, so a resume continues the run
 }
 
-// WaitsOf lists what a run waits for, in the order of its nodes' keys.
+// WaitsOf returns the waits of a run at the tip that rec has read, sorted by node id and iteration. at is the current
+// time, by which timeouts and timers are judged.
 func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
 	state := rec.State()
 	nodes, err := waitingNodes(state)
@@ -34,7 +35,8 @@ func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
 	signals := NewSignalBook()
 	waits := make([]Waiting, 0, len(nodes))
 	for _, n := range nodes {
-		w := Waiting{NodeID: n.NodeID, Iteration: n.Iteration, Ready: true} // a node without a mailbox row waits again
+		// Ready stays true for a node without a mailbox row, because a resume begins its wait again.
+		w := Waiting{NodeID: n.NodeID, Iteration: n.Iteration, Ready: true}
 		switch n.State {
 		case snapshot.NodeWaitingApproval:
 			err = w.approval(state)
@@ -53,7 +55,7 @@ func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
 	return waits, nil
 }
 
-// waitingNodes returns the waiting nodes of a state, sorted.
+// waitingNodes returns the waiting nodes of a state, sorted by id and iteration.
 func waitingNodes(state *snapshot.State) ([]snapshot.Node, error) {
 	var nodes []snapshot.Node
 	for row, err := range state.Nodes().Rows() {
@@ -74,8 +76,10 @@ func waitingNodes(state *snapshot.State) ([]snapshot.Node, error) {
 	return nodes, nil
 }
 
+// key returns the key of the wait's node.
 func (w *Waiting) key() string { return snapshot.Key(w.NodeID, w.Iteration) }
 
+// approval sets the fields of a wait for an approval. If the mailbox row is missing, it sets only For.
 func (w *Waiting) approval(state *snapshot.State) error {
 	w.For = "approval"
 	a, ok, err := ReadRow(state.Approvals(), w.key(), snapshot.DecodeApproval)
@@ -86,6 +90,7 @@ func (w *Waiting) approval(state *snapshot.State) error {
 	return nil
 }
 
+// human sets the fields of a wait for a human request of run. If the mailbox row is missing, it sets only For.
 func (w *Waiting) human(state *snapshot.State, run string, at time.Time) error {
 	w.For = "human"
 	h, ok, err := ReadRow(state.HumanRequests(), w.key(), snapshot.DecodeHumanRequest)
@@ -97,6 +102,7 @@ func (w *Waiting) human(state *snapshot.State, run string, at time.Time) error {
 	return nil
 }
 
+// signal sets the fields of a wait for a signal. If the mailbox row is missing, it sets only For.
 func (w *Waiting) signal(state *snapshot.State, signals *SignalBook, at time.Time) error {
 	w.For = "signal"
 	row, ok, err := ReadWait(state, w.NodeID, w.Iteration)
@@ -109,6 +115,7 @@ func (w *Waiting) signal(state *snapshot.State, signals *SignalBook, at time.Tim
 	return err
 }
 
+// timer sets the fields of a wait for a timer. If the mailbox row is missing, it sets only For.
 func (w *Waiting) timer(state *snapshot.State, at time.Time) error {
 	w.For = "timer"
 	row, ok, err := ReadWait(state, w.NodeID, w.Iteration)
@@ -122,7 +129,8 @@ func (w *Waiting) timer(state *snapshot.State, at time.Time) error {
 	return nil
 }
 
-// Hint returns the command that provides what the run waits for.
+// Hint returns a hint for the wait in run: the node and the command that ends the wait. For a timer, the hint is the
+// node and the timer's time.
 func (w Waiting) Hint(run string) string {
 	node := snapshot.Key(w.NodeID, w.Iteration)
 	switch w.For {
@@ -141,7 +149,8 @@ func (w Waiting) Hint(run string) string {
 	}
 }
 
-// DueAt returns when the clock ends a node's wait; nil for never.
+// DueAt returns the time at which the clock ends a node's wait, in Unix milliseconds. It returns nil if the clock never
+// ends the wait, or if the node has no pending request, signal wait or timer.
 func DueAt(state *snapshot.State, n snapshot.Node) (*int64, error) {
 	key := snapshot.Key(n.NodeID, n.Iteration)
 	switch n.State {

@@ -365,8 +365,8 @@ func TestInitialRefusesAnInputThatDoesNotFit(t *testing.T) {
 		`{}`:                    `input: required: missing properties: ["ticket"]`,
 		`{"ticket":7}`:          `input.ticket: type: 7 has type "integer", want "string"`,
 		`[]`:                    `--input is not a JSON object`,
-		`{"ticket":`:            `--input: not JSON: it ends in the middle of a value`,
-		`{"ticket":"x"} {}`:     `--input: something follows the JSON value`,
+		`{"ticket":`:            `--input: not JSON: the text ends in the middle of a value`,
+		`{"ticket":"x"} {}`:     `--input: text follows the JSON value`,
 		"{\"ticket\":\"\xff\"}": `--input: not valid UTF-8`,
 	} {
 		t.Run(input, func(t *testing.T) {

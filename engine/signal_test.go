@@ -306,8 +306,8 @@ func TestSendRefusesWhatIsNoSignal(t *testing.T) {
 		"no name":         {snapshot.Signal{Payload: json.RawMessage(`1`)}, "a signal needs a name"},
 		"no UTF-8":        {snapshot.Signal{Name: "\xff", Payload: json.RawMessage(`1`)}, "the name of the signal is not valid UTF-8"},
 		"bad correlation": {snapshot.Signal{Name: "p", CorrelationID: new("\xff"), Payload: json.RawMessage(`1`)}, "the correlation id is not valid UTF-8"},
-		"no payload":      {snapshot.Signal{Name: "p"}, "payload: nothing was printed; expected one JSON value"},
-		"no JSON":         {snapshot.Signal{Name: "p", Payload: json.RawMessage(`{`)}, "payload: not JSON: it ends in the middle of a value"},
+		"no payload":      {snapshot.Signal{Name: "p"}, "payload: the text is empty; expected one JSON value"},
+		"no JSON":         {snapshot.Signal{Name: "p", Payload: json.RawMessage(`{`)}, "payload: not JSON: the text ends in the middle of a value"},
 	} {
 		_, _, err := mailbox.NewSender(s.open(t)).Send(t.Context(), c.signal)
 		assert.Equal(t, c.message, fails(t, fault.InvalidInput, err), name)

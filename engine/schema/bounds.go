@@ -5,44 +5,46 @@ import (
 	"regexp/syntax"
 )
 
-// Limits of the schemas of one workflow file or form. The schema library cannot be interrupted, so its
-// input is limited beforehand.
+// Limits of the schemas of one workflow file or form. The schema library cannot be interrupted, so this
+// package limits the library's input beforehand.
 const (
-	maxBytes        = 4 << 20   // of one schema as JSON
-	maxSchemas      = 20_000    // of subschemas
-	maxPointerBytes = 32 << 20  // of their JSON pointers
-	maxPatternBytes = 10_000    // of one pattern
+	maxBytes        = 4 << 20   // bytes of one schema as JSON
+	maxSchemas      = 20_000    // number of schemas, including subschemas
+	maxPointerBytes = 32 << 20  // bytes of the JSON pointers of all schemas
+	maxPatternBytes = 10_000    // bytes of one pattern
 	maxPatternSize  = 1_000_000 // instructions of all patterns
 )
 
 // Limits of validations, in steps. See validationWork.
 const (
-	MaxWork       = 50_000_000    // of a file's defaults, or of a value from outside
-	maxOutputWork = 1_000_000_000 // of an output; its command had no time limit either
+	MaxWork       = 50_000_000    // for all defaults of a file, or for a value from outside
+	maxOutputWork = 1_000_000_000 // for an output, because the command that wrote the output had no time limit either
 )
 
-// LimitError means that a schema is beyond a limit.
+// LimitError means that a schema, or a validation, is beyond a limit. What is the message, and Hint says what a person
+// can do.
 type LimitError struct{ What, Hint string }
 
+// Error returns What.
 func (e *LimitError) Error() string { return e.What }
 
 var (
 	errBytes = &LimitError{
 		fmt.Sprintf("larger than %d bytes as JSON", maxBytes),
-		"aliases (*name) count as often as they are used; what a $ref leads to counts once",
+		"use a $ref instead of an alias (*name): the target of a $ref counts only once",
 	}
 	errSchemas = &LimitError{
 		fmt.Sprintf("more than %d schemas, those inside of schemas included", maxSchemas),
-		"schemas that are alike can be one under $defs, and a $ref to it",
+		"put equal schemas under $defs once, and refer to them with $ref",
 	}
-	errPointerBytes = &LimitError{"the names in the schemas are too long together", "shorten the names, or nest less"}
+	errPointerBytes = &LimitError{"the names of all schemas together are too long", "shorten the names, or nest the schemas less deeply"}
 	errPatternBytes = &LimitError{
 		fmt.Sprintf("a pattern is longer than %d bytes", maxPatternBytes),
 		"split the pattern: all parts of an allOf must match",
 	}
 	errPatternSize = &LimitError{
 		fmt.Sprintf("the patterns are too large: together they compile to more than %d instructions", maxPatternSize),
-		"give the repeats in patterns, like {1,1000}, smaller bounds; maxLength bounds a text",
+		"give repeats such as {1,1000} smaller bounds, or limit the text with maxLength",
 	}
 	errWork = &LimitError{
 		"checking the value against its schema may take too long",
@@ -50,13 +52,13 @@ var (
 	}
 )
 
-// Bounds adds up the cost of a file's schemas.
+// Bounds adds up the cost of the schemas of one file or form. The zero Bounds has no cost yet.
 type Bounds struct {
-	schemas, pointers, patterns int
-	defaults                    float64 // steps
+	schemas, pointers, patterns int     // schemas, bytes of pointers, and instructions of patterns
+	defaults                    float64 // steps to check the defaults
 }
 
-// addSchema adds a subschema. at is its JSON pointer.
+// addSchema adds a schema or subschema. at is its JSON pointer. If a limit is exceeded, the error is a *LimitError.
 func (b *Bounds) addSchema(at string) error {
 	if b.schemas++; b.schemas > maxSchemas {
 		return errSchemas
@@ -67,7 +69,8 @@ func (b *Bounds) addSchema(at string) error {
 	return nil
 }
 
-// addPattern returns the number of instructions of a compiled pattern, or 0 if the text is not a pattern.
+// addPattern adds a pattern and returns the number of instructions of the compiled pattern. It returns 0 if text is not a
+// valid pattern. If a limit is exceeded, the error is a *LimitError.
 func (b *Bounds) addPattern(text string) (int, error) {
 	if len(text) > maxPatternBytes {
 		return 0, errPatternBytes
@@ -83,9 +86,10 @@ func (b *Bounds) addPattern(text string) (int, error) {
 	return size, nil
 }
 
-// patternSize counts a pattern's instructions and character ranges, with repeats expanded.
+// patternSize returns an estimate of the instructions of a compiled pattern, with character ranges and expanded repeats.
+// It returns at most maxPatternSize+1.
 func patternSize(re *syntax.Regexp) int {
-	const runesPerInstruction = 8 // about as many bytes
+	const runesPerInstruction = 8 // so many runes of a character class take about the bytes of an instruction
 	size := 1 + len(re.Rune)/runesPerInstruction
 	if re.Op == syntax.OpLiteral {
 		size = len(re.Rune)
@@ -99,7 +103,8 @@ func patternSize(re *syntax.Regexp) int {
 	return min(size, maxPatternSize+1)
 }
 
-// addDefaults adds the work of checking each default against its schema, and reports whether there are any.
+// addDefaults adds the work to check each default of a graph against its schema. found is true if the graph has a
+// default. If the work exceeds MaxWork, the error is errWork.
 func (b *Bounds) addDefaults(g *graph) (found bool, err error) {
 	for _, n := range g.nodes {
 		for _, value := range n.defaults {

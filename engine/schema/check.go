@@ -20,6 +20,7 @@ const (
 	anyValues                   // values that are not schemas
 )
 
+// schemaKeywords maps keywords to the kinds of their values. A keyword that is missing has a value of another kind.
 var schemaKeywords = map[string]int{
 	"allOf": schemaOrList, "anyOf": schemaOrList, "oneOf": schemaOrList,
 	"not": schemaOrList, "if": schemaOrList, "then": schemaOrList, "else": schemaOrList,
@@ -39,7 +40,8 @@ var (
 	}
 )
 
-// foldedKeywords are the keywords to inspect, in lower case. The schema library accepts any case.
+// foldedKeywords maps the keywords to inspect from lower case to their correct case. The schema library accepts a keyword
+// in any case, so keyword refuses a wrong case.
 var foldedKeywords = func() map[string]string {
 	folded := make(map[string]string)
 	for _, key := range append(slices.Collect(maps.Keys(schemaKeywords)), "$ref", "$dynamicRef", "type", "pattern", "required", "dependentRequired") {
@@ -48,16 +50,17 @@ var foldedKeywords = func() map[string]string {
 	return folded
 }()
 
-// schemaInspector finds schemas that the library would accept and then fail on, or never return from.
-// It builds the graph that counts the work of a validation.
+// schemaInspector finds schemas that the library would accept, but that make a later validation fail or run forever.
+// It builds the graph by which validationWork counts the work of a validation.
 type schemaInspector struct {
 	graph  *graph
 	refs   map[*node]string // the target of each $ref
 	bounds *Bounds
 }
 
-// inspect checks a decoded schema: known types, references within the schema and without cycles,
-// numbers that a float64 holds exactly, and limits.
+// inspect checks a decoded schema and returns its graph. It refuses unknown types, references out of the schema, circular
+// references, and integers that a float64 does not hold exactly. It adds the schema's cost to bounds; if a
+// limit is exceeded, the error is a *LimitError. A reference without a target is recorded in the graph.
 func inspect(root any, bounds *Bounds) (*graph, error) {
 	in := schemaInspector{
 		graph: &graph{nodes: make(map[string]*node)}, refs: make(map[*node]string), bounds: bounds,
@@ -72,7 +75,7 @@ func inspect(root any, bounds *Bounds) (*graph, error) {
 	return in.graph, in.graph.findCircle()
 }
 
-// follow adds an edge to the graph for each reference.
+// follow adds an edge to the graph for each reference. A reference without a target becomes a dangling one.
 func (in schemaInspector) follow() error {
 	for n, ref := range in.refs {
 		at, err := refTarget(ref)
@@ -89,7 +92,8 @@ func (in schemaInspector) follow() error {
 	return nil
 }
 
-// refTarget returns the pointer of a reference's target, as the inspector writes it.
+// refTarget returns the JSON pointer of a reference's target, in the form of the graph's keys. The error means that ref is
+// not a URL.
 func refTarget(ref string) (string, error) {
 	u, err := url.Parse(ref)
 	if err != nil {
@@ -108,7 +112,7 @@ var (
 	stepUnescaper = strings.NewReplacer("~0", "~", "~1", "/")
 )
 
-// schema checks the schema at a pointer and its subschemas.
+// schema checks the schema at the JSON pointer at, and its subschemas, and adds them to the graph.
 func (in schemaInspector) schema(at string, value any) error {
 	object, ok := value.(map[string]any)
 	if _, boolean := value.(bool); !ok && !boolean {
@@ -126,11 +130,11 @@ func (in schemaInspector) schema(at string, value any) error {
 	return nil
 }
 
-// keyword checks one keyword of the schema at a pointer, and adds it to the graph.
+// keyword checks the keyword key of the schema at the JSON pointer at, and adds the keyword to the graph.
 func (in schemaInspector) keyword(at, key string, value any) error {
 	pointer, node := at+"/"+stepEscaper.Replace(key), in.graph.nodes[at]
 	if known, ok := foldedKeywords[strings.ToLower(key)]; ok && known != key {
-		return fmt.Errorf("%s: write it %s", pointer, known)
+		return fmt.Errorf("%s: write %s", pointer, known)
 	}
 	switch kind := schemaKeywords[key]; kind {
 	case schemaOrList, schemasByName, schemasOrStrings:
@@ -168,8 +172,10 @@ func (in schemaInspector) keyword(at, key string, value any) error {
 	return exactNumbers(pointer, value)
 }
 
-// nested checks the schemas in a keyword's value.
+// nested checks the schemas in a keyword's value and links node to them. pointer is the JSON pointer of the keyword, and
+// kind its kind in schemaKeywords.
 func (in schemaInspector) nested(node *node, pointer string, kind int, key string, value any) error {
+	// step is the property name or pattern of the schema; "" if the keyword has no names.
 	visit := func(suffix, step string, value any) error {
 		to := pointer + suffix
 		if key == "patternProperties" {
@@ -213,7 +219,8 @@ func (in schemaInspector) nested(node *node, pointer string, kind int, key strin
 	}
 }
 
-// ref records a reference, which must point into this schema.
+// ref records the reference of the schema at the JSON pointer at. A reference that does not point into this schema is an
+// error.
 func (in schemaInspector) ref(at string, value any) error {
 	ref, ok := value.(string)
 	if !ok || ref != "#" && !strings.HasPrefix(ref, "#/") {
@@ -238,7 +245,7 @@ func (in schemaInspector) pattern(node *node, value any) error {
 	return nil
 }
 
-// typeNames returns the value of a type keyword as a list.
+// typeNames returns the value of a type keyword as a list: a list itself, or a list of the only value.
 func typeNames(value any) []any {
 	if names, ok := value.([]any); ok {
 		return names
@@ -257,9 +264,10 @@ func checkTypes(at string, names []any) error {
 	return nil
 }
 
-var errInexact = errors.New("is not exact as a double, so it would be compared as another number")
+var errInexact = errors.New("has no exact double value, so a comparison would use another number")
 
-// exactNumbers refuses integers that a float64, as the library uses, would change.
+// exactNumbers returns an error if a value contains an integer that a float64 does not hold exactly, because the library
+// compares numbers as float64. at is the JSON pointer of the value.
 func exactNumbers(at string, value any) error {
 	if path, number, ok := inexact(value); ok {
 		return fmt.Errorf("%s%s: %s %w", at, path, number, errInexact)
@@ -267,7 +275,8 @@ func exactNumbers(at string, value any) error {
 	return nil
 }
 
-// inexact returns the first integer that a float64 does not hold exactly, and its path.
+// inexact returns the first integer in a value that a float64 does not hold exactly, and the integer's path below the
+// value. found is false if the value has no such integer.
 func inexact(value any) (path string, number json.Number, found bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -288,7 +297,7 @@ func inexact(value any) (path string, number json.Number, found bool) {
 	return "", "", false
 }
 
-// isExact reports whether a number is a fraction, or an integer that a float64 holds exactly.
+// isExact reports whether a float64 holds an integer exactly. It returns true for a number with a fraction or exponent.
 func isExact(n json.Number) bool {
 	exact, ok := new(big.Int).SetString(n.String(), 10)
 	if !ok {

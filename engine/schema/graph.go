@@ -11,37 +11,37 @@ import (
 type graph struct {
 	root     *node
 	nodes    map[string]*node // by JSON pointer
-	dangling []string         // references without a schema at their target
+	dangling []string         // references without a schema at their target, each with its JSON pointer
 }
 
-// node is one schema. Its edges lead to the schemas for the same value or for a part of it.
+// node is one schema. Its edges lead to the schemas for the same value or for a part of the value.
 type node struct {
-	at       string
-	types    []any   // a value of another type is only checked by ref; empty: any type
-	looks    float64 // steps to read its own values
+	at       string  // the schema's JSON pointer
+	types    []any   // the accepted types; if empty, any type. For a value of another type, only ref is checked
+	looks    float64 // steps to read the values of the schema's keywords
 	bytes    float64 // size of these values, which messages quote
-	program  float64 // size of its patterns
-	quotes   bool    // a message may quote the value
-	unique   bool    // it compares all items with each other
-	defaults []any   // its default
+	program  float64 // instructions of the schema's patterns
+	quotes   bool    // a message may quote the checked value
+	unique   bool    // the schema compares all items with each other
+	defaults []any   // the schema's default, if the schema has one
 
-	ref  []*node // the target of its $ref, which is also in both
-	same edges   // for the same value
+	ref  []*node // the target of $ref, if the schema has one; same.both has the target, too
+	same edges   // schemas for the same value
 
-	properties map[string]*node
-	patterns   []patternNode
-	more       []*node // for properties without a schema of their own
-	names      []*node // for property names
-	prefix     []*node // for the first items, one each
-	items      []*node // for every item
-	contains   []*node // for every item, until one matches
+	properties map[string]*node // schemas for properties, by name
+	patterns   []patternNode    // schemas for properties whose names match
+	more       []*node          // schemas for properties without a schema of their own
+	names      []*node          // schemas for property names
+	prefix     []*node          // schemas for the first items, one for each item
+	items      []*node          // schemas for every item
+	contains   []*node          // schemas for every item, until an item matches
 }
 
-// edges are schemas for one value.
+// edges holds the schemas that a schema applies to one value.
 type edges struct {
-	both   []*node // a failure fails the whole
-	any    []*node // the whole fails if all fail
-	trials []*node // a failure does not end the validation
+	both   []*node // if one of these fails, the schema fails
+	any    []*node // if all of these fail, the schema fails
+	trials []*node // a failure of one of these does not end the validation
 }
 
 // patternNode is a schema for the properties whose names match a pattern.
@@ -50,7 +50,7 @@ type patternNode struct {
 	*node
 }
 
-// note records the value of a keyword that holds no schemas.
+// note records the costs of a keyword whose value holds no schemas. It ignores keywords without costs.
 func (n *node) note(key string, value any) {
 	switch key {
 	case "default":
@@ -67,14 +67,15 @@ func (n *node) note(key string, value any) {
 	}
 }
 
-// own records a value that a validation reads, and the steps for each value in it.
+// own records the value of a keyword that a validation reads. steps is the number of steps for each JSON value in value.
 func (n *node) own(value any, steps float64) {
 	size := sizeOf(value)
 	n.looks += steps * size.values
 	n.bytes += size.bytes
 }
 
-// link adds the edge of a keyword. name is the property or pattern.
+// link adds an edge from n to a schema in the value of the keyword key. name is the property or pattern of the schema;
+// other keywords ignore name.
 func (n *node) link(key, name string, to *node) {
 	n.looks++
 	switch key {
@@ -108,12 +109,14 @@ func (n *node) link(key, name string, to *node) {
 	}
 }
 
-// takes reports whether n may accept a value of the kind.
+// takes reports whether n's types accept a value of a kind, as kindOf returns it. For an integer schema, takes accepts
+// every number.
 func (n *node) takes(kind string) bool {
 	return len(n.types) == 0 || slices.Contains(n.types, any(kind)) || kind == "number" && slices.Contains(n.types, any("integer"))
 }
 
-// here returns the schemas that n applies to the same value, if it is of the kind.
+// here returns the schemas that n applies to the same value, for a value of the kind. If n's types refuse the kind, only
+// the target of $ref is applied.
 func (n *node) here(kind string) edges {
 	if !n.takes(kind) {
 		return edges{both: n.ref}
@@ -121,7 +124,8 @@ func (n *node) here(kind string) edges {
 	return n.same
 }
 
-// forProperty returns the schemas that n applies to a property.
+// forProperty returns the schemas that n applies to the property of a name: those for the name, or else those for all
+// further properties.
 func (n *node) forProperty(name string) []*node {
 	var all []*node
 	if to := n.properties[name]; to != nil {
@@ -146,7 +150,8 @@ func (n *node) forItem(i int) edges {
 	return edges{both: n.items, trials: n.contains}
 }
 
-// findCircle refuses schemas that apply themselves to the same value, because they never end.
+// findCircle returns an error if a schema applies itself to the same value, directly or through other schemas, because
+// such a validation never ends.
 func (g *graph) findCircle() error {
 	const entered, left = 1, 2
 	state := make(map[*node]int, len(g.nodes))

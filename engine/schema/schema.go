@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// maxError limits the text of a schema error, which quotes the value.
+// maxError is the maximum length of the text of a schema error, because the text quotes the value.
 const maxError = 600
 
 // Schema is a JSON Schema, draft 2020-12 or draft-07, ready to validate. Safe for
@@ -25,8 +25,8 @@ type Schema struct {
 	graph    *graph
 }
 
-// Compile reads a schema. A schema that could not be validated later is an error; a schema
-// beyond the remaining bounds is a *LimitError.
+// Compile reads a schema and adds its cost to bounds. It refuses an invalid schema, and a schema with which a later
+// validation would fail or run forever. If the cost exceeds the limits, the error is a *LimitError.
 func Compile(text []byte, bounds *Bounds) (*Schema, error) {
 	if len(text) > maxBytes {
 		return nil, errBytes
@@ -41,7 +41,7 @@ func Compile(text []byte, bounds *Bounds) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The library must read what was inspected: if a key occurs twice, its last value.
+	// The library must read the inspected values. If a key occurs twice, that is the last value.
 	inspected, err := json.Marshal(root)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,8 @@ func Compile(text []byte, bounds *Bounds) (*Schema, error) {
 	return &Schema{Text: canonical, resolved: resolved, graph: graph}, nil
 }
 
-// resolve resolves a schema with the library and checks its defaults.
+// resolve parses and resolves a schema with the library. It refuses dangling references of graph, and a default that does
+// not fit its schema. It adds the work to check the defaults to bounds.
 func resolve(text []byte, graph *graph, bounds *Bounds) (*jsonschema.Resolved, error) {
 	var parsed jsonschema.Schema
 	if err := json.Unmarshal(text, &parsed); err != nil {
@@ -68,7 +69,7 @@ func resolve(text []byte, graph *graph, bounds *Bounds) (*jsonschema.Resolved, e
 		return nil, err
 	}
 	if len(graph.dangling) > 0 {
-		return nil, fmt.Errorf("%s leads to no schema", graph.dangling[0])
+		return nil, fmt.Errorf("%s points to no schema", graph.dangling[0])
 	}
 	defaults, err := bounds.addDefaults(graph)
 	if err != nil || !defaults {
@@ -77,9 +78,9 @@ func resolve(text []byte, graph *graph, bounds *Bounds) (*jsonschema.Resolved, e
 	return parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 }
 
-// Validate checks a value from DecodeValue. root names the value; an error begins with the path
-// from root to the flaw. The steps are subtracted from left. If left is too small, nothing is
-// checked and the error is a *LimitError.
+// Validate checks a value from DecodeValue. root names the value, and an error begins with the path
+// from root to the flaw. Validate subtracts its steps from left. If left becomes negative, Validate does not check
+// the value, and the error wraps a *LimitError.
 func (s *Schema) Validate(root string, value any, left *float64) error {
 	if *left -= validationWork(s.graph.root, value, *left); *left < 0 {
 		return fmt.Errorf("%s: %w", root, errWork)
@@ -94,7 +95,8 @@ func (s *Schema) Validate(root string, value any, left *float64) error {
 	return errors.New(root + path + ": " + plain.Cut(reason, maxError))
 }
 
-// Misfit converts an error of Validate about a person's value.
+// Misfit converts an error of Validate to an error for the person who gave the value. The code is limit_exceeded for a
+// *LimitError, with its hint, and otherwise invalid_input.
 func Misfit(err error) *fault.Error {
 	if limit, ok := errors.AsType[*LimitError](err); ok {
 		return fault.New(fault.LimitExceeded, "%w", err).Hint("%s", limit.Hint)
@@ -102,8 +104,8 @@ func Misfit(err error) *fault.Error {
 	return fault.New(fault.InvalidInput, "%w", err)
 }
 
-// locate splits "validating <schema>: validating <schema>: … reason" into the path of the value
-// that the innermost schema applies to, and the reason.
+// locate splits an error of the library, "validating <schema>: validating <schema>: … reason". path is the path of the
+// value to which the innermost schema applies, and reason the rest of the text.
 func locate(err error) (path, reason string) {
 	at := ""
 	for {
@@ -116,7 +118,7 @@ func locate(err error) (path, reason string) {
 			return path, err.Error()
 		}
 		switch {
-		case !strings.HasPrefix(name, "/"): // the root
+		case !strings.HasPrefix(name, "/"): // the root schema
 			at = ""
 		default:
 			if step, ok := strings.CutPrefix(name, at+"/"); ok {
@@ -128,7 +130,8 @@ func locate(err error) (path, reason string) {
 	}
 }
 
-// valuePath converts a part of a schema's JSON pointer to a path in the value.
+// valuePath converts a part of a schema's JSON pointer to a path in the value, such as ".list[]". A keyword that applies
+// to the same value adds no step to the path.
 func valuePath(pointer string) string {
 	var path strings.Builder
 	steps := strings.Split(pointer, "/")
@@ -154,7 +157,8 @@ func valuePath(pointer string) string {
 	return path.String()
 }
 
-// CheckOutput reads and checks what a task printed for a table.
+// CheckOutput decodes the output of a task for a table, and checks the output against the schema. It returns the
+// output's bytes without surrounding white space. An error names the table and the path of the flaw.
 func (s *Schema) CheckOutput(table string, printed []byte) (json.RawMessage, error) {
 	text, value, err := DecodeValue(printed)
 	if err != nil {
@@ -163,10 +167,10 @@ func (s *Schema) CheckOutput(table string, printed []byte) (json.RawMessage, err
 	return text, s.Validate(table, value, new(float64(maxOutputWork)))
 }
 
-// Brief returns JSON on one line for a message, shortened.
+// Brief returns JSON on one line for a message, cut at maxError.
 func Brief(value json.RawMessage) string { return plain.Cut(Compact(value), maxError) }
 
-// Compact returns JSON on one line, without white space. Invalid JSON is returned unchanged.
+// Compact returns JSON on one line, without white space between tokens. It returns invalid JSON unchanged.
 func Compact(value json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, value) != nil {

@@ -14,14 +14,14 @@ import (
 )
 
 var (
-	errEmpty   = errors.New("nothing was printed; expected one JSON value")
+	errEmpty   = errors.New("the text is empty; expected one JSON value")
 	errNotUTF8 = errors.New("not valid UTF-8")
-	errMore    = errors.New("something follows the JSON value")
+	errMore    = errors.New("text follows the JSON value")
 )
 
-// DecodeValue reads one JSON value. It returns the value's bytes without surrounding white
-// space, and the value for schemas and conditions, where a number is an int64 or uint64 if
-// possible, otherwise the nearest float64.
+// DecodeValue decodes exactly one JSON value. It returns the value's bytes without surrounding white
+// space, and the decoded value for schemas and conditions. A number becomes an int64 or uint64 if
+// possible, otherwise the nearest float64. Empty data, invalid UTF-8, deep nesting and further text are errors.
 func DecodeValue(data []byte) (json.RawMessage, any, error) {
 	text := bytes.Trim(data, " \t\r\n")
 	switch {
@@ -45,18 +45,20 @@ func DecodeValue(data []byte) (json.RawMessage, any, error) {
 	return text, plainNumbers(value), nil
 }
 
-// describeSyntax describes an error of decoding JSON, with its place.
+// describeSyntax returns an error for people from an error of the JSON decoder. For a syntax error, the text has the
+// offset in bytes.
 func describeSyntax(err error) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("not JSON: %w (at byte %d)", err, syntax.Offset)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("not JSON: it ends in the middle of a value")
+		return errors.New("not JSON: the text ends in the middle of a value")
 	}
 	return fmt.Errorf("not JSON: %w", err)
 }
 
-// plainNumbers replaces every json.Number, in place if possible.
+// plainNumbers returns a value with every json.Number replaced by the result of plainNumber. It changes maps and lists in
+// place.
 func plainNumbers(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -73,7 +75,8 @@ func plainNumbers(value any) any {
 	return value
 }
 
-// plainNumber returns a number as an int64 or uint64 if possible, otherwise as the nearest float64.
+// plainNumber returns a number as an int64 or uint64 if possible, otherwise as the nearest float64. A number beyond
+// float64 becomes the largest float64 with the same sign.
 func plainNumber(text string) any {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n
@@ -82,7 +85,7 @@ func plainNumber(text string) any {
 		return n
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil { // beyond float64: the largest value
+	if err != nil { // f is infinite, which JSON cannot express
 		return math.Copysign(math.MaxFloat64, f)
 	}
 	return f

@@ -2,20 +2,20 @@ package schema
 
 import "encoding/json"
 
-// Steps of each kind of work. A step is a tenth of a microsecond on a slow machine.
+// Costs of the parts of a validation. A step is a tenth of a microsecond on a slow machine.
 const (
-	stepsPerSchema  = 30 // to apply a schema to a value
-	stepsPerEqual   = 20 // to compare two values
-	programPerStep  = 8  // instructions of a pattern, for each byte of a text
-	messagesPerStep = 32 // bytes of written messages
-	bytesPerMessage = 64 // of a message without the values that it quotes
-	bytesPerLevel   = 16 // that each enclosing schema adds, besides its pointer
-	messagesHeldPer = 3  // bytes of messages held at once, for each allowed step
+	stepsPerSchema  = 30 // steps to apply a schema to a value
+	stepsPerEqual   = 20 // steps to compare two values
+	programPerStep  = 8  // instructions of a pattern that run in a step, for each byte of a text
+	messagesPerStep = 32 // bytes of messages that are written in a step
+	bytesPerMessage = 64 // bytes of a message without the quoted values
+	bytesPerLevel   = 16 // bytes that each enclosing schema adds to a message, besides the schema's pointer
+	messagesHeldPer = 3  // bytes of messages that may be held at once, for each allowed step
 )
 
-// validationWork returns the maximum number of steps to validate a value. It counts each
-// schema once for each value, although the library may visit it more often. Once the steps exceed most, it returns
-// any larger number.
+// validationWork returns the estimated maximum number of steps to validate a value against n. It counts each
+// schema once for each value, although the library may visit a schema more often. If the number exceeds most, the result
+// is any number above most, because counting ends early.
 func validationWork(n *node, value any, most float64) float64 {
 	w := worker{most: most}
 	costs, _ := w.value(value, []*node{n})
@@ -25,27 +25,28 @@ func validationWork(n *node, value any, most float64) float64 {
 // worker counts the steps of one validation.
 type worker struct {
 	most  float64
-	spent float64 // a lower bound of the result; above most, counting ends
+	spent float64 // a lower bound of the result; if spent exceeds most, counting ends
 }
 
-// cost is the cost of applying one schema to one value. Floats do not overflow.
+// cost is the cost of applying one schema to one value. The numbers are floats, because a float does not overflow.
 type cost struct {
-	steps   float64 // all steps, with the messages of failures that do not end the validation
+	steps   float64 // all steps, including the messages of failures that do not end the validation
 	message float64 // bytes of the longest failure message
-	failing float64 // bytes of all messages held then: each schema rewrites the inner message
+	failing float64 // bytes of all messages held during a failure, in which each schema rewrites the inner message
 }
 
-// add adds the cost of a part whose failure fails the whole.
+// add adds the cost of a part of which a failure ends the validation.
 func (c *cost) add(part *cost) {
 	c.steps += part.steps
 	c.message = max(c.message, part.message)
 	c.failing = max(c.failing, part.failing)
 }
 
-// try adds the cost of a part whose failure does not end the validation.
+// try adds the cost of a part of which a failure does not end the validation, including the part's messages.
 func (c *cost) try(part *cost) { c.steps += part.steps + part.failing/messagesPerStep }
 
-// value returns the cost of applying each schema to a value, and the size of the value.
+// value returns the cost of applying each schema in asked to a value, and the size of the value. The costs include the
+// schemas that those apply. If w.spent exceeds w.most, the result is incomplete.
 func (w *worker) value(value any, asked []*node) (map[*node]*cost, size) {
 	if len(asked) == 0 {
 		return nil, sizeOf(value)
@@ -72,7 +73,8 @@ func (w *worker) value(value any, asked []*node) (map[*node]*cost, size) {
 	return costs, all
 }
 
-// reach appends the schemas that n applies to the same value, then n.
+// reach appends the schemas that n applies to the same value, and then n, to order, and returns order. It adds a zero cost
+// to seen for each appended schema, and skips schemas that are already in seen. kind is the kind of the value.
 func (n *node) reach(kind string, seen map[*node]*cost, order []*node) []*node {
 	if seen[n] != nil {
 		return order
@@ -87,7 +89,7 @@ func (n *node) reach(kind string, seen map[*node]*cost, order []*node) []*node {
 	return append(order, n)
 }
 
-// ownSteps returns the cost of n without its subschemas.
+// ownSteps returns the steps to apply n without its subschemas to a value of a kind.
 func (n *node) ownSteps(kind string, value any) float64 {
 	steps := stepsPerSchema + n.looks
 	var text float64 // length of the texts that patterns read
@@ -107,7 +109,8 @@ func (n *node) ownSteps(kind string, value any) float64 {
 	return steps + text*n.program/programPerStep
 }
 
-// parts adds the costs of the parts of a value, and returns the size of the value.
+// parts adds the costs of the parts of a value, its properties or items, to the costs of the schemas in order. It returns
+// the size of the whole value.
 func (w *worker) parts(value any, order []*node, costs map[*node]*cost) size {
 	all := ownSize(value)
 	switch v := value.(type) {
@@ -124,7 +127,8 @@ func (w *worker) parts(value any, order []*node, costs map[*node]*cost) size {
 	return all
 }
 
-// part adds the cost of one part of a value. of returns the schemas that a schema applies to the part.
+// part adds the cost of one part of a value to the costs of the schemas in order, and returns the size of the part. kind is
+// the kind of the whole value. of returns the schemas that a schema applies to the part.
 func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cost, of func(*node) edges) size {
 	var applied []edges // by the schemas in order that accept the kind
 	var asked []*node
@@ -153,7 +157,8 @@ func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cos
 	return size
 }
 
-// combine adds the costs of schemas for the same value, and of their messages.
+// combine adds to the cost of n the costs of the schemas that n applies to the same value, and of n's message. All costs
+// of those schemas must be complete. If the messages need too much memory, combine ends the counting.
 func (w *worker) combine(n *node, kind string, value size, costs map[*node]*cost) {
 	c, own := costs[n], bytesPerMessage+n.bytes
 	if n.quotes || !n.takes(kind) {
@@ -177,19 +182,20 @@ func (w *worker) combine(n *node, kind string, value size, costs map[*node]*cost
 	c.message = max(c.message, own) + float64(len(n.at)) + bytesPerLevel
 	c.failing += c.message
 	if c.failing > messagesHeldPer*w.most {
-		w.spent = w.most + c.failing
+		w.spent = w.most + c.failing // above w.most, so counting ends
 	}
 }
 
 // size is the size of a JSON value: its number of values and its bytes as text.
 type size struct{ values, bytes float64 }
 
+// add adds the size of a part.
 func (s *size) add(part size) {
 	s.values += part.values
 	s.bytes += part.bytes
 }
 
-// ownSize returns the size of a value without its items, but with its keys.
+// ownSize returns the size of a value without its items and properties, but with its property names.
 func ownSize(value any) size {
 	own := size{values: 1, bytes: 8}
 	switch v := value.(type) {
@@ -207,7 +213,7 @@ func ownSize(value any) size {
 	return own
 }
 
-// sizeOf returns the size of a whole value.
+// sizeOf returns the size of a value, including its items and properties.
 func sizeOf(value any) size {
 	all := ownSize(value)
 	switch v := value.(type) {
@@ -223,7 +229,7 @@ func sizeOf(value any) size {
 	return all
 }
 
-// kindOf returns the JSON Schema type of a value; integers are "number", too.
+// kindOf returns the JSON Schema type of a value. It returns "number" for integers, too.
 func kindOf(value any) string {
 	switch value.(type) {
 	case nil:

@@ -55,27 +55,27 @@ func TestParseRefusesASchemaThatTakesTooMuch(t *testing.T) {
 		},
 		"patterns with large repeats": {
 			manyTimes(8, strings.Repeat("x{1000}", 100)),
-			"the patterns are too large: together they compile to more than 1000000 instructions", "give the repeats in patterns, like {1,1000}, smaller bounds; maxLength bounds a text",
+			"the patterns are too large: together they compile to more than 1000000 instructions", "give repeats such as {1,1000} smaller bounds, or limit the text with maxLength",
 		},
 		"patterns of many characters": {
 			manyTimes(3, strings.Repeat(`\pL`, 3000)),
-			"the patterns are too large: together they compile to more than 1000000 instructions", "give the repeats in patterns, like {1,1000}, smaller bounds; maxLength bounds a text",
+			"the patterns are too large: together they compile to more than 1000000 instructions", "give repeats such as {1,1000} smaller bounds, or limit the text with maxLength",
 		},
 		"patterns of names": {
 			`{patternProperties: {` + listed(12, func(i int) string { return fmt.Sprintf(`'%dx%s': {}`, i, strings.Repeat("x{1000}", 100)) }) + `}}`,
-			"the patterns are too large: together they compile to more than 1000000 instructions", "give the repeats in patterns, like {1,1000}, smaller bounds; maxLength bounds a text",
+			"the patterns are too large: together they compile to more than 1000000 instructions", "give repeats such as {1,1000} smaller bounds, or limit the text with maxLength",
 		},
 		"schemas in schemas": {
 			`{allOf: [` + listed(30_000, func(int) string { return "{}" }) + `]}`,
-			"more than 20000 schemas, those inside of schemas included", "schemas that are alike can be one under $defs, and a $ref to it",
+			"more than 20000 schemas, those inside of schemas included", "put equal schemas under $defs once, and refer to them with $ref",
 		},
 		"names on the way to a schema": {
 			`{properties: {` + long + `: {properties: {` + listed(1000, func(i int) string { return fmt.Sprintf("p%d: {}", i) }) + `}}}}`,
-			"the names in the schemas are too long together", "shorten the names, or nest less",
+			"the names of all schemas together are too long", "shorten the names, or nest the schemas less deeply",
 		},
 		"a text used often": {
 			`{default: &long ` + long + `, enum: [` + listed(1000, func(int) string { return "*long" }) + `]}`,
-			"the texts in the file are longer than 8388608 bytes", "aliases (*name) count as often as they are used",
+			"the texts in the file are longer than 8388608 bytes", "use fewer aliases (*name): each use of an alias counts",
 		},
 		"a default": {
 			`{default: {}, ` + strings.TrimPrefix(doubling("allOf", "{}"), "{"),
@@ -114,7 +114,7 @@ func TestACircleIsFoundHoweverItIsWritten(t *testing.T) {
 	for name, c := range map[string]struct{ schema, message string }{
 		"escaped":         {`{$ref: '#/$defs/a', $defs: {a: {$ref: '#/%24defs/%61'}}}`, "$ref is circular at #/$defs/a"},
 		"in another case": {`{AllOf: [{$ref: '#'}]}`, "#/AllOf: write it allOf"},
-		"by an index":     {`{allOf: [{}, {$ref: '#/allOf/+1'}]}`, "#/allOf/1/$ref: #/allOf/+1 leads to no schema"},
+		"by an index":     {`{allOf: [{}, {$ref: '#/allOf/+1'}]}`, "#/allOf/1/$ref: #/allOf/+1 points to no schema"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -157,7 +157,7 @@ func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cos
 	return size
 }
 
-// combine adds to the cost of n the costs of the schemas that n applies to the same value, and of n's message. All costs
+// combine adds to the cost of n the costs of the schemas that n applies to the same value, and of n's message. The costs
 // of those schemas must be complete. If the messages need too much memory, combine ends the counting.
 func (w *worker) combine(n *node, kind string, value size, costs map[*node]*cost) {
 	c, own := costs[n], bytesPerMessage+n.bytes

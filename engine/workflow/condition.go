@@ -15,31 +15,31 @@ import (
 
 // Limits of an expression.
 const (
-	maxConditionBytes  = 4096
-	maxConditionNodes  = 1000
-	maxConditionMemory = 100_000 // elements that it may allocate
-	maxShownResult     = 100     // bytes of a result quoted in an error
+	maxConditionBytes  = 4096    // of the text
+	maxConditionNodes  = 1000    // of the syntax tree
+	maxConditionMemory = 100_000 // elements that an evaluation may allocate
+	maxShownResult     = 100     // bytes of a result that an error quotes
 )
 
 // expression is a compiled expression over a run's data. Safe for concurrent use.
 type expression struct {
 	program *vm.Program
-	Refs    []OutputRef
+	Refs    []OutputRef // the outputs that the expression reads
 }
 
 // Condition is an expression with a boolean result.
 type Condition struct{ expression }
 
-// OutputRef is an output that an expression reads. For outputs.T, node is "" until the
-// workflow determines which task writes T.
+// OutputRef is an output that an expression reads. For output('T', 'N'), Node is N. For outputs.T, Node is "", which
+// means the only task that writes T.
 type OutputRef struct {
 	Table, Node string
 }
 
-// compileCondition compiles an expression over input, outputs, output() and, in a
-// loop, iteration. A member of null is null, and null is false.
+// compileCondition compiles an expression over input, outputs, output() and, if inLoop is true,
+// iteration. In the expression, a member of null is null, and a null condition is false.
 func compileCondition(text string, inLoop bool) (*Condition, error) {
-	// An expression that is known not to be boolean is an error here; others fail when they run.
+	// AsBool refuses an expression whose result cannot be boolean. Any other wrong result is an error of Eval.
 	e, err := compileExpression(text, conditionEnv(map[string]any{}, map[string]any{}, nil, inLoop, 0), expr.AsBool())
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func compileCondition(text string, inLoop bool) (*Condition, error) {
 }
 
 // compileExpression compiles an expression over the names in env. The expression must also compile
-// with check, which does not change the result.
+// with the options in check, which do not apply to the returned expression.
 func compileExpression(text string, env map[string]any, check ...expr.Option) (*expression, error) {
 	if len(text) > maxConditionBytes {
 		return nil, fmt.Errorf("longer than %d bytes", maxConditionBytes)
@@ -65,7 +65,7 @@ func compileExpression(text string, env map[string]any, check ...expr.Option) (*
 	options := []expr.Option{
 		expr.Env(env),
 		expr.MaxNodes(maxConditionNodes),
-		expr.DisableBuiltin("now"), // equal state must give an equal answer
+		expr.DisableBuiltin("now"), // the result must depend on the run's state only
 		expr.Patch(nullSafe{}),
 	}
 	if _, err := expr.Compile(text, append(slices.Clip(options), check...)...); err != nil {
@@ -78,7 +78,9 @@ func compileExpression(text string, env map[string]any, check ...expr.Option) (*
 	return &expression{program: program, Refs: found.refs}, nil
 }
 
-// Eval evaluates the condition. outputs maps each ref's table and node to its value.
+// Eval reports whether the condition holds; null is false. outputs maps the elements of Refs to values; a missing value
+// is null. If inLoop is true, the condition can read iteration. A failed evaluation and a result that is neither boolean
+// nor null are errors.
 func (c *Condition) Eval(input map[string]any, outputs map[OutputRef]any, inLoop bool, iteration int) (bool, error) {
 	tables, read := c.reading(outputs)
 	value, err := c.run(conditionEnv(input, tables, read, inLoop, iteration))
@@ -94,7 +96,8 @@ func (c *Condition) Eval(input map[string]any, outputs map[OutputRef]any, inLoop
 	return false, fmt.Errorf("the result is %s, neither true nor false", plain.Cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
 }
 
-// reading returns the outputs by the names that expressions use: outputs and output().
+// reading returns the values of the names outputs and output in the expression. tables is the value of outputs: the
+// outputs whose refs name no node, by table. read is the function output().
 func (e *expression) reading(outputs map[OutputRef]any) (tables map[string]any, read func(table, node string) any) {
 	tables = make(map[string]any)
 	for _, ref := range e.Refs {
@@ -105,6 +108,7 @@ func (e *expression) reading(outputs map[OutputRef]any) (tables map[string]any, 
 	return tables, func(table, node string) any { return outputs[OutputRef{table, node}] }
 }
 
+// run evaluates the expression over env, within maxConditionMemory. An error has the first line of the library's message.
 func (e *expression) run(env map[string]any) (any, error) {
 	machine := vm.VM{MemoryBudget: maxConditionMemory}
 	value, err := machine.Run(e.program, env)
@@ -114,7 +118,8 @@ func (e *expression) run(env map[string]any) (any, error) {
 	return value, nil
 }
 
-// conditionEnv returns the names that a condition can use, with their values.
+// conditionEnv returns the names that a condition can use, with their values. read is the function output(); nil returns
+// null for every output. If inLoop is false, the name iteration is missing.
 func conditionEnv(input, outputs map[string]any, read func(table, node string) any, inLoop bool, iteration int) map[string]any {
 	if read == nil {
 		read = func(string, string) any { return nil }
@@ -130,12 +135,13 @@ func conditionEnv(input, outputs map[string]any, read func(table, node string) a
 // condition's dependencies are known when the file is loaded.
 type refFinder struct {
 	refs           []OutputRef
-	outputs, calls int // occurrences of the two names in an allowed form
-	names, callees int // all occurrences
-	badCall        bool
+	outputs, calls int  // occurrences of outputs and of output() in an allowed form
+	names, callees int  // all occurrences of outputs and of output
+	badCall        bool // a call of output() does not have two constant texts
 }
 
-// Visit is called for every node of the expression.
+// Visit counts the occurrences of outputs and output, and records the outputs that the expression reads. The library calls
+// Visit for every node.
 func (f *refFinder) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
@@ -160,7 +166,7 @@ func (f *refFinder) Visit(node *ast.Node) {
 	}
 }
 
-// call records a call of output(), whose arguments must be two constant texts.
+// call records the output that a call of output() reads. If args are not two constant texts, it sets f.badCall.
 func (f *refFinder) call(args []ast.Node) {
 	if len(args) != 2 {
 		f.badCall = true
@@ -190,7 +196,7 @@ func (f *refFinder) check() error {
 // boolean is expected.
 type nullSafe struct{}
 
-// Visit is called for every node, inner nodes first.
+// Visit rewrites one node. The library calls Visit for every node, inner nodes first.
 func (nullSafe) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.MemberNode:
@@ -210,7 +216,8 @@ func (nullSafe) Visit(node *ast.Node) {
 	}
 }
 
-// orFalse returns n, with a null result replaced by false.
+// orFalse returns an expression that is false if n is null, and otherwise n. It wraps only member accesses and calls, and
+// returns every other node unchanged.
 func orFalse(n ast.Node) ast.Node {
 	switch n.(type) {
 	case *ast.ChainNode, *ast.CallNode:

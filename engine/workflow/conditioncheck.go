@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// compileConditions compiles every when and until, and checks the outputs that they read.
+// compileConditions compiles every when and until, and checks the outputs that these conditions read. It reports flaws.
 func (p *parser) compileConditions() {
 	if p.err != nil {
 		return
@@ -18,15 +18,15 @@ func (p *parser) compileConditions() {
 		p.part(func() { t.when = p.condition(t.line, "when of task "+t.ID, t.When, t.Loop != "", p.readable(t)) })
 	}
 	for _, l := range p.wf.Loops {
-		if l.Until == "" { // a missing until is reported elsewhere
+		if l.Until == "" { // parser.loop reports a missing until
 			continue
 		}
 		p.part(func() { l.until = p.condition(l.line, "until of loop "+l.ID, l.Until, true, p.wf.before(l.ID)) })
 	}
 }
 
-// readable returns the tasks whose outputs the expressions of t may read, and records in t the
-// tasks that are done before it.
+// readable returns the ids of the tasks whose outputs the expressions of t may read: the tasks that are done before t
+// and, in a loop, all tasks of the loop. It sets t.Before.
 func (p *parser) readable(t *Task) map[string]bool {
 	if t.Before == nil {
 		t.Before = p.wf.before(t.ID)
@@ -40,8 +40,9 @@ func (p *parser) readable(t *Task) map[string]bool {
 	return readable
 }
 
-// condition compiles a condition and checks the outputs that it reads. It reports a flaw and returns nil if the
-// condition is invalid.
+// condition compiles a condition and checks the outputs that the condition reads. If the condition is invalid, it reports
+// a flaw and returns nil. what names the condition in messages. readable has the ids of the tasks whose outputs the
+// condition may read.
 func (p *parser) condition(line int, what, text string, inLoop bool, readable map[string]bool) *Condition {
 	if p.err != nil {
 		return nil
@@ -50,7 +51,7 @@ func (p *parser) condition(line int, what, text string, inLoop bool, readable ma
 	if err != nil {
 		hint := ""
 		if strings.Contains(err.Error(), "unknown name iteration") {
-			hint = "iteration exists only in a loop"
+			hint = "use iteration only in a loop"
 		}
 		p.failLine(line, hint, "%s: %s", what, err)
 		return nil
@@ -61,8 +62,8 @@ func (p *parser) condition(line int, what, text string, inLoop bool, readable ma
 	return c
 }
 
-// checkRef finds the task that a reference means, and requires that it is done before:
-// otherwise the result would depend on which command is faster.
+// checkRef checks that one task writes the output of a reference, and that readable has the task. Otherwise the result
+// would depend on which command is faster. It reports a flaw. what names the expression in messages.
 func (p *parser) checkRef(line int, what string, ref *OutputRef, readable map[string]bool) {
 	if _, ok := p.wf.outputs[ref.Table]; !ok {
 		p.failLine(line, suggest(ref.Table, slices.Sorted(maps.Keys(p.wf.outputs))),
@@ -78,7 +79,7 @@ func (p *parser) checkRef(line int, what string, ref *OutputRef, readable map[st
 		p.failLine(line, "", "%s reads table %q, which no task writes", what, ref.Table)
 		return
 	case ref.Node == "" && len(writers) > 1:
-		p.failLine(line, "say which one: output('"+ref.Table+"', '"+writers[0].ID+"')",
+		p.failLine(line, "name the task, for example output('"+ref.Table+"', '"+writers[0].ID+"')",
 			"%s reads outputs.%s, which tasks %s and %s write", what, ref.Table, writers[0].ID, writers[1].ID)
 		return
 	}
@@ -86,7 +87,7 @@ func (p *parser) checkRef(line int, what string, ref *OutputRef, readable map[st
 	if ref.Node != "" {
 		at := slices.IndexFunc(writers, func(t *Task) bool { return t.ID == ref.Node })
 		if at < 0 {
-			p.failLine(line, "", "%s reads output('%s', '%s'), but that task does not write %s", what, ref.Table, ref.Node, ref.Table)
+			p.failLine(line, "", "%s reads output('%s', '%s'), but the task does not write table %s", what, ref.Table, ref.Node, ref.Table)
 			return
 		}
 		writer = writers[at]

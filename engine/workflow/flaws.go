@@ -9,23 +9,25 @@ import (
 )
 
 // DetailFlaws is the detail of an invalid_workflow error that lists all flaws of the file, as
-// []Flaw. It is present if there are several.
+// []Flaw. An error of a single flaw does not have the detail.
 const DetailFlaws = "flaws"
 
-// maxFlaws limits the number of flaws that are found in a file.
+// maxFlaws is the maximum number of flaws that Parse reports. Parse stops after so many flaws.
 const maxFlaws = 100
 
 // Flaw is one problem of a workflow file.
 type Flaw struct {
 	Line    int    `json:"line"` // 0 means the whole file
 	Message string `json:"message"`
-	Hint    string `json:"hint"` // "" if none
+	Hint    string `json:"hint"` // "" if the flaw has no hint
 }
 
-// errToldBefore ends a part with a missing key. An unknown key has been reported already, and may be its misspelling.
-var errToldBefore = errors.New("what is missing may be what is misspelt")
+// errToldBefore ends a part with a missing key if the mapping has an unknown key. The unknown key, which is reported
+// already, may be a misspelling of the missing key. People never see this error.
+var errToldBefore = errors.New("the missing key may be misspelt")
 
-// part reads a part of the file, and continues after it if the part is flawed.
+// part calls read to read a part of the file, and moves an error to the flaws, so that the next part can be read. If r.err
+// is set, part does nothing.
 func (r *reader) part(read func()) {
 	if r.err != nil {
 		return
@@ -34,15 +36,15 @@ func (r *reader) part(read func()) {
 	r.settle()
 }
 
-// key reads the value of a key, if the key is there.
+// key calls read with the value of a key, as a part of its own. If the key is missing, it does nothing.
 func (r *reader) key(fields map[string]*yaml.Node, key string, read func(*yaml.Node)) {
 	if n := fields[key]; n != nil {
 		r.part(func() { read(n) })
 	}
 }
 
-// lacks is fail for a missing key. If the mapping has an unknown key, which is already reported,
-// lacks reports nothing more.
+// lacks records the error that the mapping at lacks a key. If the mapping has an unknown key, which is already reported,
+// lacks ends the part without another flaw.
 func (r *reader) lacks(at *yaml.Node, hint, format string, args ...any) {
 	if r.strange[at] && r.err == nil {
 		r.err = errToldBefore
@@ -51,7 +53,8 @@ func (r *reader) lacks(at *yaml.Node, hint, format string, args ...any) {
 	r.fail(at, hint, format, args...)
 }
 
-// settle moves the error of a part to the flaws, so that the next part can be read.
+// settle moves r.err to the flaws and clears r.err, so that the next part can be read. If the file has maxFlaws flaws or
+// the error is fatal, r.err stays set.
 func (r *reader) settle() {
 	if r.err == nil || r.fatal {
 		return
@@ -64,7 +67,8 @@ func (r *reader) settle() {
 	}
 }
 
-// flawed returns all flaws of the file as one error; nil if there are none.
+// flawed returns the first flaw of the file as an error, with all flaws in DetailFlaws if the file has several. It returns
+// nil if the file has no flaw.
 func (r *reader) flawed() error {
 	all := r.flaws
 	if last, ok := errors.AsType[*fault.Error](r.err); ok && (len(all) == 0 || all[len(all)-1] != last) {

@@ -40,7 +40,7 @@ tasks:
 		told = append(told, what)
 	}
 	assert.Equal(t, []string{
-		`name "a b" has a character that is not allowed, or is too long`,
+		`name "a b" has an invalid character or is too long`,
 		"outputs.v is not a JSON Schema: #/type: objekt is not a type; types are null, boolean, object, array, number, integer, string",
 		`"x/y" cannot be the name of a table`,
 		`retries must be a whole number from 0 to 100, not "many"`,
@@ -48,9 +48,9 @@ tasks:
 		`"A-B" is not the name of an environment variable`,
 		"a task has no id",
 		`max must be a whole number from 1 to 10000, not "0"`,
-		`the id "x" is taken by line 4`,
-		`task y needs "q", which is no task or loop`,
-		`task y needs "p", which is no task or loop`,
+		`the id "x" is already used in line 4`,
+		`task y needs "q", which is neither a task nor a loop`,
+		`task y needs "p", which is neither a task nor a loop`,
 	}, told[:11])
 	assert.Contains(t, told[11], "until of loop l: ")
 	assert.Len(t, told, 12)

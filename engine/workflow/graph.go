@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// resolveNeeds converts the needs of every task to what the task waits for. Outside its loop, a
-// task of a loop means the whole loop.
+// resolveNeeds sets Waits of every task from Needs. A need of a task in another loop becomes a need of that
+// whole loop. It reports an unknown need, and a need of the loop that contains the task.
 func (p *parser) resolveNeeds() {
 	if p.err != nil {
 		return
@@ -19,11 +19,11 @@ func (p *parser) resolveNeeds() {
 			target, ok := p.wf.tasks[need]
 			switch {
 			case !ok && p.wf.loops[need] == nil:
-				p.failLine(t.line, suggest(need, names), "task %s needs %q, which is no task or loop", t.ID, need)
+				p.failLine(t.line, suggest(need, names), "task %s needs %q, which is neither a task nor a loop", t.ID, need)
 			case ok && target.Loop != "" && target.Loop != t.Loop:
 				need = target.Loop
 			case !ok && need == t.Loop:
-				p.failLine(t.line, "need a task of the loop instead", "task %s needs the loop %s that it is part of", t.ID, need)
+				p.failLine(t.line, "need a task of the loop instead", "task %s needs loop %s, which contains the task", t.ID, need)
 			}
 			if p.err != nil {
 				p.settle()
@@ -36,7 +36,8 @@ func (p *parser) resolveNeeds() {
 	}
 }
 
-// edges returns what must be done before a task or loop is done; a loop is done after its tasks.
+// edges returns the ids of the tasks and loops that must be done before a task or loop is done. A loop is done after its
+// tasks.
 func (w *Workflow) edges(id string) []string {
 	if t, ok := w.tasks[id]; ok {
 		return t.Waits
@@ -48,7 +49,7 @@ func (w *Workflow) edges(id string) []string {
 	return ids
 }
 
-// findCycle reports the first cycle, in the order of the file.
+// findCycle reports the first cycle of needs, in the order of the file, as a flaw.
 func (p *parser) findCycle() {
 	if p.err != nil {
 		return
@@ -81,8 +82,8 @@ func (p *parser) findCycle() {
 	}
 }
 
-// before returns the tasks that are done whenever a task or loop starts.
-// For a loop these include its own tasks.
+// before returns the ids of the tasks and loops that are done whenever a task starts or a loop ends.
+// For a loop, these include the loop's own tasks.
 func (w *Workflow) before(id string) map[string]bool {
 	seen := make(map[string]bool)
 	queue := slices.Clone(w.edges(id))
@@ -98,8 +99,9 @@ func (w *Workflow) before(id string) map[string]bool {
 	return seen
 }
 
-// Spread extends from by every task that depends on one of its tasks, transitively. If both tasks are in
-// one loop, the dependent starts at the same iteration, otherwise at its first.
+// Spread adds to from every task that depends on a task in from, directly or through other tasks. from maps a task's id to
+// an iteration. If both tasks are in one loop, the dependent gets the same iteration, otherwise 0. If a task gets several
+// iterations, the lowest is kept.
 func (w *Workflow) Spread(from map[string]int) {
 	for changed := true; changed; {
 		changed = false

@@ -15,20 +15,21 @@ import (
 
 // Limits of a workflow file.
 const (
-	maxIDBytes    = 100
-	maxRetries    = 100
-	maxIterations = 10_000
+	maxIDBytes    = 100    // of an id or a table's name
+	maxRetries    = 100    // of a task
+	maxIterations = 10_000 // of a loop
 )
 
+// The keys that a mapping of the file may have.
 var (
 	workflowKeys = []string{"name", "input", "outputs", "worktree", "tasks"}
 	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "approval", "wait_for", "human", "timer"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
-// Parse reads a workflow file. file is its name, for messages. If the file is flawed, the error
-// is a fault.Error of code invalid_workflow with the file and line of the first flaw, and all
-// flaws in DetailFlaws.
+// Parse reads and checks a workflow file. file is the file's name for messages, and data the file's content. If the file
+// is flawed, the error is a fault.Error of code invalid_workflow with the file and line of the first flaw. If the file has
+// several flaws, DetailFlaws lists all of them.
 func Parse(file string, data []byte) (*Workflow, error) {
 	p := &parser{reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, worktrees: make(map[string]int), wf: &Workflow{
 		definition: slices.Clone(data),
@@ -55,10 +56,11 @@ type parser struct {
 	reader
 	wf        *Workflow
 	schemas   schema.Bounds
-	worktrees map[string]int // the line of each worktree path or branch
+	worktrees map[string]int // the line of each worktree's path and branch, by "path NAME" or "branch NAME"
 }
 
-// workflow reads the top level of the file.
+// workflow reads the file from its top mapping: first the parts, then the checks that need all parts. The checks run
+// even if a part is flawed.
 func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.part(func() {
 		p.wf.Name = p.required(top, fields, "the workflow", "name")
@@ -75,12 +77,12 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.checkTemplates()
 }
 
-// outputs reads the tables under outputs and their schemas.
+// outputs reads the tables under outputs and the tables' schemas.
 func (p *parser) outputs(n *yaml.Node) {
 	keys, tables := p.mapping(n, "outputs", nil)
 	for _, key := range keys {
 		p.part(func() {
-			p.wf.outputs[key.Value] = nil // declared, even if flawed
+			p.wf.outputs[key.Value] = nil // a flawed table is known, too, so that its tasks are not flawed as well
 			p.checkTable(key)
 			p.wf.outputs[key.Value] = p.schema(tables[key.Value], "outputs."+key.Value)
 		})
@@ -88,12 +90,12 @@ func (p *parser) outputs(n *yaml.Node) {
 }
 
 // workflowHint is the hint for a file that is not a workflow.
-const workflowHint = "a workflow has at least a name and tasks: begin with \"name: hello\" and \"tasks:\", and put the tasks under the latter"
+const workflowHint = "a workflow has at least a name and tasks: begin with \"name: hello\" and \"tasks:\", and list the tasks under \"tasks:\""
 
 // taskHint shows how to add a task.
-const taskHint = "give at least one under tasks:, such as - {id: greet, run: echo hello}"
+const taskHint = "add a task under tasks:, such as - {id: greet, run: echo hello}"
 
-// tasks reads the top-level list of tasks and loops.
+// tasks reads the top-level list of tasks and loops. A list without tasks is a flaw.
 func (p *parser) tasks(top *yaml.Node, fields map[string]*yaml.Node) {
 	if fields["tasks"] == nil {
 		p.lacks(top, taskHint, "the workflow has no tasks")
@@ -106,21 +108,21 @@ func (p *parser) tasks(top *yaml.Node, fields map[string]*yaml.Node) {
 	}
 }
 
-// entries reads a list of tasks and, at the top level, loops.
+// entries reads a list of tasks and loops. loop is the loop that contains the list, or nil at the top level.
 func (p *parser) entries(n *yaml.Node, loop *Loop) {
 	for _, item := range p.list(n, "tasks") {
 		p.part(func() { p.entry(p.follow(item), loop) })
 	}
 }
 
-// entry reads a task or a loop.
+// entry reads a task or a loop. loop is the loop that contains the entry, or nil. A loop in a loop is a flaw.
 func (p *parser) entry(item *yaml.Node, loop *Loop) {
 	switch {
 	case p.err != nil:
 		return
 	case item.Kind == yaml.MappingNode && hasKey(item, "loop"):
 		if loop != nil {
-			p.fail(item, "put the inner loop's tasks into one of their own workflow, or flatten them",
+			p.fail(item, "move the inner loop's tasks into the outer loop, or into another workflow",
 				"loop %q contains a loop; loops cannot be nested", loop.ID)
 			return
 		}
@@ -130,6 +132,7 @@ func (p *parser) entry(item *yaml.Node, loop *Loop) {
 	}
 }
 
+// hasKey reports whether a mapping has a key.
 func hasKey(n *yaml.Node, key string) bool {
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
@@ -139,7 +142,7 @@ func hasKey(n *yaml.Node, key string) bool {
 	return false
 }
 
-// loop reads a loop and its tasks.
+// loop reads a loop and its tasks, and adds them to the workflow. If the loop has no valid id, loop adds nothing.
 func (p *parser) loop(n *yaml.Node) {
 	_, fields := p.mapping(n, "a loop", loopKeys)
 	if p.err != nil {
@@ -155,7 +158,7 @@ func (p *parser) loop(n *yaml.Node) {
 	p.part(func() { loop.Until = p.required(n, fields, what, "until") })
 	p.part(func() {
 		if fields["max"] == nil {
-			p.lacks(n, "max is how many iterations it may take, for example max: 5", "%s has no max", what)
+			p.lacks(n, "add the maximum number of iterations, for example max: 5", "%s has no max", what)
 			return
 		}
 		loop.Max = p.integer(fields["max"], "max", 1, maxIterations)
@@ -179,7 +182,8 @@ func (p *parser) loop(n *yaml.Node) {
 	}
 }
 
-// task reads a task. loop is its enclosing loop, or nil.
+// task reads a task and adds the task to the workflow. loop is the loop that contains the task, or nil. If the task has no
+// valid id, task adds nothing.
 func (p *parser) task(n *yaml.Node, loop *Loop) {
 	_, fields := p.mapping(n, "a task", taskKeys)
 	if p.err != nil {
@@ -226,7 +230,8 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// env reads environment variables, and returns them as sorted "NAME=value" texts.
+// env returns environment variables as sorted "NAME=value" texts. It reports an invalid name, a name that begins with
+// SMITHERS_, and a value that is not a scalar.
 func (p *parser) env(n *yaml.Node) []string {
 	keys, fields := p.mapping(n, "env", nil)
 	var env []string
@@ -251,7 +256,8 @@ func (p *parser) env(n *yaml.Node) []string {
 	return env
 }
 
-// required reads a key that must be there.
+// required returns the text of a key that must be present. It reports a missing key and returns "". what names the mapping
+// n in messages.
 func (p *parser) required(n *yaml.Node, fields map[string]*yaml.Node, what, key string) string {
 	if p.err != nil {
 		return ""
@@ -268,15 +274,16 @@ var (
 	tablePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 )
 
-// checkID checks the characters and the length of an id. what names it in the message.
+// checkID reports a flaw if an id has an invalid character or is too long. what names the id in the message.
 func (p *parser) checkID(at *yaml.Node, what, id string) {
 	if p.err == nil && (len(id) > maxIDBytes || !idPattern.MatchString(id)) {
-		p.fail(at, "letters, digits and _ . - are allowed, at most 100 of them, the first one no . or -",
-			"%s %q has a character that is not allowed, or is too long", what, id)
+		p.fail(at, "use at most 100 letters, digits and _ . -, and do not begin with . or -",
+			"%s %q has an invalid character or is too long", what, id)
 	}
 }
 
-// checkName checks the id of a task or loop, which share one set of names.
+// checkName reports a flaw if the id of a task or loop is invalid or is already used. Tasks and loops share one set of
+// ids.
 func (p *parser) checkName(at *yaml.Node, id string) {
 	p.checkID(at, "id", id)
 	if p.err != nil {
@@ -290,19 +297,20 @@ func (p *parser) checkName(at *yaml.Node, id string) {
 		line = l.line
 	}
 	if line > 0 {
-		p.fail(at, "every task and every loop has an id of its own", "the id %q is taken by line %d", id, line)
+		p.fail(at, "give every task and every loop an id of its own", "the id %q is already used in line %d", id, line)
 	}
 }
 
-// checkTable checks the name of an output table.
+// checkTable reports a flaw if the name of an output table has an invalid character or is too long.
 func (p *parser) checkTable(key *yaml.Node) {
 	if p.err == nil && (len(key.Value) > maxIDBytes || !tablePattern.MatchString(key.Value)) {
-		p.fail(key, "letters, digits, _ and - are allowed, at most 100 of them",
+		p.fail(key, "use at most 100 letters, digits, _ and -",
 			"%q cannot be the name of a table", key.Value)
 	}
 }
 
-// schema reads a JSON Schema. what names its place in messages.
+// schema returns the compiled JSON Schema at n. It reports a flaw and returns nil if the schema is invalid. what names the
+// schema's place in messages.
 func (p *parser) schema(n *yaml.Node, what string) *schema.Schema {
 	n = p.follow(n)
 	if n == nil {

@@ -5,8 +5,10 @@ import (
 	"strings"
 )
 
-// suggest returns the hint for an unknown word: the nearest known word or, if no word is near, all of them.
+// suggest returns the hint for an unknown word: the nearest known word or, if no word is near, all known words. It returns
+// "" if no word is near and known has no words or more than 12.
 func suggest(word string, known []string) string {
+	// A known word is near if at most half of the bytes differ, or two bytes of a short word.
 	best, distance := "", min(len(word), max(3, len(word)/2+1))
 	for _, k := range known {
 		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < distance {
@@ -20,10 +22,10 @@ func suggest(word string, known []string) string {
 	if len(known) == 0 || len(known) > shown {
 		return ""
 	}
-	return "there are: " + strings.Join(known, ", ")
+	return "use one of: " + strings.Join(known, ", ")
 }
 
-// editDistance returns the number of bytes to insert, delete or replace to turn a into b.
+// editDistance returns the smallest number of bytes to insert, delete or replace to turn a into b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -44,7 +46,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// firstLine returns the first line of a library's message.
+// firstLine returns the first line of a library's message. The further lines quote the text with a marker.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line

@@ -34,7 +34,8 @@ type part struct {
 
 var errLoneBrace = errors.New("a } stands alone: write }} for a brace")
 
-// cutTemplate splits a text into literals, at even indexes, and expressions, at odd indexes.
+// cutTemplate splits a text into literals, at even indexes, and expressions, at odd indexes. It replaces doubled braces in
+// literals by single ones. A lone } and a { without } are errors.
 func cutTemplate(text string) ([]string, error) {
 	var pieces []string
 	var literal strings.Builder
@@ -56,7 +57,7 @@ func cutTemplate(text string) ([]string, error) {
 		}
 		end := placeholderEnd(text)
 		if end < 0 {
-			return nil, errors.New("a { has no } that ends it: write {{ for a brace")
+			return nil, errors.New("a { has no closing }: write {{ for a brace")
 		}
 		pieces = append(pieces, literal.String(), text[:end])
 		literal.Reset()
@@ -66,8 +67,8 @@ func cutTemplate(text string) ([]string, error) {
 	return append(pieces, literal.String()), nil
 }
 
-// placeholderEnd returns the index of the closing brace after an opening brace, skipping
-// quotes and nested pairs; -1 if there is none.
+// placeholderEnd returns the index of the brace that closes a placeholder, or -1 if text has no such brace. text begins
+// after the opening brace. placeholderEnd skips quoted texts and nested pairs of braces.
 func placeholderEnd(text string) int {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(text); i++ {
@@ -91,7 +92,8 @@ func placeholderEnd(text string) int {
 	return -1
 }
 
-// compileTemplate compiles the placeholders of a text.
+// compileTemplate compiles a text with placeholders to a template without a line. A text that is too long, an empty
+// placeholder and an invalid expression are errors.
 func compileTemplate(text string) (*Template, error) {
 	if len(text) > maxTemplateBytes {
 		return nil, fmt.Errorf("longer than %d bytes", maxTemplateBytes)
@@ -119,14 +121,16 @@ func compileTemplate(text string) (*Template, error) {
 	return t, nil
 }
 
+// templateEnv returns the names that a placeholder can use, with their values: those of a condition in a loop, and run and
+// task.
 func templateEnv(input, outputs map[string]any, read func(table, node string) any, run string, key NodeKey) map[string]any {
 	env := conditionEnv(input, outputs, read, true, key.Iteration)
 	env["run"], env["task"] = run, key.ID
 	return env
 }
 
-// Fill replaces the placeholders for a node of a run. outputs has the values of t.refs. If
-// the template cannot be filled, trouble says why.
+// Fill returns the text with filled placeholders for a node of a run. outputs maps the elements of t.Refs to values; a
+// missing value is null, which becomes "". If the template cannot be filled, text is "" and trouble is the reason.
 func (t *Template) Fill(input map[string]any, outputs map[OutputRef]any, run string, key NodeKey) (text, trouble string) {
 	var out strings.Builder
 	for _, p := range t.parts {
@@ -139,12 +143,13 @@ func (t *Template) Fill(input map[string]any, outputs map[OutputRef]any, run str
 		}
 		out.WriteString(text)
 	}
-	if !utf8.ValidString(out.String()) { // an expression has split a character
+	if !utf8.ValidString(out.String()) { // an expression can cut a text inside a character
 		return "", "not valid UTF-8"
 	}
 	return out.String(), ""
 }
 
+// fill returns the text of the part: the literal text, or the value of the placeholder.
 func (p part) fill(input map[string]any, outputs map[OutputRef]any, run string, key NodeKey) (string, error) {
 	if p.value == nil {
 		return p.text, nil
@@ -157,7 +162,8 @@ func (p part) fill(input map[string]any, outputs map[OutputRef]any, run string, 
 	return showValue(value)
 }
 
-// showValue returns a placeholder's value as text.
+// showValue returns a placeholder's value as text; null becomes "". A mapping, a list and a number that JSON cannot express
+// are errors.
 func showValue(value any) (string, error) {
 	switch v := value.(type) {
 	case nil:

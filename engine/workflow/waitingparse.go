@@ -11,15 +11,17 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
+// Keys of a task, and of the mappings of a wait.
 var (
 	taskKinds    = []string{"run", "approval", "wait_for", "human", "timer"} // a task has exactly one of these
-	commandKeys  = []string{"env", "timeout", "worktree"}                    // only with run
+	commandKeys  = []string{"env", "timeout", "worktree"}                    // allowed only with run
 	approvalKeys = []string{"title", "summary", "on_deny"}
 	waitForKeys  = []string{"signal", "correlation", "timeout", "on_timeout"}
 	humanKeys    = []string{"prompt", "form", "timeout", "on_timeout"}
 )
 
-// kind reads what a task does: it runs a command or waits.
+// kind reads the key that gives a task its kind: run, or one of the waits. It reports a task with several kinds or without
+// a kind, and a key that only a command allows in a task that waits.
 func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 	if p.err != nil {
 		return
@@ -30,13 +32,13 @@ func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 			continue
 		}
 		if kind != "" {
-			p.fail(n, "split it into two tasks, one of which needs the other", "task %s has both %s and %s", t.ID, kind, key)
+			p.fail(n, "split the task into two tasks, of which one needs the other", "task %s has both %s and %s", t.ID, kind, key)
 			return
 		}
 		kind = key
 	}
 	if kind == "" {
-		p.lacks(n, "or one of "+strings.Join(taskKinds[1:], ", "), "task %s has no run", t.ID)
+		p.lacks(n, "add run, or one of "+strings.Join(taskKinds[1:], ", "), "task %s has no run", t.ID)
 		return
 	}
 	if kind == "run" {
@@ -45,9 +47,9 @@ func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 	}
 	for _, key := range commandKeys {
 		if at := fields[key]; at != nil {
-			hint := "only tasks that run a command have one"
+			hint := "move " + key + " to a task that runs a command"
 			if key == "timeout" && (kind == "wait_for" || kind == "human") {
-				hint = "write it as " + kind + ": {timeout: …}"
+				hint = "write " + kind + ": {timeout: …}"
 			}
 			p.fail(at, hint, "task %s has %s, which does not allow %s", t.ID, kind, key)
 			return
@@ -56,7 +58,7 @@ func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 	p.wait(kind, fields[kind], t)
 }
 
-// wait reads the mapping of a task that waits.
+// wait reads n, the value of the key kind, of a task that waits.
 func (p *parser) wait(kind string, n *yaml.Node, t *Task) {
 	switch kind {
 	case "approval":
@@ -70,7 +72,8 @@ func (p *parser) wait(kind string, n *yaml.Node, t *Task) {
 	}
 }
 
-// short reports whether a key has a text instead of a mapping, and then reports the flaw.
+// short reports whether the value of a key is a text instead of a mapping. If the value is neither, short records a flaw
+// with example in the hint. what names the key in the message.
 func (p *parser) short(n *yaml.Node, what, example string) bool {
 	if n = p.follow(n); n == nil || n.Kind == yaml.MappingNode {
 		return false
@@ -82,7 +85,7 @@ func (p *parser) short(n *yaml.Node, what, example string) bool {
 	return false
 }
 
-// approval reads an approval: its title as text, or a mapping.
+// approval returns an approval. n is the title as text, or a mapping.
 func (p *parser) approval(n *yaml.Node) *Approval {
 	a := &Approval{OnDeny: OtherwiseFail}
 	if p.short(n, "approval", "approval: Ship it?") {
@@ -102,7 +105,8 @@ func (p *parser) approval(n *yaml.Node) *Approval {
 	return a
 }
 
-// waitFor reads a wait for a signal: its name as text, or a mapping.
+// waitFor returns a wait for a signal. n is the signal's name as text, or a mapping. A name alone accepts any correlation
+// id, and correlation: null accepts only a signal without one.
 func (p *parser) waitFor(n *yaml.Node) *WaitFor {
 	w := &WaitFor{AnyCorrelation: true, OnTimeout: OtherwiseFail}
 	if p.short(n, "wait_for", "wait_for: deployed") {
@@ -121,7 +125,8 @@ func (p *parser) waitFor(n *yaml.Node) *WaitFor {
 	return w
 }
 
-// patience reads a wait's timeout, and what happens when it passes.
+// patience returns the timeout of a wait, or 0, and the effect of the timeout, which is OtherwiseFail by default. It reports
+// on_timeout without a timeout. what names the wait in messages.
 func (p *parser) patience(n *yaml.Node, what string, fields map[string]*yaml.Node) (timeout time.Duration, then Otherwise) {
 	then = OtherwiseFail
 	if at := fields["timeout"]; at != nil {
@@ -130,13 +135,13 @@ func (p *parser) patience(n *yaml.Node, what string, fields map[string]*yaml.Nod
 	if at := fields["on_timeout"]; at != nil {
 		then = p.otherwise(at, "on_timeout")
 		if fields["timeout"] == nil {
-			p.fail(n, "add how long it waits, for example timeout: 24h", "%s has on_timeout, but no timeout", what)
+			p.fail(n, "add a timeout, for example timeout: 24h", "%s has on_timeout, but no timeout", what)
 		}
 	}
 	return timeout, then
 }
 
-// otherwise reads what happens after a denial or a timeout. what names the key in messages.
+// otherwise returns the effect of a denial or a timeout, and reports an unknown effect. what names the key in messages.
 func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
 	text := p.text(n, what)
 	known := []string{string(OtherwiseFail), string(OtherwiseContinue), string(OtherwiseSkip)}
@@ -146,7 +151,8 @@ func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
 	return Otherwise(text)
 }
 
-// human reads a human request: its prompt as text, or a mapping.
+// human returns a human request, or nil if the prompt is missing. n is the prompt as text, or a mapping. task is the id of
+// the task.
 func (p *parser) human(n *yaml.Node, task string) *Human {
 	h := &Human{OnTimeout: OtherwiseFail}
 	if p.short(n, "human", "human: What now?") {
@@ -171,7 +177,8 @@ func (p *parser) human(n *yaml.Node, task string) *Human {
 	return h
 }
 
-// finishForms gives human requests without a form the schema of their output, and sets every request's kind.
+// finishForms gives each human request without a form the schema of its task's output, if the task has an output, and sets
+// the kind of every request.
 func (p *parser) finishForms() {
 	if p.err != nil {
 		return
@@ -187,7 +194,7 @@ func (p *parser) finishForms() {
 	}
 }
 
-// formKind returns the kind of request for a form.
+// formKind returns the kind of a human request with a form. A nil form means any text.
 func formKind(form json.RawMessage) string {
 	if form == nil {
 		return snapshot.HumanAsk
@@ -209,7 +216,8 @@ func formKind(form json.RawMessage) string {
 	return snapshot.HumanJSON
 }
 
-// timer reads a timer: a duration, or a time with its zone.
+// timer returns a timer. n is a positive duration, or a time with its zone in RFC 3339. It reports any other text as a flaw
+// and returns nil.
 func (p *parser) timer(n *yaml.Node) *Timer {
 	text := p.text(n, "timer")
 	if p.err != nil {
@@ -225,7 +233,8 @@ func (p *parser) timer(n *yaml.Node) *Timer {
 	return nil
 }
 
-// template reads a text with placeholders.
+// template returns a text with compiled placeholders. It reports an invalid text as a flaw and returns nil. what names the
+// text in messages.
 func (p *parser) template(n *yaml.Node, what string) *Template {
 	text := p.text(n, what)
 	if p.err != nil {
@@ -240,7 +249,8 @@ func (p *parser) template(n *yaml.Node, what string) *Template {
 	return t
 }
 
-// checkTemplates checks the outputs that the placeholders of every task read.
+// checkTemplates checks the outputs that the placeholders of every task read. It reports flaws, and sets Before of each
+// task with a template.
 func (p *parser) checkTemplates() {
 	if p.err != nil {
 		return

@@ -61,16 +61,16 @@ func TestParseNamesWhatIsWrongWithATaskThatWaits(t *testing.T) {
 		return "name: w\noutputs: {a: {}, b: {}}\ntasks:\n  - {id: x, " + fields + "}\n  - {id: y, output: a, run: z}\n"
 	}
 	for name, c := range map[string]struct{ fields, message, hint string }{
-		"two kinds":         {"run: y, approval: Ok?", "task x has both run and approval", "split it into two tasks, one of which needs the other"},
-		"two kinds to wait": {"human: Ok?, timer: 1m", "task x has both human and timer", "split it into two tasks, one of which needs the other"},
-		"no kind":           {"label: y", "task x has no run", "or one of approval, wait_for, human, timer"},
+		"two kinds":         {"run: y, approval: Ok?", "task x has both run and approval", "split the task into two tasks, of which one needs the other"},
+		"two kinds to wait": {"human: Ok?, timer: 1m", "task x has both human and timer", "split the task into two tasks, of which one needs the other"},
+		"no kind":           {"label: y", "task x has no run", "add run, or one of approval, wait_for, human, timer"},
 		"a near kind":       {"waitfor: y", `a task has no key "waitfor"`, `did you mean "wait_for"?`},
 
-		"env":                    {"approval: Ok?, env: {A: b}", "task x has approval, which does not allow env", "only tasks that run a command have one"},
-		"worktree":               {"timer: 1m, worktree: true", "task x has timer, which does not allow worktree", "only tasks that run a command have one"},
-		"timeout of a signal":    {"wait_for: p, timeout: 1m", "task x has wait_for, which does not allow timeout", "write it as wait_for: {timeout: …}"},
-		"timeout of a question":  {"human: Ok?, timeout: 1m", "task x has human, which does not allow timeout", "write it as human: {timeout: …}"},
-		"timeout of an approval": {"approval: Ok?, timeout: 1m", "task x has approval, which does not allow timeout", "only tasks that run a command have one"},
+		"env":                    {"approval: Ok?, env: {A: b}", "task x has approval, which does not allow env", "move env to a task that runs a command"},
+		"worktree":               {"timer: 1m, worktree: true", "task x has timer, which does not allow worktree", "move worktree to a task that runs a command"},
+		"timeout of a signal":    {"wait_for: p, timeout: 1m", "task x has wait_for, which does not allow timeout", "write wait_for: {timeout: …}"},
+		"timeout of a question":  {"human: Ok?, timeout: 1m", "task x has human, which does not allow timeout", "write human: {timeout: …}"},
+		"timeout of an approval": {"approval: Ok?, timeout: 1m", "task x has approval, which does not allow timeout", "move timeout to a task that runs a command"},
 
 		"approval is true":    {"approval: true", `approval must be text or a mapping, not "true"`, "for example approval: Ship it?"},
 		"approval is nothing": {"approval: ", "approval must be text or a mapping, not nothing", "for example approval: Ship it?"},
@@ -81,9 +81,9 @@ func TestParseNamesWhatIsWrongWithATaskThatWaits(t *testing.T) {
 
 		"no signal":                  {"wait_for: {timeout: 1m}", "wait_for has no signal", ""},
 		"signal is a number":         {"wait_for: 5", `wait_for must be text or a mapping, not "5"`, "for example wait_for: deployed"},
-		"bad timeout":                {"wait_for: {signal: p, timeout: 5}", `timeout is not a duration: "5"`, "a duration is written like 90s, 10m or 1h30m"},
-		"bad on_timeout":             {"wait_for: {signal: p, timeout: 5m, on_timeout: retry}", `on_timeout must be fail, continue or skip, not "retry"`, "there are: fail, continue, skip"},
-		"on_timeout without timeout": {"wait_for: {signal: p, on_timeout: skip}", "wait_for has on_timeout, but no timeout", "add how long it waits, for example timeout: 24h"},
+		"bad timeout":                {"wait_for: {signal: p, timeout: 5}", `timeout is not a duration: "5"`, "write a duration like 90s, 10m or 1h30m"},
+		"bad on_timeout":             {"wait_for: {signal: p, timeout: 5m, on_timeout: retry}", `on_timeout must be fail, continue or skip, not "retry"`, "use one of: fail, continue, skip"},
+		"on_timeout without timeout": {"wait_for: {signal: p, on_timeout: skip}", "wait_for has on_timeout, but no timeout", "add a timeout, for example timeout: 24h"},
 		"empty correlation":          {"wait_for: {signal: p, correlation: ''}", "correlation is empty", ""},
 
 		"no prompt":        {"human: {form: {}}", "human has no prompt", ""},
@@ -96,7 +96,7 @@ func TestParseNamesWhatIsWrongWithATaskThatWaits(t *testing.T) {
 		"timer is negative":         {"timer: -5m", `timer is neither a duration nor a time with its zone: "-5m"`, "for example timer: 10m, or timer: 2026-12-01T09:00:00Z"},
 		"timer is before all":       {"timer: 1969-12-31T00:00:00Z", `timer is neither a duration nor a time with its zone: "1969-12-31T00:00:00Z"`, "for example timer: 10m, or timer: 2026-12-01T09:00:00Z"},
 		"timer is a mapping":        {"timer: {a: b}", "timer must be text, not a mapping", ""},
-		"a brace that never ends":   {"approval: 'a {input.x'", "approval: a { has no } that ends it: write {{ for a brace", ""},
+		"a brace that never ends":   {"approval: 'a {input.x'", "approval: a { has no closing }: write {{ for a brace", ""},
 		"a brace that never began":  {"approval: 'a} b'", "approval: a } stands alone: write }} for a brace", ""},
 		"an empty placeholder":      {"approval: 'a { } b'", "approval: a placeholder is empty: write {{}} for braces", ""},
 		"a bad placeholder":         {"human: {prompt: 'a {1 +} b'}", "prompt: {1 +}: unexpected token EOF (1:3)", ""},

@@ -7,29 +7,29 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Otherwise is what happens to a task whose wait is denied or times out.
+// Otherwise is the effect of a denial or a timeout on the task that waits.
 type Otherwise string
 
 // The values of Otherwise.
 const (
 	OtherwiseFail     Otherwise = "fail"     // the attempt fails
-	OtherwiseContinue Otherwise = "continue" // the task finishes with an output that says so
+	OtherwiseContinue Otherwise = "continue" // the task finishes; its output is the denial, or null after a timeout
 	OtherwiseSkip     Otherwise = "skip"     // the task is skipped
 )
 
 // Approval is a task that waits for a yes or no.
 type Approval struct {
-	Title   *Template // nil means the task's label, or its id
-	Summary *Template // nil if there is none
-	OnDeny  Otherwise
+	Title   *Template // nil means the task's label, or else the task's id
+	Summary *Template // nil if the approval has no summary
+	OnDeny  Otherwise // the effect of a denial
 }
 
 // WaitFor is a task that takes a signal. Its output is the signal's payload.
 type WaitFor struct {
 	Signal         string
-	Correlation    *Template // the signal's correlation id; nil means none
-	AnyCorrelation bool      // any correlation id, or none; Correlation is nil
-	Timeout        time.Duration
+	Correlation    *Template     // the signal's correlation id; nil means a signal without one, unless AnyCorrelation is set
+	AnyCorrelation bool          // the signal may have any correlation id, or none
+	Timeout        time.Duration // 0 means no timeout
 	OnTimeout      Otherwise
 }
 
@@ -37,19 +37,19 @@ type WaitFor struct {
 type Human struct {
 	Prompt    *Template
 	Form      json.RawMessage // JSON Schema of the answer; nil means any text
-	Kind      string          // the kind of its snapshot.HumanRequest
-	Timeout   time.Duration
+	Kind      string          // the Kind of the task's snapshot.HumanRequest
+	Timeout   time.Duration   // 0 means no timeout
 	OnTimeout Otherwise
 }
 
 // Timer is a task that waits for a time.
 type Timer struct {
-	After time.Duration // from its beginning; 0 means Until
-	Until time.Time
+	After time.Duration // from the start of the wait; 0 means that Until is set
+	Until time.Time     // the zero time if After is set
 }
 
-// WaitState returns the state of a node and its attempt while its task waits; "" for a task
-// that runs a command.
+// WaitState returns the state of the task's nodes while the task waits, or "" for a task that runs a command. A waiting
+// attempt has the same state.
 func (t *Task) WaitState() snapshot.NodeState {
 	switch {
 	case t.Approval != nil:
@@ -64,7 +64,7 @@ func (t *Task) WaitState() snapshot.NodeState {
 	return ""
 }
 
-// Templates returns the task's texts with placeholders, and their places in the file.
+// Templates returns the task's texts with placeholders, and the keys of these texts in the file, such as "approval.title".
 func (t *Task) Templates() (all []*Template, where []string) {
 	add := func(name string, tpl *Template) {
 		if tpl != nil {
@@ -83,7 +83,7 @@ func (t *Task) Templates() (all []*Template, where []string) {
 	return all, where
 }
 
-// Title returns the title for people of a task without a title.
+// Title returns the title of the task for people: the task's label, or the task's id without a label.
 func (t *Task) Title() string {
 	if t.Label != "" {
 		return t.Label

@@ -17,21 +17,21 @@ type Workflow struct {
 	Tasks []*Task // in file order, including the tasks of loops
 	Loops []*Loop // in file order
 
-	Worktree *Worktree // that tasks share; nil means the working copy that the run starts in
+	Worktree *Worktree // the worktree that tasks share; nil means the working copy in which the run starts
 
-	definition []byte
-	input      *schema.Schema            // nil accepts anything
+	definition []byte                    // the bytes of the file
+	input      *schema.Schema            // nil accepts any object
 	outputs    map[string]*schema.Schema // by table
 	children   []child                   // the top level, in file order
-	tasks      map[string]*Task
-	loops      map[string]*Loop
+	tasks      map[string]*Task          // by id
+	loops      map[string]*Loop          // by id
 }
 
 // Task is one task of a workflow. Exactly one of Run, Approval, WaitFor, Human and Timer is set.
 type Task struct {
 	ID       string
-	Label    string // "" if none
-	Output   string // the table of its output; "" if it has no output
+	Label    string // "" if the task has no label
+	Output   string // the table of the task's output; "" if the task has no output
 	Run      string // the command for sh -c; "" if the task waits
 	Approval *Approval
 	WaitFor  *WaitFor
@@ -39,33 +39,33 @@ type Task struct {
 	Timer    *Timer
 
 	Needs   []string      // ids of tasks and loops, as written
-	Retries int           // further attempts after the first
-	Timeout time.Duration // of one attempt; 0 means none
-	When    string        // "" means always
+	Retries int           // number of further attempts after a failed first one
+	Timeout time.Duration // of one attempt's command; 0 means no timeout
+	When    string        // the condition's text; "" means that the task always runs
 	Env     []string      // "NAME=value", sorted
-	Loop    string        // the enclosing loop; "" if none
+	Loop    string        // the id of the loop that contains the task; "" at the top level
 
-	Worktree *Worktree // its own worktree; nil means the run's
+	Worktree *Worktree // the task's own worktree; nil means the run's
 
-	line   int
-	when   *Condition
-	Waits  []string        // the tasks and whole loops to wait for
-	Before map[string]bool // the same, transitively; only set if the task has a condition or template
+	line   int             // in the file
+	when   *Condition      // nil if When is ""
+	Waits  []string        // ids of the tasks and whole loops to wait for
+	Before map[string]bool // the same ids, transitively; nil if the task has neither a condition nor a template
 }
 
 // Loop is a loop of a workflow: its tasks repeat until a condition holds.
 type Loop struct {
 	ID     string
-	Until  string
-	Max    int  // maximum number of iterations
-	Finish bool // at Max the loop ends, instead of failing the run
-	Tasks  []*Task
+	Until  string  // the text of the condition that ends the loop
+	Max    int     // maximum number of iterations
+	Finish bool    // after Max iterations, the loop ends instead of failing the run
+	Tasks  []*Task // in file order
 
-	line  int
+	line  int // in the file
 	until *Condition
 }
 
-// child is a task or a loop at the top level.
+// child is a task or a loop at the top level. The other field is nil.
 type child struct {
 	task *Task
 	loop *Loop
@@ -81,7 +81,9 @@ func (w *Workflow) Snapshot() *snapshot.Workflow {
 	return &snapshot.Workflow{Definition: slices.Clone(w.definition), Schemas: schemas}
 }
 
-// ValidateInput checks a run's input against the workflow's schema. A nil input is the empty object. The error's code is invalid_input and its message names the path.
+// ValidateInput checks a run's input against the workflow's schema. A nil input means the empty object. If the input does
+// not fit, the error's code is invalid_input and the message names the path. If the check may take too long, the code is
+// limit_exceeded.
 func (w *Workflow) ValidateInput(input json.RawMessage) error {
 	if input == nil {
 		input = json.RawMessage("{}")
@@ -98,21 +100,21 @@ func (w *Workflow) ValidateInput(input json.RawMessage) error {
 		return nil
 	}
 	if err := w.input.Validate("input", value, new(float64(schema.MaxWork))); err != nil {
-		return schema.Misfit(err).Hint("--input gives the input; its schema is under input: in the workflow file")
+		return schema.Misfit(err).Hint("give an --input that fits the schema under input: in the workflow file")
 	}
 	return nil
 }
 
-// Task returns a task; nil if there is none of this id.
+// Task returns the task with an id, or nil if the workflow has no such task.
 func (w *Workflow) Task(id string) *Task { return w.tasks[id] }
 
-// Loop returns a loop; nil if there is none of this id.
+// Loop returns the loop with an id, or nil if the workflow has no such loop.
 func (w *Workflow) Loop(id string) *Loop { return w.loops[id] }
 
-// Schema returns the schema of an output table; nil if there is no such table.
+// Schema returns the schema of an output table, or nil if the workflow has no such table.
 func (w *Workflow) Schema(table string) *schema.Schema { return w.outputs[table] }
 
-// Condition returns the condition of the task; nil means always.
+// Condition returns the condition of the task, or nil if the task always runs.
 func (t *Task) Condition() *Condition { return t.when }
 
 // Condition returns the condition that ends the loop.
@@ -127,7 +129,7 @@ func (w *Workflow) FirstNodes() []snapshot.Node {
 	return nodes
 }
 
-// Node returns a pending node of a task.
+// Node returns a pending node of a task at an iteration.
 func (w *Workflow) Node(t *Task, iteration int) snapshot.Node {
 	n := snapshot.Node{
 		NodeID:      t.ID,
@@ -145,8 +147,8 @@ func (w *Workflow) Node(t *Task, iteration int) snapshot.Node {
 	return n
 }
 
-// Needs returns the ids of the nodes that must be done before t, sorted. A loop
-// stands for each of its tasks.
+// Needs returns the sorted ids of the tasks that must be done before t. If t waits for a loop, Needs returns each task of
+// the loop.
 func (w *Workflow) Needs(t *Task) []string {
 	needs := []string{}
 	for _, id := range t.Waits {
@@ -163,7 +165,8 @@ func (w *Workflow) Needs(t *Task) []string {
 	return slices.Compact(needs)
 }
 
-// OwnWorktree returns the name of the task's own worktree; "" if it has none.
+// OwnWorktree returns the name of the task's own worktree, which is the task's id, or "" if the task has no worktree of its
+// own.
 func (t *Task) OwnWorktree() string {
 	if t.Worktree == nil {
 		return ""

@@ -13,9 +13,9 @@ import (
 // Worktree is a worktree that a workflow or a task asks for. Path and Branch may
 // have placeholders.
 type Worktree struct {
-	Path   string // relative to the top of the working copy, or absolute; "" means automatic
-	Branch string // "" if none
-	Base   string // the revision to start from; "" means main
+	Path   string // absolute, or relative to the top of the working copy; "" means an automatic path
+	Branch string // "" if the worktree has no branch of its own
+	Base   string // the revision at which the worktree starts; "" means main
 }
 
 // Placeholders in a worktree's path and branch.
@@ -29,7 +29,8 @@ var (
 	placeholder  = regexp.MustCompile(`\{[^{}]*\}`)
 )
 
-// worktree reads a worktree: true, or a mapping. task is the task's id, "" for the workflow's own.
+// worktree returns a worktree, or nil after a flaw. n is true or a mapping. task is the id of the task that asks for the
+// worktree, or "" if the workflow asks.
 func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	if n = p.follow(n); n == nil {
 		return nil
@@ -63,7 +64,8 @@ func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	return p.taken(n, w, task)
 }
 
-// taken reports a flaw if another worktree of the file has the same path or branch.
+// taken returns w, and records w's path and branch. If another worktree of the file has the same path or branch, taken
+// reports a flaw and returns nil. task is the task's id, or "".
 func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 	for _, name := range []struct{ what, value string }{{"path", w.Path}, {"branch", w.Branch}} {
 		if name.value == "" {
@@ -71,8 +73,8 @@ func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 		}
 		key := name.what + " " + strings.ReplaceAll(name.value, taskPlaceholder, task)
 		if line := p.worktrees[key]; line > 0 {
-			p.fail(n, "{task} in it stands for the task's id",
-				"the worktree of line %d has the %s %q already", line, name.what, name.value)
+			p.fail(n, "add {task}, which stands for the task's id",
+				"the worktree of line %d already has the %s %q", line, name.what, name.value)
 		}
 		p.worktrees[key] = n.Line
 	}
@@ -82,7 +84,8 @@ func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 	return w
 }
 
-// checkPlaceholders reports unknown placeholders. {task} is known only in a task's own worktree.
+// checkPlaceholders reports unknown placeholders in a text. {task} is known only if task is not "". what names the text in
+// messages.
 func (p *parser) checkPlaceholders(at *yaml.Node, what, text, task string) {
 	known := []string{runPlaceholder, taskPlaceholder}
 	if task == "" {
@@ -96,6 +99,7 @@ func (p *parser) checkPlaceholders(at *yaml.Node, what, text, task string) {
 	}
 }
 
+// checkPath reports unknown placeholders and control characters in a worktree's path. task is the task's id, or "".
 func (p *parser) checkPath(at *yaml.Node, path, task string) {
 	p.checkPlaceholders(at, "path", path, task)
 	if p.err == nil && strings.ContainsFunc(path, isControl) {
@@ -106,23 +110,25 @@ func (p *parser) checkPath(at *yaml.Node, path, task string) {
 // branchPattern matches invalid branch names, and names that look like options.
 var branchPattern = regexp.MustCompile(`^[-/.@]$|^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(/|$)|[/.]$`)
 
-// checkBranch checks the name of a branch, with a sample text for each placeholder.
+// checkBranch reports an invalid branch name. The caller has replaced each placeholder by a sample text.
 func (p *parser) checkBranch(at *yaml.Node, branch string) {
 	if p.err == nil && branchPattern.MatchString(branch) {
-		p.fail(at, "`git help check-ref-format` says what is allowed", "branch %q cannot be the name of a branch", branch)
+		p.fail(at, "`git help check-ref-format` lists the rules", "branch %q cannot be the name of a branch", branch)
 	}
 }
 
+// checkBase reports a base that looks like an option, or that has a control character or a placeholder.
 func (p *parser) checkBase(at *yaml.Node, base string) {
 	switch {
 	case p.err != nil:
 	case strings.HasPrefix(base, "-") || strings.ContainsFunc(base, isControl):
-		p.fail(at, "a branch, a tag or a commit, for example main", "base %q is not a revision", base)
-	case placeholder.MatchString(base) && !strings.Contains(base, "@{") && !strings.Contains(base, "^{"):
-		p.fail(at, "placeholders are for path and branch", "base %q is not a revision", base)
+		p.fail(at, "name a branch, a tag or a commit, for example main", "base %q is not a revision", base)
+	case placeholder.MatchString(base) && !strings.Contains(base, "@{") && !strings.Contains(base, "^{"): // main@{1} is a revision
+		p.fail(at, "remove the placeholder: only path and branch can have placeholders", "base %q is not a revision", base)
 	}
 }
 
+// isControl reports whether a character is an ASCII control character.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // AsksForWorktrees reports whether the workflow or one of its tasks asks for a worktree.
@@ -138,7 +144,8 @@ func (w *Workflow) AsksForWorktrees() bool {
 	return false
 }
 
-// OwnWorktree returns the worktree that the run's tasks share; false if the workflow asks for none.
+// OwnWorktree returns the worktree that the tasks of a run share. It returns false if the workflow asks for no such
+// worktree.
 func (w *Workflow) OwnWorktree(run string) (code.WorktreeSpec, bool) {
 	if w.Worktree == nil {
 		return code.WorktreeSpec{}, false
@@ -146,13 +153,14 @@ func (w *Workflow) OwnWorktree(run string) (code.WorktreeSpec, bool) {
 	return w.Worktree.Spec(run, ""), true
 }
 
-// Spec returns the worktree for a run. task is the task's id, "" for the workflow's own.
+// Spec returns the worktree of a run with filled placeholders. task is the id of the worktree's task, or "" for the
+// worktree that tasks share.
 func (w *Worktree) Spec(run, task string) code.WorktreeSpec {
 	return code.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}
 }
 
-// expand fills in the placeholders. A run's id is escaped as in ref names, because it may be any
-// text of a foreign repository and must not lead out of the folder.
+// expand returns a text with the placeholders replaced by a run's and a task's id. It escapes the run's id as in ref names:
+// the id may be any text of a foreign repository, and the path must not lead out of the folder.
 func (w *Worktree) expand(text, run, task string) string {
 	escaped, err := refs.EscapeRun(run)
 	if err != nil { // no run has an empty id

@@ -20,26 +20,27 @@ const MaxFile = 1 << 20
 
 // Limits of a workflow file's content.
 const (
-	maxYAMLNodes = 100_000 // after following aliases
-	maxYAMLBytes = 8 << 20 // of their texts
-	maxYAMLDepth = 100
+	maxYAMLNodes = 100_000 // number of nodes; a node counts once for each use by an alias
+	maxYAMLBytes = 8 << 20 // bytes of the texts of all counted nodes
+	maxYAMLDepth = 100     // levels of a schema
 )
 
 // reader reads YAML nodes strictly. After an error, every method returns a zero
 // value, so callers check err once, at the end of a part of the file. The next part begins
 // without the error, so that all flaws of a file are found at once.
 type reader struct {
-	file  string
-	nodes int
-	bytes int
-	err   error
+	file  string // the name of the file, for messages
+	nodes int    // number of nodes that follow has counted
+	bytes int    // bytes of the texts of these nodes
+	err   error  // the first error of the current part
 
 	flaws   []*fault.Error      // the flaws of the parts read so far
-	fatal   bool                // err is final: no further part is read
+	fatal   bool                // err is final, so no further part is read
 	strange map[*yaml.Node]bool // mappings with unknown keys, which may be misspelt required keys
 }
 
-// document reads the only document of a file and returns its top node.
+// document reads the only document of a file and returns the document's top node. If the file is too large, is not
+// YAML, or does not have exactly one document, it records the error and returns nil.
 func (r *reader) document(data []byte) *yaml.Node {
 	if len(data) > MaxFile {
 		r.failLine(0, "", "the file is larger than %d bytes", MaxFile)
@@ -62,19 +63,20 @@ func (r *reader) document(data []byte) *yaml.Node {
 		if err != nil {
 			r.failYAML(err, data)
 		} else {
-			r.fail(&more, "one file is one workflow", "a second YAML document begins")
+			r.fail(&more, "put each workflow into a file of its own", "a second YAML document begins")
 		}
 		return nil
 	}
 	return doc.Content[0]
 }
 
-// failYAML records an error of the YAML library. data is the file, or nil for a part of it.
+// failYAML records an error of the YAML library. data is the content of the file, or nil if the error concerns a single
+// node.
 func (r *reader) failYAML(err error, data []byte) {
 	if load, ok := errors.AsType[*yaml.LoadError](err); ok {
 		hint := ""
 		if tabbed(data, load.Mark.Line) {
-			hint = "indent with spaces: YAML allows no tab there"
+			hint = "indent with spaces: YAML allows no tabs there"
 		}
 		r.failLine(load.Mark.Line, hint, "not valid YAML: %s", load.Message)
 		return
@@ -92,7 +94,8 @@ func tabbed(data []byte, line int) bool {
 	return bytes.ContainsRune(text[:len(text)-len(bytes.TrimLeft(text, " \t"))], '\t')
 }
 
-// fail records the first error, at a node. hint may be "".
+// fail records an error at a node, unless the part has an error already. hint may be "". at may be nil, for the whole
+// file.
 func (r *reader) fail(at *yaml.Node, hint, format string, args ...any) {
 	line := 0
 	if at != nil {
@@ -101,7 +104,8 @@ func (r *reader) fail(at *yaml.Node, hint, format string, args ...any) {
 	r.failLine(line, hint, format, args...)
 }
 
-// failLine is fail at a line; 0 means the whole file.
+// failLine records an error of code invalid_workflow at a line, unless the part has an error already. Line 0 means the
+// whole file.
 func (r *reader) failLine(line int, hint, format string, args ...any) {
 	if r.err != nil {
 		return
@@ -120,18 +124,19 @@ func (r *reader) failLine(line int, hint, format string, args ...any) {
 	r.err = e
 }
 
-// follow returns the node that n or its alias means, and counts it.
+// follow returns n or, if n is an alias, the node that the alias names. It counts the node and the node's text. If the file
+// exceeds a limit, it records a fatal error. It returns nil after an error.
 func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	if r.nodes++; r.nodes > maxYAMLNodes {
 		r.fatal = true
-		r.fail(n, "aliases (*name) count as often as they are used", "the file has more than %d values", maxYAMLNodes)
+		r.fail(n, "use fewer aliases (*name): each use of an alias counts", "the file has more than %d values", maxYAMLNodes)
 	}
 	if n != nil {
 		r.bytes += len(n.Value)
 	}
 	if r.bytes > maxYAMLBytes {
 		r.fatal = true
-		r.fail(n, "aliases (*name) count as often as they are used", "the texts in the file are longer than %d bytes", maxYAMLBytes)
+		r.fail(n, "use fewer aliases (*name): each use of an alias counts", "the texts in the file are longer than %d bytes", maxYAMLBytes)
 	}
 	if r.err != nil || n == nil {
 		return nil
@@ -142,8 +147,8 @@ func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// mapping reads a mapping. known lists the allowed keys; nil allows any.
-// what names the mapping in messages.
+// mapping returns the keys of a mapping in file order, and the values by key. known lists the allowed keys; nil allows any.
+// It reports each unknown, repeated or invalid key and leaves such a key out. what names the mapping in messages.
 func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yaml.Node, fields map[string]*yaml.Node) {
 	n = r.follow(n)
 	if n == nil {
@@ -180,7 +185,7 @@ func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yam
 	return keys, fields
 }
 
-// list reads a sequence.
+// list returns the items of a sequence. what names the sequence in messages.
 func (r *reader) list(n *yaml.Node, what string) []*yaml.Node {
 	n = r.follow(n)
 	if n == nil {
@@ -193,7 +198,8 @@ func (r *reader) list(n *yaml.Node, what string) []*yaml.Node {
 	return n.Content
 }
 
-// text reads a scalar as written. It must not be empty.
+// text returns a scalar as written. An empty scalar and a scalar with a tag of its own are errors. what names the
+// scalar in messages.
 func (r *reader) text(n *yaml.Node, what string) string {
 	n = r.follow(n)
 	if n == nil {
@@ -212,7 +218,7 @@ func (r *reader) text(n *yaml.Node, what string) string {
 	return ""
 }
 
-// integer reads a whole number from low to high.
+// integer returns a whole number from low to high. Any other text is an error. what names the number in messages.
 func (r *reader) integer(n *yaml.Node, what string, low, high int) int {
 	text := r.text(n, what)
 	if r.err != nil {
@@ -226,7 +232,8 @@ func (r *reader) integer(n *yaml.Node, what string, low, high int) int {
 	return number
 }
 
-// duration reads a positive duration such as 90s, 10m or 1h30m.
+// duration returns a positive duration such as 90s, 10m or 1h30m. Any other text is an error. what names the duration in
+// messages.
 func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 	text := r.text(n, what)
 	if r.err != nil {
@@ -234,13 +241,14 @@ func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		r.fail(n, "a duration is written like 90s, 10m or 1h30m", "%s is not a duration: %q", what, text)
+		r.fail(n, "write a duration like 90s, 10m or 1h30m", "%s is not a duration: %q", what, text)
 		return 0
 	}
 	return d
 }
 
-// json converts a node to its JSON value.
+// json returns the JSON value of a node in a schema. depth is the number of mappings and lists around the node; too deep
+// a node is an error.
 func (r *reader) json(n *yaml.Node, depth int) any {
 	n = r.follow(n)
 	if n == nil {
@@ -269,7 +277,8 @@ func (r *reader) json(n *yaml.Node, depth int) any {
 	}
 }
 
-// scalar converts a scalar to a JSON value. Dates stay texts, and numbers keep their spelling if JSON allows it.
+// scalar returns the JSON value of a scalar. A date stays a text, and a number keeps its spelling if the spelling is
+// valid JSON. A tag or a value without a meaning in JSON is an error.
 func (r *reader) scalar(n *yaml.Node) any {
 	switch n.ShortTag() {
 	case "!!null":
@@ -297,7 +306,7 @@ func (r *reader) scalar(n *yaml.Node) any {
 	return value
 }
 
-// kindName names the kind of a node in a message.
+// kindName returns words for a node in a message: "a mapping", "a list", "nothing", or the quoted text.
 func kindName(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -145,7 +145,7 @@ func TestADatabaseWithAnInterruptedTransactionIsNotCalledDamaged(t *testing.T) {
 	assertHints(t, err, "open the database with its engine once: this undoes the interrupted transaction")
 	err = smithers.CheckExport(t.Context(), path)
 	assert.Equal(t, fault.InvalidDatabase, fault.CodeOf(err))
-	assertHints(t, err, "nothing was written; open the database with its engine once: this undoes the interrupted transaction")
+	assertHints(t, err, "nothing was written; open the database with its engine once, to undo the interrupted transaction")
 	require.NoError(t, sourcetest.Exec(t.Context(), path, "SELECT count(*) FROM _smithers_runs"))
 	h.take(path)
 	assert.Len(t, strings.Split(h.tips(), "\n"), 5, strconv.Quote(h.tips()))

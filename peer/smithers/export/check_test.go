@@ -43,7 +43,7 @@ func TestAnExportWithAChangedPredictionIsRefused(t *testing.T) {
 			to := filepath.Join(t.TempDir(), "out.db")
 			err := export.RunsPredicting(t.Context(), store, export.Request{To: to, Root: root}, changed)
 			assert.Equal(t, fault.ExportRefused, fault.CodeOf(err), "%s in %s: %v", what, root, err)
-			require.ErrorContains(t, err, "its rows are not those that were imported")
+			require.ErrorContains(t, err, "the restored rows differ from the imported rows")
 			assert.NoFileExists(t, to)
 		}
 	}

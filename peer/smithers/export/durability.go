@@ -6,20 +6,21 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 )
 
-// durabilityKey is the member of config_json by which Smithers knows the workflow file with which it may resume a run.
+// durabilityKey is the member of config_json that has the hash of the workflow file. Smithers resumes a run only with a
+// file of that hash.
 const durabilityKey = "__smithersDurability"
 
-// The versions of this member. With entryVersion, Smithers compares workflow_hash with the hash of the workflow file
-// alone. With graphVersion, which Smithers itself writes, it compares workflow_hash with a hash over the absolute
-// paths and contents of all modules.
+// The versions of the member durabilityKey. With entryVersion, Smithers compares workflow_hash with the hash of the
+// workflow file alone. With graphVersion, which Smithers itself writes, Smithers compares workflow_hash with a hash over
+// the absolute paths and contents of all modules.
 const (
 	entryVersion = 1
 	graphVersion = 2
 )
 
-// blessed returns a config_json with which Smithers resumes a run in a folder, if the workflow file has the hash
-// entry and the run's workflow_hash is the one for the version. All other members are kept, unless config is not an
-// object.
+// blessed returns config with rootDir set to folder and durabilityKey set to the version and to entry, the hash of the
+// workflow file. Smithers then resumes the run in folder, if the run's workflow_hash is the hash for the version. blessed
+// keeps all other members. If config is not an object, it returns a new object.
 func blessed(config, folder string, version int, entry string) string {
 	members, err := jsonobject.Parse([]byte(config))
 	if err != nil {

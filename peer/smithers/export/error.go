@@ -15,8 +15,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// refusedExport gives an error the code export_refused and a hint if the run itself cannot be written to this
-// database. It returns any other error unchanged.
+// refusedExport returns an export_refused error with a hint if err means that this run cannot be written to this
+// database. It returns any other error, and an error that has a code, unchanged. run is the run's id.
 func refusedExport(run string, err error) error {
 	if _, coded := errors.AsType[*fault.Error](err); coded {
 		return err
@@ -24,19 +24,19 @@ func refusedExport(run string, err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, source.ErrConstraint), errors.Is(err, errTaken):
-		hint = "nothing was written; export to a new database, or name the other runs to export only them"
+		hint = "nothing was written; export to a new database, or name the other runs to leave this run out"
 	case errors.Is(err, errNotImported):
-		hint = "nothing was written; prune the run and import it again, or export it with the version of git-smithers that imported it"
+		hint = "nothing was written; prune the run and import the run again, or export with the version of git-smithers that made the import"
 	case errors.Is(err, source.ErrDamaged), errors.Is(err, source.ErrTooLarge), errors.Is(err, contents.ErrShape):
-		hint = "nothing was written; name the other runs to export only them"
+		hint = "nothing was written; name the other runs to leave this run out"
 	default:
 		return err
 	}
 	return fault.New(fault.ExportRefused, "run %q cannot be exported: %w", run, err).Hint("%s", hint).Detail("runId", run)
 }
 
-// cannotTake returns export_refused for a database with tables that cannot hold the runs' rows. It returns system
-// errors, locks and cancellation unchanged.
+// cannotTake returns an export_refused error for the database at path, whose tables cannot hold the runs' rows. It returns
+// system errors, locks and cancellation unchanged.
 func cannotTake(path string, err error) error {
 	if _, system := errors.AsType[syscall.Errno](err); system || errors.Is(err, source.ErrBusy) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -45,7 +45,8 @@ func cannotTake(path string, err error) error {
 	return fault.New(fault.ExportRefused, "%s: %w", path, err).Hint("nothing was written; export to a new database")
 }
 
-// explainWrite gives an error about writing the database at path its code.
+// explainWrite returns an error of writing the database at path with a code and a hint. The code is locked,
+// export_refused, the code of the system's error, or invalid_database. It keeps an error that has a code.
 func explainWrite(path string, err error) error {
 	if _, coded := errors.AsType[*fault.Error](err); coded || errors.Is(err, context.Canceled) {
 		return timeline.Explain(err)
@@ -62,14 +63,15 @@ func explainWrite(path string, err error) error {
 		return fault.New(fault.CodeOf(timeline.Explain(err)), "%s: %w", path, err).
 			Hint("nothing was written; use --to with a file on another disk")
 	case errors.Is(err, source.ErrInterrupted):
-		return out.Hint("nothing was written; open the database with its engine once: this undoes the interrupted transaction")
+		return out.Hint("nothing was written; open the database with its engine once, to undo the interrupted transaction")
 	case errors.Is(err, source.ErrDamaged):
-		return out.Hint("nothing was written; `sqlite3 FILE .recover` saves what can be saved of a damaged database")
+		return out.Hint("nothing was written; `sqlite3 FILE .recover` saves the readable rows of a damaged database")
 	}
 	return explainFile(path, err)
 }
 
-// explainFile is explainWrite for errors of the operating system about files.
+// explainFile is explainWrite for errors of the operating system about files: a file that is not writable is read_only,
+// and a missing folder is a usage error. Any other error gets the code of timeline.Explain.
 func explainFile(path string, err error) error {
 	explained := timeline.Explain(err)
 	if target, unknown := source.Target(path); unknown == nil {
@@ -80,7 +82,7 @@ func explainFile(path string, err error) error {
 	switch {
 	case !system && errors.Is(err, fs.ErrPermission): // SQLite gives no details
 		return fault.New(fault.ReadOnly, "%s: %w", path, err).Hint("nothing was written; make the file and its folder writable")
-	case !ok || !strings.HasPrefix(failed.Path, path): // the error may be about a file of the repository
+	case !ok || !strings.HasPrefix(failed.Path, path): // the error concerns another file, such as one of the repository
 		return explained
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.New(fault.Usage, "there is no folder %s", filepath.Dir(path)).Hint("nothing was written; create the folder first")
@@ -88,7 +90,7 @@ func explainFile(path string, err error) error {
 	return fault.New(fault.CodeOf(explained), "%s cannot be created: %w", path, failed.Err).Hint("nothing was written; use --to with another file")
 }
 
-// NeedFolder returns database_not_found if the folder of a database does not exist.
+// NeedFolder returns an error of code database_not_found if the folder of the database at path does not exist.
 func NeedFolder(path string) error {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return fault.New(fault.DatabaseNotFound, "there is no folder for the database %s", path)

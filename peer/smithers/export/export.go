@@ -21,19 +21,19 @@ import (
 
 // Request describes an export.
 type Request struct {
-	Runs []string // exact ids or unique prefixes; none for all runs that came from Smithers, and their forks
-	To   string   // the database; created if it does not exist
-	// Root is the absolute path of the folder in which the exported runs' paths are. "" means the folder in which the
-	// runs are resumed, or the top of the working copy around it for a run that was in a working copy.
+	Runs []string // exact ids or unique prefixes; empty means all runs that came from Smithers, and their forks
+	To   string   // the path of the database, which Runs creates if it does not exist
+	// Root is the absolute path of the folder that contains the exported runs' paths. "" means the folder in which the
+	// runs are resumed. For a run that was in a working copy, "" means the top of the working copy around that folder.
 	Root string
 	// Dir is the absolute path of the folder in which the runs are resumed. "" means the folder that the run names,
-	// if it is in Root and exists, else Root, or the folder of the database if Root is "" too.
+	// if that folder is in Root and exists. Otherwise "" means Root, or the folder of the database if Root is "".
 	Dir string
 	// Workflow is the absolute path of a workflow file with which Smithers can resume the exported runs, even if the
-	// file has changed or moved. "" means the files that the runs name. Forks made here are resumed with the present
-	// content of their file in Root.
+	// file has changed or moved. "" means the files that the runs name. Smithers resumes a run that has changed since its
+	// import with the present content of the run's file in Root.
 	Workflow string
-	Progress func(run string, done, total int) // frames of a run; may be nil
+	Progress func(run string, done, total int) // called after each frame of a run, with numbers of frames; may be nil
 }
 
 // Result lists the exported runs.
@@ -42,25 +42,26 @@ type Result struct{ Runs []Run }
 // Run is one exported run.
 type Run struct {
 	RunID  string `json:"runId"`
-	Frames int64  `json:"frames"`
-	// Exact reports whether the rows are exactly the imported ones. If not, Smithers restores the run from its newest
-	// snapshot when it resumes the run.
+	Frames int64  `json:"frames"` // the number of written frames
+	// Exact means that the written rows are exactly the imported rows. Otherwise Smithers restores the run from the run's
+	// newest snapshot when Smithers resumes the run.
 	Exact bool `json:"exact"`
-	// Resumes reports whether Smithers can resume the run now, with the workflow file and in the folder that it
-	// names. It is nil if that is unknown. Refusals has the reasons against it.
+	// Resumes means that Smithers can now resume the run with the workflow file and in the folder that the run names. It
+	// is nil if the answer is unknown. Refusals has the reasons why Smithers cannot resume the run.
 	Resumes  *bool     `json:"resumes"`
 	Refusals []Refusal `json:"refusals"`
 	Finished bool      `json:"-"` // the run is complete, so nothing is left to resume
 }
 
-// Runs writes runs to a database in one transaction, oldest run first. With an error, nothing is written. The codes
-// are run_exists, if the database has one of the runs; export_refused, if a run cannot be written; and
-// invalid_database.
+// Runs writes the requested runs to a database in one transaction, oldest run first, and returns the runs. It creates
+// missing tables. With an error, Runs writes nothing. The error's code is run_exists if the database has one of the
+// runs, export_refused if a run cannot be written, locked if the database is busy, and invalid_database if the file is
+// not a sound database of Smithers.
 func Runs(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
 	return runsPredicting(ctx, s, req, tables.Predict)
 }
 
-// runsPredicting is Runs with a predictor.
+// runsPredicting is Runs with another function in place of tables.Predict.
 func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict predictor) (*Result, error) {
 	runs, err := runsToExport(ctx, s, req.Runs)
 	if err != nil {
@@ -80,8 +81,9 @@ func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict
 	return out, nil
 }
 
-// Check checks, before a run exists, whether Runs could write to a database. It writes nothing. The codes are
-// database_not_found, if the folder of the file does not exist, and invalid_database.
+// Check returns an error if Runs could not write to the database at the path to. It writes nothing, so it can be called
+// before a run exists. A missing or empty file is fine. The error's code is database_not_found if the folder of the file
+// does not exist, and invalid_database if the file is not a database of Smithers.
 func Check(ctx context.Context, to string) error {
 	if err := NeedFolder(to); err != nil {
 		return err
@@ -96,7 +98,8 @@ func Check(ctx context.Context, to string) error {
 	return db.Close()
 }
 
-// exportAll creates the tables and writes the runs.
+// exportAll creates the tables, writes the runs, and adds their results to out. If the database has one of the runs, it
+// writes nothing, and the error's code is run_exists.
 func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req Request, predict predictor, runs []*exportedRun, out *Result) error {
 	for _, run := range runs {
 		has, err := tx.HasRun(run.Row.ID)
@@ -105,7 +108,7 @@ func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req R
 		}
 		if has {
 			return fault.New(fault.RunExists, "%s already has run %q", req.To, run.Row.ID).
-				Hint("nothing was written; export the run to another database, or fork it and export the fork").Detail("runId", run.Row.ID)
+				Hint("nothing was written; export the run to another database, or fork the run and export the fork").Detail("runId", run.Row.ID)
 		}
 	}
 	if err := ensureTables(tx, runs); err != nil {
@@ -132,8 +135,8 @@ type exportedRun struct {
 	schema map[string]source.Table // tables with rows of the run that differ from Smithers' own tables
 }
 
-// runsToExport reads the tips of the named runs, oldest run first, each once. Without names, it reads all runs with
-// data of Smithers.
+// runsToExport returns the named runs with their tips, oldest run first, each run once. Without names, it returns all runs
+// with data of Smithers.
 func runsToExport(ctx context.Context, s *timeline.Store, names []string) ([]*exportedRun, error) {
 	all := len(names) == 0
 	if all {

@@ -14,18 +14,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Found is the rows that a database has of a run that may have been exported to it.
+// Found holds the rows that a database has of a run. An export may have written these rows.
 type Found struct {
-	Run    snapshot.Run
-	Row    source.Row // of _smithers_runs
-	Own    map[string]source.Table
-	Tables []source.Table
-	Rows   map[string][]source.Row // by table
-	Heads  []source.Head
+	Run    snapshot.Run            // the run by Row, without parent, frame and event numbers
+	Row    source.Row              // of _smithers_runs
+	Own    map[string]source.Table // the tables of Smithers 0.32.0, by name
+	Tables []source.Table          // all tables of the database
+	Rows   map[string][]source.Row // by table, without _smithers_runs
+	Heads  []source.Head           // the snapshots, oldest first
 }
 
-// IsExported reports whether the database has of a run exactly the rows that an export wrote, from the run's tip or
-// an earlier entry, for Smithers to restore the run. Then the database has no news of the run.
+// IsExported reports whether an export from tip or from an earlier entry of the run's chain wrote the rows of the run,
+// and nothing has changed the rows since. The database then has no news of the run. IsExported recognizes only exports
+// of a run that had changed since its import, which Smithers restores from the newest snapshot.
 func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (bool, error) {
 	if p.Run.FinishedAtMs == nil || p.hasUnrestored() {
 		return false, nil
@@ -48,14 +49,17 @@ func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snap
 	return false, nil
 }
 
-// hasUnrestored reports whether the database has rows of the run that such an export does not write.
+// hasUnrestored reports whether the database has rows of the run in a table that is not hydrated. An export of a changed
+// run writes no such rows.
 func (p *Found) hasUnrestored() bool {
 	return slices.ContainsFunc(tables.OfRun(slices.Clone(p.Tables)), func(t source.Table) bool {
 		return !hydrated(t.Name) && len(p.Rows[t.Name]) > 0
 	})
 }
 
-// isExportOf reports whether the rows in the database are those of an export of an entry.
+// isExportOf reports whether the rows in the database equal those that an export of an entry writes. It returns false if
+// the run is unchanged since its import at that entry. It ignores the differences that sameExported ignores, and missing
+// rows of attempts, which older versions did not export.
 func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	of, err := kept.ReadTip(store, entry)
 	if err != nil || of.Exact {
@@ -78,7 +82,7 @@ func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *sn
 		case table.Name == tables.Runs:
 			has = []source.Row{p.Row}
 		case table.Name == tables.Attempts && len(has) == 0:
-			continue // older versions exported none
+			continue // older versions exported no attempts
 		}
 		if !slices.EqualFunc(rows, has, func(a, b source.Row) bool { return sameExported(table, a, b) }) {
 			return false, nil
@@ -87,8 +91,9 @@ func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *sn
 	return p.hasFramesOf(x)
 }
 
-// sameExported compares two rows, except for columns that depend on the place of the export: the folder and workflow
-// of a run, and the payload of an event.
+// sameExported reports whether two rows of a table are equal. It ignores the columns about a process, the payload of an
+// event, and the columns of _smithers_runs that depend on the place of the export: all that ofProgress does not name,
+// vcs_type and vcs_revision.
 func sameExported(table source.Table, a, b source.Row) bool {
 	for _, c := range table.Columns {
 		switch {
@@ -103,7 +108,7 @@ func sameExported(table source.Table, a, b source.Row) bool {
 	return true
 }
 
-// hasFramesOf reports whether the snapshots in the database are those of an export.
+// hasFramesOf reports whether the snapshots in the database have the numbers and times of the frames that x exports.
 func (p *Found) hasFramesOf(x *runExport) (bool, error) {
 	frames, err := kept.FramesOf(x.store, x.Entry)
 	if err != nil {

@@ -11,11 +11,12 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// NoTree is the rendered tree of a frame without a tree.
+// NoTree is the text of the rendered tree of a frame without a tree.
 const NoTree = "null"
 
-// writeSnapshots writes the snapshots of the run's line, and returns the run's rows of _smithers_frames. It sets the
-// facts about frames.
+// writeSnapshots writes the snapshots of the run's line, and returns the run's rows of _smithers_frames, which the
+// caller writes. It skips frames that Smithers never had. It adds to x.facts.Frames and x.heads, and reports
+// progress.
 func (x *runExport) writeSnapshots() (rendered []source.Row, err error) {
 	frames, err := kept.FramesOf(x.store, x.Entry)
 	if err != nil {
@@ -43,7 +44,8 @@ func (x *runExport) writeSnapshots() (rendered []source.Row, err error) {
 	return w.rendered, nil
 }
 
-// ownTable returns one of Smithers' own tables, as it was in the database from which the run came.
+// ownTable returns one of Smithers' own tables with the columns of the database from which the run came. If the run has
+// no such table, it returns the table of Smithers' present schema, or a table without columns.
 func (x *runExport) ownTable(name string) source.Table {
 	if table, ok := x.schema[name]; ok {
 		return table
@@ -56,8 +58,8 @@ func (x *runExport) ownTable(name string) source.Table {
 	return source.Table{Name: name}
 }
 
-// signalSeqs returns Smithers' numbers of the run's signals, by digest. Our own numbers cannot be used, because those
-// of signals sent here change when Smithers receives others.
+// signalSeqs returns Smithers' numbers of the run's signals, by digest. The numbers of git-smithers cannot be used,
+// because the numbers of signals that were sent in this repository change when Smithers receives other signals.
 func (x *runExport) signalSeqs() (map[string]int64, error) {
 	rows, err := x.rows(x.ownTable(tables.Signals))
 	if err != nil {
@@ -73,8 +75,8 @@ func (x *runExport) signalSeqs() (map[string]int64, error) {
 	return peers, nil
 }
 
-// peerNo returns Smithers' number of a frame. If the run was never imported, it is our number: the ext/smithers of a
-// fork is about its parent's frames.
+// peerNo returns Smithers' number of a frame, or tables.NoNumber if Smithers never had the frame. If the run was never
+// imported, peerNo returns frame itself: the ext/smithers of such a fork describes the frames of its parent.
 func (x *runExport) peerNo(frame int64) int64 {
 	if x.Imported {
 		return x.Peer.PeerNo(frame)
@@ -86,15 +88,15 @@ func (x *runExport) peerNo(frame int64) int64 {
 type frameWriter struct {
 	*runExport
 
-	peers             map[string]int64
+	peers             map[string]int64 // Smithers' numbers of signals, by digest
 	snapshots, frames source.Table
-	rendered          []source.Row
+	rendered          []source.Row // the collected rows of _smithers_frames
 
-	snapshot, frame source.Row // the rows of the frame before; nil if none
-	tree            string
+	snapshot, frame source.Row // the rows of the frame before; nil before the first frame
+	tree            string     // the rendered tree of the frame before
 }
 
-// write writes a frame's snapshot, and collects its row of _smithers_frames.
+// write writes the snapshot of a frame, collects the frame's row of _smithers_frames, and adds the frame to the facts.
 func (w *frameWriter) write(f kept.Frame) error {
 	var about kept.FrameRow
 	if w.Imported {
@@ -121,8 +123,8 @@ func (w *frameWriter) write(f kept.Frame) error {
 	return w.writeFrame(known, about)
 }
 
-// lonelyFrames returns the rows of _smithers_frames without a snapshot. A run that has changed since its import has
-// none, because Smithers continues it from its newest snapshot.
+// lonelyFrames returns the rows of _smithers_frames without a snapshot. It returns nil for a run that has changed since
+// its import, because Smithers continues such a run from its newest snapshot.
 func (x *runExport) lonelyFrames() ([]source.Row, error) {
 	over := x.Peer.Tables[tables.Frames]
 	if !x.Exact || len(over) == 0 {
@@ -131,7 +133,7 @@ func (x *runExport) lonelyFrames() ([]source.Row, error) {
 	return dbrow.Restore(x.ownTable(tables.Frames), nil, over, x.Row.ID, dbrow.Root(x.req.Root))
 }
 
-// texts returns the texts of a snapshot.
+// texts returns the texts of a frame's snapshot. about is the frame's row in ext/smithers/frames.
 func (w *frameWriter) texts(f kept.Frame, about kept.FrameRow) (source.Contents, error) {
 	state, err := f.Entry.State()
 	if err != nil {
@@ -154,8 +156,9 @@ func (w *frameWriter) texts(f kept.Frame, about kept.FrameRow) (source.Contents,
 	return contents.Write(w.Row.ID, whole, signals, w.Peer.Layout, differs)
 }
 
-// writeSnapshot writes the row of a snapshot, and its texts. The texts go into the row itself if Smithers is to
-// restore the run, or if the database has other texts under the same hash: an imported hash need not match its texts.
+// writeSnapshot writes the row of a snapshot, and the snapshot's texts. It writes nothing if Smithers had no such row. The
+// texts go into the row itself if the run was never imported, if Smithers had them there, or if the database
+// has other texts under the same hash: an imported hash need not match its texts. Otherwise the texts are shared by hash.
 func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow, texts source.Contents) error {
 	predicted := tables.PredictSnapshot(known, w.snapshot)
 	if !w.Imported && w.snapshot == nil {
@@ -190,8 +193,8 @@ func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow
 	})
 }
 
-// writeFrame collects the row of _smithers_frames, which is written after the run's row. The first snapshot of a fork
-// has no such row. Every other frame needs one, so that Smithers continues with the next number.
+// writeFrame collects a frame's row of _smithers_frames in w.rendered; the caller writes it after the run's row. The first
+// frame of a fork has no such row. Every other frame needs a row, so that Smithers continues with the next number.
 func (w *frameWriter) writeFrame(known tables.FrameFacts, about kept.FrameRow) error {
 	if !w.Imported || about.Frame == nil && known.XMLHash == "" {
 		if known.PeerNo == 0 && w.Row.Parent != nil {

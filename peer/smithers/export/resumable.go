@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// The values that Smithers compares when it resumes a run.
+// The codes of a Refusal. Each names the value with which Smithers refuses to resume a run.
 const (
 	RefusedNoWorkflow = "no_workflow"     // the workflow file does not exist
 	RefusedWorkflow   = "workflow_hash"   // the workflow file has changed
@@ -23,13 +23,13 @@ const (
 
 // Refusal is a reason why Smithers cannot resume an exported run.
 type Refusal struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Code    string `json:"code"`    // one of the constants
+	Message string `json:"message"` // for people
 }
 
-// place sets the folder of the run's paths, and the folder in which the run is resumed unless it names one. In
-// Smithers, the first is the top of the working copy, and the second is the folder, with the database, in which the
-// run was started.
+// place sets x.dir, the folder in which the run is resumed unless its row names another, and x.req.Root, the folder
+// that contains the run's paths. In Smithers, x.req.Root is the top of the working copy. x.dir is the folder in which the
+// run was started, which has the database.
 func (x *runExport) place() error {
 	x.dir = cmp.Or(x.req.Dir, x.req.Root, filepath.Dir(x.req.To))
 	if x.req.Root != "" {
@@ -43,8 +43,9 @@ func (x *runExport) place() error {
 	return err
 }
 
-// resumedIn returns the folder in which Smithers resumes the run. Smithers uses the folder in the run's row, wherever
-// Smithers itself is started.
+// resumedIn returns the folder in which Smithers resumes the run. It returns the rootDir of the run's row if the request
+// names no folder, and rootDir exists and is in x.req.Root; otherwise x.dir. Smithers uses the folder in the row, wherever
+// a person starts Smithers.
 func (x *runExport) resumedIn(row source.Row) string {
 	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if x.req.Dir != "" || err != nil {
@@ -60,7 +61,7 @@ func (x *runExport) resumedIn(row source.Row) string {
 	return own
 }
 
-// result returns the result for a written run.
+// result returns the result for the written run. frames is the number of written frames.
 func (x *runExport) result(frames int64) Run {
 	out := Run{
 		RunID: x.Row.ID, Frames: frames, Exact: x.Exact, Refusals: append([]Refusal{}, x.refusals...),
@@ -72,8 +73,9 @@ func (x *runExport) result(frames int64) Run {
 	return out
 }
 
-// refusalsOf compares a row of _smithers_runs with the folders that it names, as Smithers does when it resumes the
-// run with its workflow file. If certain is false, there may be more refusals.
+// refusalsOf returns the reasons why Smithers cannot resume the run of a row of _smithers_runs. Like Smithers, it compares
+// the row with the workflow file and the folder that the row names. If certain is false, Smithers may have further
+// reasons.
 func refusalsOf(workflows code.Files, row source.Row) (found []Refusal, certain bool) {
 	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if err != nil && row["config_json"].Kind != source.Null {
@@ -90,11 +92,12 @@ func refusalsOf(workflows code.Files, row source.Row) (found []Refusal, certain 
 		stored = filepath.Clean(stored)
 	}
 	if stored != now {
-		found = append(found, Refusal{RefusedRepository, "its repository is " + orNone(stored) + ", but its folder is in " + orNone(now)})
+		found = append(found, Refusal{RefusedRepository, "the run's repository is " + orNone(stored) + ", but the run's folder is in " + orNone(now)})
 	}
 	return found, certain
 }
 
+// orNone returns path, or "none" if path is "".
 func orNone(path string) string {
 	if path == "" {
 		return "none"
@@ -102,7 +105,8 @@ func orNone(path string) string {
 	return path
 }
 
-// workflowRefusals is refusalsOf for the workflow file and its modules.
+// workflowRefusals is refusalsOf for the workflow file and its modules only. config has the members of config_json. If the
+// row's path is not absolute or the file cannot be read, it returns no refusals, and certain is false.
 func workflowRefusals(workflows code.Files, row source.Row, config []jsonobject.Member) (found []Refusal, certain bool) {
 	file, _ := dbrow.ColumnText(row, "workflow_path")
 	if !filepath.IsAbs(file) {
@@ -129,7 +133,8 @@ func workflowRefusals(workflows code.Files, row source.Row, config []jsonobject.
 	return nil, now.Known
 }
 
-// durability reads the version of the workflow's hashes, and the hash of the workflow file, from config_json.
+// durability returns the version and the hash of the workflow file in the member durabilityKey of config_json. It returns
+// 0 and "" if config has no such member or the member is not an object.
 func durability(config []jsonobject.Member) (version float64, entry string) {
 	for _, m := range config {
 		if m.Name != durabilityKey {
@@ -142,7 +147,7 @@ func durability(config []jsonobject.Member) (version float64, entry string) {
 		version, entry = 0, jsonobject.TextOf(marks, "entryWorkflowHash")
 		for _, mark := range marks {
 			if mark.Name == "version" {
-				version, _ = strconv.ParseFloat(string(mark.Value), 64) // Smithers reads anything but a number as 0
+				version, _ = strconv.ParseFloat(string(mark.Value), 64) // like Smithers, which uses 0 for any other value
 			}
 		}
 	}

@@ -12,13 +12,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// seqMember is a member of an event's payload with Smithers' number of the event. It is present if that number does
-// not follow the number of the event before.
+// seqMember is the member of a payload that has Smithers' number of the event. A payload has the member only if the number
+// is not the number of the event before plus 1.
 const seqMember = "__smithersSeq"
 
-// ReadEvent reads a row of _smithers_events. It removes the predictable members from the payload: type, runId,
-// timestampMs, correlation, and the hashes of the frame. frames are by Smithers' numbers. The event's Seq is
-// Smithers' number; see Numbered.
+// ReadEvent converts a row of _smithers_events of a run with the id run and the workflow named workflow. It removes the
+// predictable members from the payload: type, seq, timestampMs, and runId, correlation and the hashes of a frame if their
+// values are as predicted. frames returns frames by Smithers' numbers. The event's Seq is Smithers' number; see Numbered. If
+// the payload is not an object or has a member twice, it becomes {}. ok is false if IsEvent returns false.
 func ReadEvent(row source.Row, run, workflow string, frames FramesByNo) (e snapshot.Event, ok bool) {
 	if !IsEvent(row) {
 		return snapshot.Event{}, false
@@ -46,7 +47,7 @@ func ReadEvent(row source.Row, run, workflow string, frames FramesByNo) (e snaps
 	return e, true
 }
 
-// IsEvent reports whether a row of _smithers_events has the columns that an event needs.
+// IsEvent reports whether a row of _smithers_events has a number, a time and a type, which an event needs.
 func IsEvent(row source.Row) bool {
 	_, hasSeq := dbrow.ColumnNumber(row, "seq")
 	_, hasTime := dbrow.ColumnNumber(row, "timestamp_ms")
@@ -54,8 +55,8 @@ func IsEvent(row source.Row) bool {
 	return hasSeq && hasTime && hasType && kind != ""
 }
 
-// SamePayload reports whether a row of _smithers_events has the same payload as an event of the run, without the
-// predictable members.
+// SamePayload reports whether a row of _smithers_events has the same payload as an event of the run. It ignores the
+// members that ReadEvent can remove, whatever their values. Payloads that are not objects count as equal.
 func SamePayload(e snapshot.Event, row source.Row) bool {
 	said := func(payload json.RawMessage) string {
 		all, err := jsonobject.Read(payload)
@@ -73,8 +74,8 @@ func SamePayload(e snapshot.Event, row source.Row) bool {
 	return said(e.Payload) == said(dbrow.ColumnJSON(row, "payload_json"))
 }
 
-// Numbered returns the event with Smithers' number, e.Seq, in its payload. If the number is next, which is the number
-// after that of the event before, it returns the event unchanged.
+// Numbered returns the event with Smithers' number, e.Seq, in its payload. next is the number of the event before plus 1. If
+// e.Seq equals next, or the payload is not an object, Numbered returns the event unchanged.
 func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	if e.Seq == next {
 		return e
@@ -88,7 +89,8 @@ func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	return e
 }
 
-// PeerSeqs returns Smithers' numbers of events, and the next number.
+// PeerSeqs returns Smithers' numbers of the events of a run, and the number for the next event. An event without a kept
+// number has the number of the event before plus 1, and 0 if no event is before.
 func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	for _, e := range events {
 		if seq, ok := KeptSeq(e); ok {
@@ -100,15 +102,15 @@ func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	return seqs, next
 }
 
-// makeRise makes numbers strictly increasing, and keeps them where they already are. An event that was added here may
-// have the same number as a later event of Smithers.
+// makeRise raises numbers of seqs in place, so that each number is greater than the number before. It keeps a number that
+// is already greater. An event that was added in this repository can have the number of a later event of Smithers.
 func makeRise(seqs []int64) {
 	for i := 1; i < len(seqs); i++ {
 		seqs[i] = max(seqs[i], seqs[i-1]+1)
 	}
 }
 
-// KeptSeq returns Smithers' number of an event if the event's payload has it.
+// KeptSeq returns Smithers' number of an event from the event's payload. ok is false if the payload has no valid number.
 func KeptSeq(e snapshot.Event) (seq int64, ok bool) {
 	if !bytes.Contains(e.Payload, []byte(seqMember)) {
 		return 0, false
@@ -121,8 +123,8 @@ func KeptSeq(e snapshot.Event) (seq int64, ok bool) {
 	return seq, err == nil && seq >= 0 && seq <= dbrow.MaxTime
 }
 
-// correlated reports whether events of a type have the member correlation. Only events that the engine itself emits
-// have it.
+// correlated reports whether events of a type have the member correlation. Only the engine itself emits events with that
+// member.
 func correlated(kind string) bool {
 	switch kind {
 	case "ApprovalGranted", "ApprovalDenied", "TimeTravelJumped":
@@ -131,7 +133,8 @@ func correlated(kind string) bool {
 	return true
 }
 
-// correlation returns the member that names the run and the attempt of an event.
+// correlation returns the predicted value of the member correlation: the run, the workflow's name, and the node, iteration
+// and attempt that members have.
 func correlation(members []jsonobject.Member, run, workflow string) string {
 	all := []jsonobject.Member{jsonobject.NewMember("runId", jsonobject.Quote(run)), jsonobject.NewMember("workflowName", jsonobject.Quote(workflow))}
 	for _, name := range []string{"nodeId", "iteration", "attempt"} {
@@ -142,7 +145,8 @@ func correlation(members []jsonobject.Member, run, workflow string) string {
 	return string(jsonobject.Join(all))
 }
 
-// predictedHash returns the predicted value of a member if the member is the hash of a frame, or else "".
+// predictedHash returns the predicted value of the member name of an event. It returns "" if the member is not the hash of a
+// frame, or frames does not have that frame or its hash. members are those of the payload; frames may be nil.
 func predictedHash(kind, name string, members []jsonobject.Member, frames FramesByNo) string {
 	if name == "" || hashMember(kind) != name || frames == nil {
 		return ""
@@ -159,7 +163,7 @@ func predictedHash(kind, name string, members []jsonobject.Member, frames Frames
 	return jsonobject.Quote(hash)
 }
 
-// hashMember returns the name of the member that has a frame's hash in events of a type, or "".
+// hashMember returns the name of the member that has a frame's hash in events of a type, or "" if such events have no hash.
 func hashMember(kind string) string {
 	switch kind {
 	case "FrameCommitted":
@@ -170,7 +174,8 @@ func hashMember(kind string) string {
 	return ""
 }
 
-// payloadOf returns the payload_json of an event.
+// payloadOf returns the predicted payload_json of an event: the kept payload, with the members that ReadEvent removed. If the
+// kept payload is not an object, it returns "".
 func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	kept, err := jsonobject.Read(e.Payload)
 	if err != nil {
@@ -205,7 +210,7 @@ func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	return string(jsonobject.Join(append(all, tail...)))
 }
 
-// predictEvents returns the rows of _smithers_events.
+// predictEvents returns the predicted rows of _smithers_events.
 func (f *Facts) predictEvents() []source.Row {
 	frames := framesByPeer(f.Frames)
 	seqs, _ := PeerSeqs(f.Events)
@@ -222,10 +227,11 @@ func (f *Facts) predictEvents() []source.Row {
 	return rows
 }
 
-// FramesByNo returns a frame by Smithers' number.
+// FramesByNo returns the frame with a number of Smithers. ok is false if no frame has the number.
 type FramesByNo func(no int64) (frame FrameFacts, ok bool)
 
-// framesByPeer returns frames by Smithers' numbers. If several frames have one number, the newest counts.
+// framesByPeer returns a function that finds frames by Smithers' numbers. If several frames have one number, the function
+// returns the last of them.
 func framesByPeer(frames []FrameFacts) FramesByNo {
 	by := make(map[int64]FrameFacts, len(frames))
 	for _, frame := range frames {

@@ -5,15 +5,15 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// sameTree is the xml_json of a frame with the same tree as the frame before. Every treeEvery frames, the whole tree
-// is written.
+// sameTree is the xml_json of a frame with the same tree as the frame before. A frame whose number is a multiple of
+// treeEvery has the whole tree.
 const (
 	sameTree  = `{"version":1,"ops":[]}`
 	treeEvery = 50
 )
 
-// PredictSnapshot returns the row of a frame in _smithers_snapshots without its texts. before is the row of the frame
-// before, or nil.
+// PredictSnapshot returns the predicted row of a frame in _smithers_snapshots, without the texts of the snapshot. before is
+// the row of the frame before, or nil for the first frame.
 func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	return source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "content_hash": dbrow.Text(f.ContentHash),
@@ -21,8 +21,9 @@ func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	}
 }
 
-// PredictFrame returns the row of a frame in _smithers_frames. before is the row of the frame before, or nil, and
-// treeBefore is the rendered tree of that frame, or "".
+// PredictFrame returns the predicted row of a frame in _smithers_frames. before is the row of the frame before, or nil for the
+// first frame. treeBefore is the rendered tree of the frame before, or "". If the tree has changed, the row has no xml_json,
+// because a change of the tree cannot be predicted.
 func PredictFrame(f FrameFacts, before source.Row, treeBefore string) source.Row {
 	row := source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "xml_hash": dbrow.OptionalText(f.XMLHash),
@@ -38,7 +39,7 @@ func PredictFrame(f FrameFacts, before source.Row, treeBefore string) source.Row
 	return row
 }
 
-// contentColumn reports whether a column of _smithers_snapshots has a text of the snapshot.
+// contentColumn reports whether a column of _smithers_snapshots has one of the four texts of the snapshot.
 func contentColumn(name string) bool {
 	switch name {
 	case "nodes_json", "outputs_json", "ralph_json", "input_json":
@@ -47,7 +48,7 @@ func contentColumn(name string) bool {
 	return false
 }
 
-// WithoutContents returns the table of snapshots without the columns of its texts.
+// WithoutContents returns the table of snapshots without the columns of the four texts.
 func WithoutContents(t source.Table) source.Table {
 	var columns []source.Column
 	for _, c := range t.Columns {

@@ -11,8 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadApproval reads a row of _smithers_approvals. askedAtMs is the time of the request, for rows that no longer have
-// it.
+// ReadApproval converts a row of _smithers_approvals. askedAtMs is the time of the request, for a row that no longer has the
+// time. If a decided row has no time of the decision, the decision gets the time of the request. ok is false if the row
+// lacks its node, or a run cannot store the approval.
 func ReadApproval(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -39,8 +40,8 @@ func ReadApproval(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool
 	return a, true
 }
 
-// IsHumanGate reports whether a row of _smithers_approvals is the gate of a person's task. The answer to the task's
-// human request opens the gate.
+// IsHumanGate reports whether a row of _smithers_approvals is the gate of a human task, by metadata.humanTask in its
+// request. The answer to the task's human request opens the gate.
 func IsHumanGate(row source.Row) bool {
 	request, err := jsonobject.Read(dbrow.ColumnJSON(row, "request_json"))
 	if err != nil {
@@ -54,13 +55,15 @@ func IsHumanGate(row source.Row) bool {
 	return false
 }
 
-// ofParent reports whether a row of the mailbox existed when the run was forked. Smithers copies only signals to a
-// fork. A fork made here has its parent's mailbox, including the answers given here.
+// ofParent reports whether a row of the mailbox with the time atMs existed when Smithers forked the run. Smithers copies only
+// signals to a fork, so such a row has no prediction. ofParent returns false for a run that has changed since its import:
+// such a fork has the parent's whole mailbox.
 func (f *Facts) ofParent(atMs int64) bool {
 	return !f.Restored && f.Run.Parent != nil && atMs < f.Run.CreatedAtMs
 }
 
-// predictApprovals returns the rows of _smithers_approvals. A decided row does not have the time of its request.
+// predictApprovals returns the predicted rows of _smithers_approvals, including the gates of human tasks. A decided row does
+// not have the time of its request.
 func (f *Facts) predictApprovals() []source.Row {
 	var rows []source.Row
 	for _, a := range f.Whole.Approvals {
@@ -80,6 +83,7 @@ func (f *Facts) predictApprovals() []source.Row {
 	return append(rows, f.predictHumanGates()...)
 }
 
+// approvalRequest returns the request_json of an approval.
 func approvalRequest(a snapshot.Approval) string {
 	summary := "null"
 	if a.Summary != "" {
@@ -89,7 +93,8 @@ func approvalRequest(a snapshot.Approval) string {
 		`,"metadata":{},"options":[],"allowedScopes":[],"allowedUsers":[],"autoApprove":null}`
 }
 
-// ReadHumanRequest reads a row of _smithers_human_requests.
+// ReadHumanRequest converts a row of _smithers_human_requests. An unknown kind becomes json, and options become a form with
+// enum. ok is false if the row lacks its node or its time, or a run cannot store the request.
 func ReadHumanRequest(row source.Row) (h snapshot.HumanRequest, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -118,7 +123,8 @@ func ReadHumanRequest(row source.Row) (h snapshot.HumanRequest, ok bool) {
 	return h, true
 }
 
-// answer sets the status and answer of a human request, as far as the row's columns agree.
+// answer sets the status, the answer and the time of the answer of a human request from the row. An unknown status becomes
+// cancelled. A missing time of the answer becomes the time of the request, and an invalid response becomes a text.
 func answer(h *snapshot.HumanRequest, row source.Row) {
 	h.Status, _ = dbrow.ColumnText(row, "status")
 	at := dbrow.ColumnNumberOrNil(row, "answered_at_ms")
@@ -146,7 +152,7 @@ func answer(h *snapshot.HumanRequest, row source.Row) {
 	h.AnsweredAtMs = at
 }
 
-// predictHumanRequests returns the rows of _smithers_human_requests.
+// predictHumanRequests returns the predicted rows of _smithers_human_requests.
 func (f *Facts) predictHumanRequests() []source.Row {
 	var rows []source.Row
 	for _, h := range f.Whole.HumanRequests {
@@ -170,7 +176,8 @@ func (f *Facts) predictHumanRequests() []source.Row {
 	return rows
 }
 
-// ReadSignal reads a row of _smithers_signals. The caller sets Seq.
+// ReadSignal converts a row of _smithers_signals. The caller sets Seq. ok is false if the row lacks its name, its time or a
+// JSON payload, or a run cannot store the signal.
 func ReadSignal(row source.Row) (s snapshot.Signal, ok bool) {
 	name, hasName := dbrow.ColumnText(row, "signal_name")
 	at, hasTime := dbrow.ColumnNumber(row, "received_at_ms")
@@ -187,8 +194,8 @@ func ReadSignal(row source.Row) (s snapshot.Signal, ok bool) {
 	return s, true
 }
 
-// peerSignals returns the signals with Smithers' numbers. Smithers numbers signals and outputs together, so signals
-// get, in order, the numbers that no output has.
+// peerSignals returns the signals in order, with Smithers' numbers as Seq. Smithers numbers signals and outputs together, so
+// the signals get the lowest numbers that no output has.
 func (f *Facts) peerSignals() []snapshot.Signal {
 	taken := make(map[int64]bool)
 	for _, p := range f.provenance() {
@@ -206,7 +213,7 @@ func (f *Facts) peerSignals() []snapshot.Signal {
 	return signals
 }
 
-// predictSignals returns the rows of _smithers_signals.
+// predictSignals returns the predicted rows of _smithers_signals.
 func (f *Facts) predictSignals() []source.Row {
 	var rows []source.Row
 	for _, s := range f.peerSignals() {

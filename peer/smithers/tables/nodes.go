@@ -7,11 +7,11 @@ import (
 )
 
 // waitsForStart reports whether the run is a fork that was never started. Smithers has the state of such a run only
-// in its snapshot.
+// in the run's snapshot, and not in the tables of nodes, loops, outputs and input.
 func (f *Facts) waitsForStart() bool { return f.Run.Parent != nil && f.Run.StartedAtMs == nil }
 
-// predictNodes returns the rows of _smithers_nodes. A node's time of update is the latest end of its attempts, or the
-// creation of the run if that is later.
+// predictNodes returns the predicted rows of _smithers_nodes. A node's time of update is the latest end of its attempts or,
+// if that is later, the creation of the run.
 func (f *Facts) predictNodes() []source.Row {
 	if f.waitsForStart() {
 		return nil
@@ -38,7 +38,7 @@ func (f *Facts) predictNodes() []source.Row {
 	return rows
 }
 
-// predictLoops returns the rows of _smithers_ralph.
+// predictLoops returns the predicted rows of _smithers_ralph. The time of update is the creation of the run.
 func (f *Facts) predictLoops() []source.Row {
 	if f.waitsForStart() {
 		return nil

@@ -12,10 +12,11 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// OutputColumn is a row of _smithers_output_schema_columns.
+// OutputColumn is a row of _smithers_output_schema_columns: Kind is the kind of the values in a column of an output table.
 type OutputColumn struct{ Table, Column, Kind string }
 
-// IsOutputs reports whether a table has the outputs of tasks.
+// IsOutputs reports whether a table has the outputs of tasks: the columns of a node's key, and a name that is not one of
+// Smithers' own tables.
 func IsOutputs(table source.Table) bool {
 	for _, name := range []string{"run_id", "node_id", "iteration"} {
 		if !slices.ContainsFunc(table.Columns, func(c source.Column) bool { return c.Name == name }) {
@@ -25,8 +26,8 @@ func IsOutputs(table source.Table) bool {
 	return !strings.HasPrefix(table.Name, ownPrefix)
 }
 
-// provenanceMember is the member of an output row in a snapshot that has the output's number in the common order of
-// outputs and signals.
+// provenanceMember is the member of an output row that has the output's number. Outputs and signals of a run share one
+// sequence of numbers.
 const provenanceMember = "__smithersProvenanceSeq"
 
 // provenance is a row of _smithers_output_provenance.
@@ -36,7 +37,7 @@ type provenance struct {
 	Seq           int64
 }
 
-// provenance returns the provenance of the outputs that have a number.
+// provenance returns the provenance of all outputs that have a number.
 func (f *Facts) provenance() []provenance {
 	var all []provenance
 	for _, o := range f.Whole.Outputs {
@@ -52,7 +53,7 @@ func (f *Facts) provenance() []provenance {
 	return all
 }
 
-// NextSeq returns the next number in the order of provenance.
+// NextSeq returns the number after the greatest number of an output, or 0 if no output has a number.
 func (f *Facts) NextSeq() int64 {
 	next := int64(0)
 	for _, p := range f.provenance() {
@@ -61,7 +62,7 @@ func (f *Facts) NextSeq() int64 {
 	return next
 }
 
-// predictProvenance returns the rows of _smithers_output_provenance.
+// predictProvenance returns the predicted rows of _smithers_output_provenance.
 func (f *Facts) predictProvenance() []source.Row {
 	var rows []source.Row
 	for _, p := range f.provenance() {
@@ -73,7 +74,7 @@ func (f *Facts) predictProvenance() []source.Row {
 	return rows
 }
 
-// predictOutputs returns the rows of an output table.
+// predictOutputs returns the predicted rows of an output table. columns has the kinds of the columns.
 func (f *Facts) predictOutputs(table source.Table, columns []OutputColumn) []source.Row {
 	if f.waitsForStart() {
 		return nil
@@ -91,7 +92,7 @@ func (f *Facts) predictOutputs(table source.Table, columns []OutputColumn) []sou
 	return rows
 }
 
-// predictInput returns the row of the table input.
+// predictInput returns the predicted row of the table input. It returns nil if the run has no input or waits for its start.
 func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []source.Row {
 	if f.waitsForStart() || f.Whole.Input == nil {
 		return nil
@@ -99,7 +100,8 @@ func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []sourc
 	return []source.Row{outputRow(f.Whole.Input, kindsOf(table, columns))}
 }
 
-// kindsOf returns the kinds of a table's columns: those of the schema, or else kinds derived from the column types.
+// kindsOf returns the kinds of a table's columns, by name. A kind comes from columns or, if columns lacks the column, from
+// the type of the column in the database.
 func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
 	kinds := make(map[string]string, len(table.Columns))
 	for _, c := range table.Columns {
@@ -120,7 +122,7 @@ func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
 	return kinds
 }
 
-// outputRow returns the members of a JSON object as columns. Only members with a column in kinds count.
+// outputRow returns the members of a JSON object as a row. It leaves out a member without a column in kinds.
 func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
 	row := source.Row{}
 	members, _ := jsonobject.Read(value)
@@ -132,7 +134,8 @@ func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
 	return row
 }
 
-// outputValue returns a JSON value as a column value.
+// outputValue returns a JSON value as a value of a column of the given kind. With kind json, the result is the JSON text, as
+// it is for a list, an object and a number beyond float64. The JSON null becomes NULL.
 func outputValue(value []byte, kind string) source.Value {
 	text := string(value)
 	switch {

@@ -1,5 +1,5 @@
-// Package tables defines the meaning of Smithers' tables: for each table, a function that converts its rows to ours,
-// and a function that predicts its rows from a run as stored here.
+// Package tables defines the meaning of Smithers' tables. For each table, it has a function that converts the rows for
+// package snapshot, and a function that predicts the rows from a stored run.
 package tables
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Smithers' tables that are part of our model.
+// Smithers' tables whose rows package snapshot can express.
 const (
 	Runs          = "_smithers_runs"
 	Branches      = "_smithers_branches"
@@ -27,39 +27,40 @@ const (
 	ownPrefix     = "_smithers_" // begins the names of Smithers' own tables
 )
 
-// The tables of frames, of processes, of the columns of outputs, and of migrations.
+// Smithers' other tables.
 const (
 	Snapshots = "_smithers_snapshots"
 	Frames    = "_smithers_frames"
-	leases    = "_smithers_rewind_leases"
-	Columns   = "_smithers_output_schema_columns"
+	leases    = "_smithers_rewind_leases"         // the processes that rewind runs
+	Columns   = "_smithers_output_schema_columns" // the kinds of the columns of output tables
 	Migrated  = "_smithers_schema_migrations"
 )
 
-// Facts are the facts of a run at its tip from which Smithers' rows are predicted.
+// Facts holds the facts of a run at its tip, from which Predict predicts Smithers' rows.
 type Facts struct {
 	Run      snapshot.Run
 	Whole    snapshot.Whole // the state of the newest frame of the line, with the tip's mailbox
 	Attempts []snapshot.Attempt
 	Logs     map[string]string // by the attempt's key
-	Events   []snapshot.Event  // the run's own, from number 0
+	Events   []snapshot.Event  // the run's own events, from number 0
 	Frames   []FrameFacts      // the line: the frames that were not dropped, oldest first
-	Restored bool              // the run has changed since its import: Smithers restores it from its newest snapshot
+	Restored bool              // the run has changed since its import, so Smithers restores it from the newest snapshot
 }
 
-// FrameFacts are the facts of one frame of the line.
+// FrameFacts holds the facts of one frame of the line.
 type FrameFacts struct {
-	Frame       int64 // ours
-	PeerNo      int64 // Smithers'
-	AtMs        int64
-	ContentHash string // Smithers', computed
-	XMLHash     string // of the rendered tree; "" if none
-	Tree        string // the rendered tree, canonical; "" if none
+	Frame       int64  // the frame's number in the run
+	PeerNo      int64  // Smithers' number of the frame
+	AtMs        int64  // the frame's time, in Unix milliseconds
+	ContentHash string // the hash of the snapshot as Smithers computes it
+	XMLHash     string // the hash of the rendered tree; "" if the frame has no tree
+	Tree        string // the rendered tree as canonical JSON; "" if the frame has no tree
 }
 
-// Predict returns the rows of a run's table as far as they follow from f. It predicts the tables of Smithers that are
-// part of our model, the output tables of columns, and the input; of any other table it returns nil. The rows have
-// all columns of the table except run_id. Their paths lack the root, which dbrow.Restore adds.
+// Predict returns the rows of a run's table as far as they follow from f. It predicts the tables whose names are constants
+// from Runs to Input, and the output tables. For any other table of Smithers, it returns no rows. columns has the kinds of
+// the columns of output tables. The rows have all columns of the table except run_id. Their paths lack the root, which
+// dbrow.Restore adds. If the name of a column is not UTF-8, the error is source.ErrDamaged.
 //
 // Predictions are part of the format: an override stores how a row differs from its prediction, so a changed
 // prediction restores a wrong row.
@@ -70,7 +71,8 @@ func Predict(f *Facts, table source.Table, columns []OutputColumn) ([]source.Row
 	return Fitted(table, f.predictTable(table, columns)), nil
 }
 
-// Fitted reduces or extends each row to exactly the columns of a table, without run_id.
+// Fitted replaces each element of rows by a row with exactly the columns of a table, without run_id, and returns rows. A
+// column that a row lacks becomes null.
 func Fitted(table source.Table, rows []source.Row) []source.Row {
 	for i, row := range rows {
 		fit := make(source.Row, len(table.Columns))
@@ -84,6 +86,7 @@ func Fitted(table source.Table, rows []source.Row) []source.Row {
 	return rows
 }
 
+// predictTable is Predict without the checks of the columns and without Fitted.
 func (f *Facts) predictTable(table source.Table, columns []OutputColumn) []source.Row {
 	switch table.Name {
 	case Runs:
@@ -115,14 +118,15 @@ func (f *Facts) predictTable(table source.Table, columns []OutputColumn) []sourc
 	return f.predictOutputs(table, columns)
 }
 
-// OfRun returns the tables whose rows make up a run, without those of frames and of processes.
+// OfRun removes from tables all tables of frames and of processes and all tables without a column run_id, and returns the
+// rest. It changes the slice tables.
 func OfRun(tables []source.Table) []source.Table {
 	return slices.DeleteFunc(tables, func(t source.Table) bool {
 		return IsOfFrames(t.Name) || t.Name == leases || !HasRun(t)
 	})
 }
 
-// IsOfFrames reports whether a table has the rows of frames.
+// IsOfFrames reports whether a table with a name has the rows of frames or of the texts of snapshots.
 func IsOfFrames(name string) bool {
 	switch name {
 	case Snapshots, Frames, "_smithers_snapshot_contents", "_smithers_snapshot_payload_refs", "_smithers_snapshot_payloads":
@@ -131,12 +135,12 @@ func IsOfFrames(name string) bool {
 	return false
 }
 
-// HasRun reports whether the rows of a table belong to runs.
+// HasRun reports whether the rows of a table belong to runs: the table has a column run_id.
 func HasRun(t source.Table) bool {
 	return slices.ContainsFunc(t.Columns, func(c source.Column) bool { return dbrow.IsRunColumn(c.Name) })
 }
 
-// NoNumber is the number of a frame that Smithers never had.
+// NoNumber stands for Smithers' number of a frame or a signal that Smithers never had.
 const NoNumber = -1
 
 // Never is later than any time in a database.

@@ -13,15 +13,16 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// WaitRow is an attempt's wait for a signal or a time. Smithers stores it in the attempt's meta_json.
+// WaitRow is an attempt's wait for a signal or a time. Smithers stores the wait in the attempt's meta_json.
 type WaitRow struct {
 	Wait   snapshot.Wait // the wait in the state waiting
-	ended  int64         // the time of its end; Never while it lasts
-	status string        // the status at its end; "" if the wait was given up
-	Signal int64         // Smithers' number of the received signal; NoNumber if none
+	ended  int64         // the time of the wait's end, in Unix milliseconds; Never while the wait lasts
+	status string        // the status at the wait's end; "" if the wait was given up
+	Signal int64         // Smithers' number of the received signal; NoNumber if the wait has received no signal
 }
 
-// ReadWait reads the wait of an attempt from its row. ok is false if the attempt does not wait.
+// ReadWait returns the wait of the attempt a from the attempt's row. ok is false if the attempt has no wait, or a run cannot
+// store the wait.
 func ReadWait(row source.Row, a snapshot.Attempt) (w WaitRow, ok bool) {
 	meta, err := jsonobject.Read(dbrow.ColumnJSON(row, "meta_json"))
 	if err != nil {
@@ -55,7 +56,7 @@ func ReadWait(row source.Row, a snapshot.Attempt) (w WaitRow, ok bool) {
 	return w, err == nil
 }
 
-// ofSignal reads the member waitForEvent.
+// ofSignal sets w from the members of waitForEvent: the signal, the time limit, and the end of the wait.
 func (w *WaitRow) ofSignal(of []jsonobject.Member) {
 	w.Wait.Kind, w.Wait.Signal = snapshot.WaitSignal, strings.TrimSpace(jsonobject.TextOf(of, "signalName"))
 	if correlation := strings.TrimSpace(jsonobject.TextOf(of, "correlationId")); correlation != "" {
@@ -80,7 +81,7 @@ func (w *WaitRow) ofSignal(of []jsonobject.Member) {
 	}
 }
 
-// ofTimer reads the member timer.
+// ofTimer sets w from the members of timer. If the timer has no valid time, it changes nothing.
 func (w *WaitRow) ofTimer(of []jsonobject.Member) {
 	due := memberTime(of, "firesAtMs")
 	if due == nil {
@@ -92,7 +93,8 @@ func (w *WaitRow) ofTimer(of []jsonobject.Member) {
 	}
 }
 
-// memberTime returns the member with a name as a time, or nil if it is not a valid time.
+// memberTime returns the number of the member with a name, rounded down, or nil if the member is missing or is not a number
+// from 0 to dbrow.MaxTime.
 func memberTime(members []jsonobject.Member, name string) *int64 {
 	for _, m := range members {
 		if m.Name != name {
@@ -107,8 +109,8 @@ func memberTime(members []jsonobject.Member, name string) *int64 {
 	return nil
 }
 
-// Then returns the wait as it was at a time. ok is false if the wait had been given up by then. signals maps
-// Smithers' numbers of signals to ours.
+// Then returns the wait as it was at a time. signals maps Smithers' numbers of signals to Seq. ok is false if the wait had
+// been given up by that time, or had received a signal that signals lacks.
 func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, ok bool) {
 	was = w.Wait
 	if w.ended == Never || atMs < w.ended {
@@ -126,7 +128,8 @@ func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, o
 	return was, true
 }
 
-// WaitMeta returns the meta_json of a wait for a signal. signals are the run's, in order, with Smithers' numbers.
+// WaitMeta returns the meta_json of a wait for a signal. e is the element of the task. signals are the signals of the run in
+// order, so that w.SignalSeq is an index; the Seq of each is Smithers' number.
 func WaitMeta(e *tree.Element, w snapshot.Wait, signals []snapshot.Signal) string {
 	timeout, seq, received, timedOut := "null", "null", "null", "null"
 	if w.DueAtMs != nil {
@@ -145,7 +148,7 @@ func WaitMeta(e *tree.Element, w snapshot.Wait, signals []snapshot.Signal) strin
 		`,"timedOutAtMs":` + timedOut + `}}`
 }
 
-// timerMeta returns the meta_json of a timer.
+// timerMeta returns the meta_json of a timer, whose DueAtMs must be set. e is the element of the task.
 func timerMeta(e *tree.Element, w snapshot.Wait) string {
 	kind, fired := "duration", "null"
 	if e.Props["until"] != "" {

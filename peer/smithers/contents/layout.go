@@ -13,30 +13,32 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Layout is the layout of the outputs in all snapshots of a run: the file ext/smithers/outputs. The zero value is for
-// runs that Smithers never had.
+// Layout is the layout of the outputs and the input in all snapshots of a run: the file ext/smithers/outputs. The zero
+// Layout is for runs that Smithers never had.
 type Layout struct {
-	// Keys are the members of outputs_json in order, or nil if they are unknown. A member that repeats the rows of
-	// another one, under the table's other name, names it in Of.
+	// Keys lists the members of outputs_json in order, or is nil if the members are unknown.
 	Keys []LayoutKey `json:"keys,omitzero"`
-	// BareInput reports whether input_json has no runId.
+	// BareInput means that input_json has no runId.
 	BareInput bool `json:"bareInput,omitempty"`
 }
 
 // LayoutKey is one member of outputs_json.
 type LayoutKey struct {
 	Name string `json:"name"`
-	Of   string `json:"of,omitempty"` // the member whose rows it repeats
-	// Value is any value except an array of rows, byte for byte. It is "" for a signal horizon that is the greatest
-	// number of the state's signals, or -1 without signals.
+	// Of is the name of an earlier member with the same rows, under the table's other name. It is "" if the member has
+	// rows of its own or a Value.
+	Of string `json:"of,omitempty"`
+	// Value is the text of a value that is not an array of rows, byte for byte. It is "" for an array of rows, and for
+	// a signal horizon that is the greatest number of the state's signals, or -1 without signals.
 	Value string `json:"value,omitempty"`
 }
 
 // isTable reports whether the member has rows of its own.
 func (k LayoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name != horizonName }
 
-// LayoutOf returns the layout of a snapshot's outputs. The newest snapshot of a run has the best layout for all
-// snapshots: while a table is empty, its other name looks like a second empty table.
+// LayoutOf returns the layout of a snapshot's outputs and input. If the texts are not a state, the error is
+// source.ErrDamaged. The newest snapshot of a run has the best layout for all
+// snapshots: while a table is empty, the table's other name looks like a second empty table.
 func LayoutOf(c source.Contents) (Layout, error) {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -51,15 +53,16 @@ func LayoutOf(c source.Contents) (Layout, error) {
 	return Layout{Keys: keys, BareInput: r.bare}, nil
 }
 
-// widest are the limits of the storage itself.
+// widest has the limits of the storage itself.
 var widest = snapshot.Limits{Depth: 10000, Key: page.MaxKey, Value: page.MaxValue}
 
+// isInteger reports whether a text is an integer in its shortest spelling.
 func isInteger(text string) bool {
 	_, err := readSeq([]byte(text))
 	return err == nil
 }
 
-// readOutputs reads outputs_json. If a member occurs twice, the last one counts, as in JavaScript.
+// readOutputs reads outputs_json into r. If a member occurs several times, its last value counts, as in JavaScript.
 func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	if text[0] != '{' {
 		return notState("not an object")
@@ -91,7 +94,8 @@ func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	return nil
 }
 
-// sameAs returns the name of an earlier table with the same rows, or "".
+// sameAs returns the name of an earlier table with the same rows as value, or "" if no table has the same rows. Of two
+// empty tables, the earlier table must have the name in snake case.
 func (r *Reading) sameAs(name string, value []byte) string {
 	for _, k := range r.keys {
 		rows, ok := r.tables[k.Name]
@@ -106,7 +110,7 @@ func (r *Reading) sameAs(name string, value []byte) string {
 	return ""
 }
 
-// sameRows reports whether an array consists of exactly these rows.
+// sameRows reports whether an array consists of exactly the given rows, in order and byte for byte.
 func sameRows(rows []rowText, array []byte) bool {
 	i := 0
 	for row := range jsonobject.Elements(array) {
@@ -118,7 +122,8 @@ func sameRows(rows []rowText, array []byte) bool {
 	return i == len(rows)
 }
 
-// snakeCase returns Smithers' name of the table for the key of a schema.
+// snakeCase returns Smithers' name of the table for the key of a schema: each capital letter becomes a small letter, after
+// "_" unless the letter is the first.
 func snakeCase(key string) string {
 	var b strings.Builder
 	for i, c := range key {
@@ -133,7 +138,7 @@ func snakeCase(key string) string {
 	return b.String()
 }
 
-// readTable reads the rows of an output table.
+// readTable reads the rows of an output table into r. It sets r.run if the run is not known yet.
 func (r *Reading) readTable(name string, array []byte, limits snapshot.Limits) error {
 	if name == "" {
 		return notState("a table without a name")
@@ -154,8 +159,9 @@ func (r *Reading) readTable(name string, array []byte, limits snapshot.Limits) e
 	return err
 }
 
-// readOutput removes run, node and iteration from a row. The rest keeps its spelling. If these three members are not
-// the first, the remaining members are joined.
+// readOutput returns the output in a row, without a table, and the run's id in the row. The value is the row without
+// runId, nodeId and iteration. The value keeps its spelling if these three members come first as Smithers writes them;
+// otherwise only the members keep their spelling.
 func readOutput(row []byte) (o snapshot.Output, run string, err error) {
 	var rest [][]byte
 	for m := range jsonobject.Members(row) {
@@ -189,7 +195,7 @@ func readOutput(row []byte) (o snapshot.Output, run string, err error) {
 	return o, run, nil
 }
 
-// appendOutputHead appends the beginning of an output row as Smithers writes it.
+// appendOutputHead appends the beginning of an output row to b, as Smithers writes the row: run, node and iteration.
 func appendOutputHead(b []byte, run string, o snapshot.Output) []byte {
 	b = page.AppendString(append(b, `{"runId":`...), run)
 	b = page.AppendString(append(b, `,"nodeId":`...), o.NodeID)

@@ -1,5 +1,5 @@
-// Package contents converts the four texts of a Smithers snapshot to a state of ours and back. A Shape has the
-// details of the texts that the state lacks, so that they are restored byte for byte.
+// Package contents converts the four texts of a Smithers snapshot to a snapshot.Whole and back. A Shape has the
+// details of the texts that the state lacks, so that Write restores the texts byte for byte.
 package contents
 
 import (
@@ -18,16 +18,17 @@ import (
 )
 
 const (
-	// hidden is the prefix of members of outputs_json that are not tables.
+	// hidden is the prefix of the members of outputs_json that are not tables.
 	hidden = "__smithers"
-	// horizonName is the member with the greatest number of the run's signals, or -1.
+	// horizonName is the member of outputs_json with the greatest number of the run's signals, or -1 without signals.
 	horizonName = "__smithersSignalProvenanceHorizon"
 )
 
-// Read returns the state in the texts of a snapshot: nodes, loops, the input without runId, and outputs. Each output
-// row is read once, under the table's first name, without runId, nodeId and iteration; __smithersProvenanceSeq stays.
-// Unknown node states become pending. rendered is the canonical rendered tree, or "", and gives the nodes their needs
-// and loops. Texts that are not a state are source.ErrDamaged, and texts beyond the limits are snapshot.ErrLimit.
+// Read returns the state in the texts of a snapshot: nodes, loops, the input without runId, and outputs. It reads each
+// output row once, under the table's first name. An output lacks runId, nodeId and iteration, but keeps
+// __smithersProvenanceSeq. An unknown state of a node becomes pending. The nodes get their needs and loops from rendered,
+// the canonical rendered tree, which may be "". If the texts are not a state, the error is source.ErrDamaged. If the texts
+// exceed the limits, the error is snapshot.ErrLimit.
 func Read(c source.Contents, rendered string, limits snapshot.Limits) (snapshot.Whole, error) {
 	r, err := Parse(c, rendered, limits)
 	if err != nil {
@@ -36,7 +37,7 @@ func Read(c source.Contents, rendered string, limits snapshot.Limits) (snapshot.
 	return r.Whole, nil
 }
 
-// Parse is Read, but returns all details of the texts.
+// Parse is Read, but also returns the details of the texts, from which Reading.Shape makes a Shape.
 func Parse(c source.Contents, rendered string, limits snapshot.Limits) (*Reading, error) {
 	r, err := parseContents(c, limits)
 	if err != nil {
@@ -45,35 +46,35 @@ func Parse(c source.Contents, rendered string, limits snapshot.Limits) (*Reading
 	return r, tree.PlaceNodes(r.Whole.Nodes, tree.Places(rendered))
 }
 
-// Reading is the parsed texts of a snapshot.
+// Reading holds the parsed texts of a snapshot.
 type Reading struct {
-	run    string // the run id in the output rows, or else in the input; "" if none
-	nodes  []rowText
-	loops  []rowText
-	tables map[string][]rowText
-	keys   []LayoutKey
-	bare   bool // the input has no runId to remove
-	Whole  snapshot.Whole
+	run    string               // the run's id in the output rows, or else in the input; "" if the texts have no id
+	nodes  []rowText            // the rows of nodes_json
+	loops  []rowText            // the rows of ralph_json
+	tables map[string][]rowText // the rows of outputs_json, by table
+	keys   []LayoutKey          // the members of outputs_json
+	bare   bool                 // the input has no runId to remove
+	Whole  snapshot.Whole       // the state
 }
 
-// rowText is one row of a snapshot's texts: head followed by text.
+// rowText is one row of a snapshot's texts. Its text is head followed by text.
 type rowText struct {
 	key        string
 	head, text []byte
 }
 
-// is reports whether the row is spelled exactly like text.
+// is reports whether the row equals text byte for byte.
 func (r rowText) is(text []byte) bool {
 	rest, ok := bytes.CutPrefix(text, r.head)
 	return ok && bytes.Equal(rest, r.text)
 }
 
-// notState returns the error for texts that are not a state.
+// notState returns a source.ErrDamaged error for texts that are not a state. format and args are the reason.
 func notState(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", source.ErrDamaged, fmt.Errorf(format, args...))
 }
 
-// parseContents reads the four texts.
+// parseContents returns the parsed texts, with nodes that have no needs and loops. The errors are those of Read.
 func parseContents(c source.Contents, limits snapshot.Limits) (*Reading, error) {
 	r := &Reading{tables: make(map[string][]rowText)}
 	for _, part := range []struct {
@@ -101,7 +102,9 @@ func parseContents(c source.Contents, limits snapshot.Limits) (*Reading, error) 
 	return r, nil
 }
 
-// eachRow calls use for every row of an array. use returns the row's key, which must be unique.
+// eachRow calls use for every row of an array, and returns the rows with their keys. use returns the key of a row, which
+// must be unique. If array is not an array of such rows, the error is source.ErrDamaged; if a key is too long, it is
+// snapshot.ErrLimit.
 func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key string, err error)) ([]rowText, error) {
 	if array[0] != '[' {
 		return nil, notState("not an array")
@@ -128,6 +131,7 @@ func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key str
 	return rows, nil
 }
 
+// readNodes reads nodes_json into r.
 func (r *Reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
 	r.Whole.Nodes = []snapshot.Node{}
 	r.nodes, err = eachRow(text, limits, func(row []byte) (string, error) {
@@ -150,6 +154,7 @@ func (r *Reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
 	return err
 }
 
+// readNodeMember sets the field of n for a member of a node's row. It ignores other members.
 func readNodeMember(n *snapshot.Node, m jsonobject.Member) (err error) {
 	var text *string
 	switch m.Name {
@@ -176,7 +181,7 @@ func readNodeMember(n *snapshot.Node, m jsonobject.Member) (err error) {
 	return err
 }
 
-// ourState maps a node state of Smithers to ours.
+// ourState maps Smithers' state of a node to a snapshot.NodeState. An unknown state becomes pending.
 func ourState(s snapshot.NodeState) snapshot.NodeState {
 	switch s {
 	case snapshot.NodePending, snapshot.NodeInProgress, snapshot.NodeFinished, snapshot.NodeFailed, snapshot.NodeSkipped,
@@ -187,7 +192,7 @@ func ourState(s snapshot.NodeState) snapshot.NodeState {
 	return snapshot.NodePending
 }
 
-// readText reads a string or null.
+// readText returns the text of a JSON string, or nil for null. Any other value is an error.
 func readText(value []byte) (*string, error) {
 	switch {
 	case jsonobject.IsNull(value):
@@ -198,6 +203,7 @@ func readText(value []byte) (*string, error) {
 	return new(jsonobject.Unquote(value)), nil
 }
 
+// orEmpty returns the text that s points to, or "" if s is nil.
 func orEmpty(s *string) string {
 	if s == nil {
 		return ""
@@ -205,7 +211,7 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// readCount reads an integer from 0 to 2^53 - 1; null is 0.
+// readCount returns an integer from 0 to 2^53 - 1, or 0 for null. Any other value is an error.
 func readCount(value []byte) (int, error) {
 	const most = 1<<53 - 1
 	if jsonobject.IsNull(value) {
@@ -218,6 +224,7 @@ func readCount(value []byte) (int, error) {
 	return n, nil
 }
 
+// readLoops reads ralph_json into r.
 func (r *Reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 	r.Whole.Loops = []snapshot.Loop{}
 	r.loops, err = eachRow(text, limits, func(row []byte) (string, error) {
@@ -247,7 +254,8 @@ func (r *Reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 	return err
 }
 
-// readInput reads the input. It removes runId if that is the first member, in Smithers' spelling.
+// readInput reads input_json into r. It removes runId if runId is the first member and is spelled as Smithers writes it.
+// Otherwise it sets r.bare and keeps the whole text.
 func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	r.Whole.Input = text
 	r.bare = true
@@ -269,7 +277,8 @@ func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	return nil
 }
 
-// cutHead returns the object without its first members. rest is the text after them.
+// cutHead returns an object without its first members. rest is the text of the object after these members. cutHead returns
+// false if rest begins neither with a further member nor with the end of the object.
 func cutHead(rest []byte) ([]byte, bool) {
 	switch {
 	case len(rest) > 1 && rest[0] == ',' && rest[1] == '"':

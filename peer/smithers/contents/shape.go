@@ -7,28 +7,28 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Shape is the difference between the texts of one snapshot and the predicted ones: a part of the frame's row in
-// ext/smithers/frames. The zero Shape means that the texts are exactly as predicted. Parts of texts are stored as
+// Shape is the difference between the texts of one snapshot and the predicted texts. It is a part of the frame's row in
+// ext/smithers/frames. The zero Shape means that the texts are exactly as predicted. A Shape stores parts of texts as
 // strings, to keep their spelling.
 type Shape struct {
-	RunID   string               `json:"runId,omitempty"` // in output rows and input, if it is not the run's own id
+	RunID   string               `json:"runId,omitempty"` // the id in output rows and input; "" means the run's own id
 	Nodes   listShape            `json:"nodes,omitzero"`
 	Outputs map[string]listShape `json:"outputs,omitempty"` // by table
 	Loops   listShape            `json:"ralph,omitzero"`
-	Keys    []LayoutKey          `json:"keys,omitzero"` // replace the layout's keys
-	Bare    *bool                `json:"bareInput,omitempty"`
-	// Texts are complete texts, by the names "nodes", "outputs", "ralph" and "input", if the other fields cannot
-	// restore them.
+	Keys    []LayoutKey          `json:"keys,omitzero"`       // the members of outputs_json; nil means the layout's keys
+	Bare    *bool                `json:"bareInput,omitempty"` // input_json has no runId; nil means as in the layout
+	// Texts holds complete texts, by the names "nodes", "outputs", "ralph" and "input". It has only the texts that the
+	// other fields cannot restore.
 	Texts map[string]string `json:"texts,omitempty"`
 }
 
-// IsZero reports whether the snapshot is exactly as predicted.
+// IsZero reports whether the texts of the snapshot are exactly as predicted.
 func (s *Shape) IsZero() bool {
 	return s.RunID == "" && s.Nodes.isZero() && len(s.Outputs) == 0 && s.Loops.isZero() && s.Keys == nil &&
 		s.Bare == nil && len(s.Texts) == 0
 }
 
-// bareInput reports whether the input has no runId.
+// bareInput reports whether input_json has no runId, by the shape or else by the layout.
 func (s *Shape) bareInput(l Layout) bool {
 	if s.Bare != nil {
 		return *s.Bare
@@ -38,13 +38,15 @@ func (s *Shape) bareInput(l Layout) bool {
 
 // listShape is the difference between a list of rows and the predicted list.
 type listShape struct {
-	Rows  map[string]string `json:"rows,omitempty"`  // the rows with another text
-	Moved map[string]int    `json:"moved,omitempty"` // the positions of the moved rows, as few as possible; all others stay in order
+	Rows  map[string]string `json:"rows,omitempty"`  // the texts of the rows that differ, by key
+	Moved map[string]int    `json:"moved,omitempty"` // the positions of as few moved rows as possible, by key; other rows stay in order
 }
 
+// isZero reports whether the list is exactly as predicted.
 func (s *listShape) isZero() bool { return len(s.Rows) == 0 && len(s.Moved) == 0 }
 
-// apply turns the predicted list into the actual one. If the shape does not fit, the error is ErrShape.
+// apply returns the actual list for a predicted list, which it does not change. If the shape belongs to another list, the
+// error is ErrShape.
 func (s *listShape) apply(predicted []rowText) ([]rowText, error) {
 	if s.isZero() {
 		return predicted, nil
@@ -83,8 +85,8 @@ func (s *listShape) apply(predicted []rowText) ([]rowText, error) {
 	return rows, nil
 }
 
-// listShapeOf returns the shape that turns the predicted rows into the actual ones. ok is false if the lists have
-// different keys.
+// listShapeOf returns the shape that turns the predicted rows into the actual rows. ok is false if the lists do not have
+// the same keys.
 func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 	if len(predicted) != len(actual) {
 		return listShape{}, false
@@ -119,8 +121,9 @@ func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 	return s, true
 }
 
-// rising marks a longest increasing subsequence. Among several, it chooses the one with the smallest last number, and
-// so on backwards.
+// rising returns a mark for each element of order. The mark is true if the element belongs to the chosen longest increasing
+// subsequence. Of several, rising chooses the subsequence with the smallest last number, then the smallest number before
+// that number, and so on.
 func rising(order []int) []bool {
 	marked := make([]bool, len(order))
 	if slices.IsSorted(order) {
@@ -149,7 +152,7 @@ func rising(order []int) []bool {
 	return marked
 }
 
-// size returns the approximate stored size.
+// size returns the approximate size of the stored shape, in bytes.
 func (s *listShape) size() int {
 	size := 0
 	for _, text := range s.Rows {
@@ -161,8 +164,8 @@ func (s *listShape) size() int {
 	return size
 }
 
-// ShapeOf returns the shape with which Write restores c byte for byte, for every c that Read accepts. w is the state
-// from Read, with the state's signals.
+// ShapeOf returns the shape with which Write restores c byte for byte. run is the run's id, w the state from Read with the
+// run's signals, and l the layout. If Read refuses c, the shape has the complete texts.
 func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -171,7 +174,7 @@ func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSe
 	return r.Shape(run, c, w, signals, l)
 }
 
-// Shape is ShapeOf for parsed texts.
+// Shape is ShapeOf for the texts c that r was parsed from.
 func (r *Reading) Shape(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	var s Shape
 	if r.run != "" && r.run != run {
@@ -190,7 +193,7 @@ func (r *Reading) Shape(run string, c source.Contents, w snapshot.Whole, signals
 	return s
 }
 
-// keep stores a complete text.
+// keep stores a complete text under one of the names of Texts.
 func (s *Shape) keep(name, text string) {
 	if s.Texts == nil {
 		s.Texts = make(map[string]string)
@@ -198,8 +201,8 @@ func (s *Shape) keep(name, text string) {
 	s.Texts[name] = text
 }
 
-// list returns the shape of a text that is a list, or stores the complete text if that is smaller or the shape cannot
-// restore it.
+// list returns the shape of a text that is a list. If the complete text is smaller than the shape, or the shape cannot
+// restore the text, list stores the complete text under name and returns a zero shape.
 func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	of, ok := listShapeOf(predicted, actual)
 	if ok && of.size() <= len(text) {
@@ -211,8 +214,8 @@ func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	return listShape{}
 }
 
-// shapeOutputs sets the shape of outputs_json. It tries the members of the layout, then the text's own members, and
-// else stores the complete text.
+// shapeOutputs sets Outputs and Keys for outputs_json. It tries the members of the layout, and then the text's own members.
+// If neither restores the text, or the complete text is smaller, it stores the complete text.
 func (s *Shape) shapeOutputs(run, text string, r *Reading, w snapshot.Whole, signals []SignalSeq, l Layout) {
 	fits := func() bool {
 		pieces, _, err := s.outputPieces(run, w.Outputs, signals, l)

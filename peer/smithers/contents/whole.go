@@ -4,7 +4,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// WholeOf reads a complete state, mailbox included. No collection of the result is nil.
+// WholeOf reads a complete state, including the mailbox. No list of the result is nil; the input is nil if the state has no
+// input.
 func WholeOf(state *snapshot.State) (snapshot.Whole, error) {
 	w := snapshot.Whole{
 		Nodes: []snapshot.Node{}, Outputs: []snapshot.Output{}, Loops: []snapshot.Loop{}, Approvals: []snapshot.Approval{},
@@ -49,7 +50,7 @@ func WholeOf(state *snapshot.State) (snapshot.Whole, error) {
 	return w, mailOf(state, &w)
 }
 
-// mailOf reads the mailbox of a state.
+// mailOf reads the mailbox of a state into w.
 func mailOf(state *snapshot.State, w *snapshot.Whole) error {
 	for a, err := range state.AllApprovals() {
 		if err != nil {

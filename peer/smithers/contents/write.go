@@ -16,14 +16,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// SignalSeq is a signal of the state with Smithers' number.
+// SignalSeq maps the number of a signal in the state to Smithers' number.
 type SignalSeq struct {
-	Seq  int64 // ours
-	Peer int64
+	Seq  int64 // the number in the state
+	Peer int64 // Smithers' number
 }
 
-// Write is the inverse of Read. A state that Smithers never had is written in Smithers' order: nodes by id and
-// iteration, output rows by provenance. If the shape belongs to another state, the error is ErrShape.
+// Write returns the texts of a snapshot. It is the inverse of Read, with the layout and the shape of the texts. With a zero
+// shape, the rows are in Smithers' order: nodes by id and iteration, output rows by provenance. If the shape belongs to
+// another state, the error is ErrShape.
 func Write(run string, w snapshot.Whole, signals []SignalSeq, l Layout, s Shape) (source.Contents, error) {
 	if s.RunID != "" {
 		run = s.RunID
@@ -37,7 +38,7 @@ func Write(run string, w snapshot.Whole, signals []SignalSeq, l Layout, s Shape)
 	return c, cmp.Or(err[:]...)
 }
 
-// text returns one of the four texts: the stored one, or else the result of write.
+// text returns one of the four texts: the stored text of that name, or else the result of write.
 func (s *Shape) text(name string, write func() ([]byte, error)) (string, error) {
 	if text, ok := s.Texts[name]; ok {
 		return text, nil
@@ -49,7 +50,7 @@ func (s *Shape) text(name string, write func() ([]byte, error)) (string, error) 
 // ErrShape means that a shape belongs to another state.
 var ErrShape = errors.New("ext/smithers: the shape of a snapshot does not fit the snapshot")
 
-// array returns the rows as a JSON array.
+// array returns the rows as a JSON array, after it has applied the shape to the rows.
 func (s *listShape) array(rows []rowText) ([]byte, error) {
 	rows, err := s.apply(rows)
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *listShape) array(rows []rowText) ([]byte, error) {
 	return joinedPieces(arrayPieces(rows), sizeOf(rows)), nil
 }
 
-// arrayPieces yields the pieces of an array of rows.
+// arrayPieces returns the pieces of a JSON array of rows. The pieces are not copied.
 func arrayPieces(rows []rowText) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		before := []byte("[")
@@ -75,7 +76,7 @@ func arrayPieces(rows []rowText) iter.Seq[[]byte] {
 	}
 }
 
-// joinedPieces joins pieces. size is their approximate length.
+// joinedPieces returns the joined pieces. size is the approximate total length, in bytes.
 func joinedPieces(pieces iter.Seq[[]byte], size int) []byte {
 	b := make([]byte, 0, size)
 	for piece := range pieces {
@@ -84,7 +85,7 @@ func joinedPieces(pieces iter.Seq[[]byte], size int) []byte {
 	return b
 }
 
-// consistsOf reports whether a text consists of pieces. It does not join them.
+// consistsOf reports whether a text equals the joined pieces. It compares without joining the pieces.
 func consistsOf(text string, pieces iter.Seq[[]byte]) bool {
 	for piece := range pieces {
 		if len(piece) > len(text) || text[:len(piece)] != string(piece) {
@@ -95,6 +96,7 @@ func consistsOf(text string, pieces iter.Seq[[]byte]) bool {
 	return text == ""
 }
 
+// sizeOf returns the length of a JSON array of rows, or one byte more.
 func sizeOf(rows []rowText) int {
 	size := len("[]") + len(rows)
 	for _, row := range rows {
@@ -103,7 +105,7 @@ func sizeOf(rows []rowText) int {
 	return size
 }
 
-// nodeRows returns nodes as Smithers writes them.
+// nodeRows returns the rows of nodes as Smithers writes them, sorted by id and iteration.
 func nodeRows(nodes []snapshot.Node) []rowText {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b snapshot.Node) int {
 		return cmp.Or(strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
@@ -126,7 +128,7 @@ func nodeRows(nodes []snapshot.Node) []rowText {
 	return rows
 }
 
-// peerState maps our node state to Smithers': a human task waits for an approval there.
+// peerState maps a snapshot.NodeState to Smithers' state. In Smithers, a human task waits for an approval.
 func peerState(s snapshot.NodeState) string {
 	if s == snapshot.NodeWaitingHuman {
 		s = snapshot.NodeWaitingApproval
@@ -134,6 +136,7 @@ func peerState(s snapshot.NodeState) string {
 	return string(s)
 }
 
+// loopRows returns the rows of loops as Smithers writes them, sorted by id.
 func loopRows(loops []snapshot.Loop) []rowText {
 	loops = slices.SortedFunc(slices.Values(loops), func(a, b snapshot.Loop) int { return strings.Compare(a.RalphID, b.RalphID) })
 	rows := make([]rowText, 0, len(loops))
@@ -146,8 +149,9 @@ func loopRows(loops []snapshot.Loop) []rowText {
 	return rows
 }
 
-// outputRows returns the rows of each table in the order of provenance. Rows without provenance come last, sorted by
-// key. The rows share memory with the outputs. A value that is not an object becomes the column "value".
+// outputRows returns the rows of each table as Smithers writes them, in the order of provenance. Rows without provenance
+// come last, sorted by node and iteration. A value that is not an object becomes the member "value". The rows share memory
+// with the outputs.
 func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	tables := make(map[string][]rowText)
 	for _, o := range slices.SortedFunc(slices.Values(outputs), compareOutputs) {
@@ -162,7 +166,8 @@ func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	return tables
 }
 
-// joined prepares an object made of head and the members of object. The caller appends end to the returned head.
+// joined returns the two parts of an object that begins with head and continues with the members of object. The first
+// part is head, with a comma if object has members; end is the rest of object.
 func joined(head, object []byte) (_, end []byte) {
 	end = object[1:]
 	if end[jsontext.SkipSpace(end, 0)] != '}' {
@@ -171,12 +176,13 @@ func joined(head, object []byte) (_, end []byte) {
 	return head, end
 }
 
+// compareOutputs compares two outputs by provenance, then by node and iteration.
 func compareOutputs(a, b snapshot.Output) int {
 	return cmp.Or(cmp.Compare(seqOf(a.Value), seqOf(b.Value)), strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
 }
 
-// seqOf returns the row's provenance number, which Smithers writes as the row's last member. A row without the number
-// sorts last.
+// seqOf returns the provenance number of an output row, which Smithers writes as the row's last member. If the row has no
+// such number, it returns 1<<62, so that the row sorts last.
 func seqOf(row []byte) int64 {
 	const (
 		none    = 1 << 62
@@ -195,7 +201,7 @@ func seqOf(row []byte) int64 {
 	return seq
 }
 
-// readSeq reads an integer in its shortest spelling.
+// readSeq returns an integer. It returns an error if the text is not the integer's shortest spelling.
 func readSeq(text []byte) (int64, error) {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err == nil && strconv.FormatInt(n, 10) != string(text) {
@@ -204,7 +210,7 @@ func readSeq(text []byte) (int64, error) {
 	return n, err
 }
 
-// outputs returns the text of the column outputs_json of a snapshot.
+// outputs returns the text of the column outputs_json. If the shape belongs to other outputs, the error is ErrShape.
 func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) ([]byte, error) {
 	pieces, size, err := s.outputPieces(run, outputs, signals, l)
 	if err != nil {
@@ -213,7 +219,8 @@ func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalS
 	return joinedPieces(pieces, size), nil
 }
 
-// outputPieces returns the pieces of outputs_json, and their approximate total length.
+// outputPieces returns the pieces of outputs_json, and the approximate total length in bytes. If the shape belongs to other
+// outputs, the error is ErrShape.
 func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) (pieces iter.Seq[[]byte], size int, err error) {
 	tables := outputRows(run, outputs)
 	for table, rows := range tables {
@@ -253,7 +260,7 @@ func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []Si
 	return pieces, size + len("{-9223372036854775808}"), nil
 }
 
-// horizon returns Smithers' greatest number of a signal, or -1.
+// horizon returns Smithers' greatest number of a signal as text, or "-1" without signals.
 func horizon(signals []SignalSeq) string {
 	most := int64(-1)
 	for _, signal := range signals {
@@ -262,8 +269,8 @@ func horizon(signals []SignalSeq) string {
 	return strconv.FormatInt(most, 10)
 }
 
-// keysFor returns the members of outputs_json: those of the shape or the layout, and the other tables with rows,
-// which it inserts before the horizon or at the end.
+// keysFor returns the members of outputs_json: those of the shape or else of the layout, and the other tables with rows. It
+// inserts these tables before the horizon, sorted by name, or at the end without a horizon.
 func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	keys := l.Keys
 	if s.Keys != nil {
@@ -286,8 +293,8 @@ func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	return slices.Insert(slices.Clone(keys), at, more...)
 }
 
-// inputText returns input_json. Without an input it is an empty object, which Smithers writes if it has no row of
-// input.
+// inputText returns the text of input_json: the input with runId as its first member, unless bare is true or the input has
+// a runId. If input is nil, it returns an empty object, which Smithers writes for a run without a row of input.
 func inputText(run string, input []byte, bare bool) []byte {
 	switch {
 	case input == nil:
@@ -304,4 +311,5 @@ func inputText(run string, input []byte, bare bool) []byte {
 	return append(head, end...)
 }
 
+// appendInt appends an integer to b in decimal.
 func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

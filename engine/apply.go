@@ -90,8 +90,8 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	r.setNode(r.next, n)
 }
 
-// failed records a failed attempt and returns the new state of its node: pending if the task has a try left, otherwise
-// failed. If the node has failed, the run fails, too. p is the payload of the attempt's events.
+// failed records a failed attempt and returns the new state of its node: pending if the task has a try left,
+// otherwise failed. If the node has failed, the run fails, too. p is the payload of the attempt's events.
 func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p payload) snapshot.NodeState {
 	p.Error = why.String()
 	r.next.event("NodeFailed", p)
@@ -114,8 +114,8 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 	return snapshot.NodeFailed
 }
 
-// fail records text as the reason for the run to fail, unless the run has a reason already. t and key name the failed
-// task's node; for a loop, t is nil and key is zero.
+// fail records text as the reason for the run to fail, unless the run has a reason already. t and key name the
+// failed task's node; for a loop, t is nil and key is zero.
 func (r *runner) fail(t *workflow.Task, key workflow.NodeKey, text string) {
 	if r.failure.text != "" {
 		return

@@ -87,8 +87,8 @@ var (
 	errTooMuch   = errors.New("too much output")
 )
 
-// execute opens the attempt's worktree if j.opener is set, runs the command and returns the outcome.
-// To cancel the attempt, the caller ends ctx with the cause errCancelled.
+// execute opens the attempt's worktree if j.opener is set, runs the command and returns the outcome. To cancel the
+// attempt, the caller ends ctx with the cause errCancelled.
 func (j *job) execute(ctx context.Context) outcome {
 	if j.opener == nil {
 		return j.command(ctx)
@@ -156,8 +156,8 @@ func (j *job) logOf(log *attemptLog, failed *reason) string {
 	return log.text(stdoutStream, stderrStream)
 }
 
-// judge returns the output of a finished attempt, or the reason for a failed one. The output is nil if the task has no
-// output table. An attempt that was cut short has failed, whatever its exit status. startErr is the error of
+// judge returns the output of a finished attempt, or the reason for a failed one. The output is nil if the task has
+// no output table. An attempt that was cut short has failed, whatever its exit status. startErr is the error of
 // command.run, cause is the cause of the end of the attempt's context, and stdout is the command's output.
 func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMessage, *reason) {
 	switch {
@@ -191,8 +191,8 @@ func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMes
 	return output, nil
 }
 
-// whyNotStarted returns the text of a start error, without paths: the journal must not name a path of this
-// machine. If dir is missing, the text names "the command's folder", otherwise "sh".
+// whyNotStarted returns the text of a start error, without paths: the journal must not name a path of this machine.
+// If dir is missing, the text names "the command's folder", otherwise "sh".
 func whyNotStarted(err error, dir string) string {
 	what := "sh"
 	if dir != "" {
@@ -206,15 +206,16 @@ func whyNotStarted(err error, dir string) string {
 	return what + ": " + err.Error()
 }
 
-// bounded keeps the written bytes, up to one byte above its limit. It calls over once, when
-// the limit is exceeded. It must be used by one goroutine at a time.
+// bounded keeps the written bytes, up to one byte above its limit. It calls over once, when the limit is exceeded.
+// It must be used by one goroutine at a time.
 type bounded struct {
 	limit int64 // in bytes
 	data  []byte
 	over  func()
 }
 
-// Write keeps the bytes of p up to the limit and one byte more, and drops the others. It always returns len(p) and nil.
+// Write keeps the bytes of p up to the limit and one byte more, and drops the others. It always returns len(p) and
+// nil.
 func (b *bounded) Write(p []byte) (int, error) {
 	room := b.limit + 1 - int64(len(b.data))
 	if int64(len(p)) >= room && room > 0 {

@@ -8,10 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Cancel sets the status of a run to cancelled. A process that executes the run notices the change within
-// its Options.Watch, ends its commands and commits their results. If no process executes the run, the run
-// is cancelled all the same. Run can continue a cancelled run. A cancelled run stays unchanged; for a finished
-// or failed run, the error's code is run_not_resumable.
+// Cancel sets the status of a run to cancelled. A process that executes the run notices the change within its
+// Options.Watch, ends its commands and commits their results. If no process executes the run, the run is cancelled
+// all the same. Run can continue a cancelled run. A cancelled run stays unchanged; for a finished or failed run,
+// the error's code is run_not_resumable.
 func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
 	for {
 		row := rec.Row()

@@ -13,13 +13,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// captures holds the captures of working copies for one frame, by name. "" names the
-// working copy that tasks share; any other name is the id of a task with a worktree of its own.
+// captures holds the captures of working copies for one frame, by name. "" names the working copy that tasks share;
+// any other name is the id of a task with a worktree of its own.
 type captures map[string]*jjbridge.Captured
 
 // capture reads the named working copies. It leaves out a working copy that it cannot read, so the next frame keeps
-// the files of the frame before. stopping means that the run is cancelled, so the captures have only the grace period.
-// If names is empty or Options.Hurry has ended, capture returns nil. The caller closes the result.
+// the files of the frame before. stopping means that the run is cancelled, so the captures have only the grace
+// period. If names is empty or Options.Hurry has ended, capture returns nil. The caller closes the result.
 func (c *workingCopies) capture(ctx context.Context, names map[string]bool, stopping bool) captures {
 	if len(names) == 0 || c.opts.Hurry.Err() != nil {
 		return nil
@@ -57,9 +57,9 @@ func (c *workingCopies) captureOf(ctx context.Context, name string) *jjbridge.Ca
 	return nil
 }
 
-// whileThereIsTime returns a context that ends when the grace period after the end of ctx is over, or when Options.Hurry
-// ends. If stopping is true, the grace period begins at once. A cancelled run so waits for its last capture no longer
-// than for its commands. The caller calls the CancelFunc.
+// whileThereIsTime returns a context that ends when the grace period after the end of ctx is over, or when
+// Options.Hurry ends. If stopping is true, the grace period begins at once. A cancelled run so waits for its last
+// capture no longer than for its commands. The caller calls the CancelFunc.
 func (c *workingCopies) whileThereIsTime(ctx context.Context, stopping bool) (context.Context, context.CancelFunc) {
 	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	end := func() {
@@ -106,8 +106,9 @@ func (c captures) close(warn func(error)) {
 }
 
 // vcs returns the content of vcs.json for the next frame, or nil if c has no capture. A working copy that was not
-// captured keeps its revision in before, the tip's vcs.json, which may be nil. The worktrees of tasks that no longer
-// have one are dropped. running has the keys of the attempts that may have changed the shared files during the capture.
+// captured keeps its revision in before, the tip's vcs.json, which may be nil. The worktrees of tasks that no
+// longer have one are dropped. running has the keys of the attempts that may have changed the shared files during
+// the capture.
 func (c captures) vcs(before *snapshot.VCS, running []string, wf *workflow.Workflow) *snapshot.VCS {
 	if !c.any() {
 		return nil

@@ -39,10 +39,10 @@ type exit struct {
 	cut    bool   // ctx ended before the command did
 }
 
-// run runs the command in its own process group. It returns when the whole group is gone or has got KILL.
-// When ctx ends, the group gets TERM, and KILL after the grace period or when hurry ends. run ends
-// processes that the command leaves behind in the group in the same way. An error means that
-// the command did not start, or that the system failed to wait for the command or to close its pipes.
+// run runs the command in its own process group. It returns when the whole group is gone or has got KILL. When ctx
+// ends, the group gets TERM, and KILL after the grace period or when hurry ends. run ends processes that the
+// command leaves behind in the group in the same way. An error means that the command did not start, or that the
+// system failed to wait for the command or to close its pipes.
 func (c *command) run(ctx context.Context) (exit, error) {
 	var end exit
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
@@ -86,8 +86,8 @@ func (c *command) run(ctx context.Context) (exit, error) {
 	return end, nil
 }
 
-// exitOf returns the exit status of an exited process. If a signal ended the process, status is nil and signal is the
-// signal's name; otherwise signal is "".
+// exitOf returns the exit status of an exited process. If a signal ended the process, status is nil and signal is
+// the signal's name; otherwise signal is "".
 func exitOf(state *os.ProcessState) (status *int, signal string) {
 	if code := state.ExitCode(); code >= 0 {
 		return &code, ""

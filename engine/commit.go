@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// errMoved means that the tip has moved and the frame must not be rebuilt, because the run must
-// look at the new tip first.
+// errMoved means that the tip has moved and the frame must not be rebuilt, because the run must look at the new tip
+// first.
 var errMoved = errors.New("the tip has moved")
 
 // commit appends r.next as one frame, with the working copies that may have changed, and begins a new r.next. If a
@@ -20,8 +20,8 @@ var errMoved = errors.New("the tip has moved")
 // conflict.
 func (r *runner) commit(ctx context.Context) error { return r.commitIf(ctx, r.checkTip) }
 
-// commitIf is commit with a check of its own. Each time another process has moved the tip first, commitIf calls still.
-// If still returns an error, commitIf does not append the frame and returns that error.
+// commitIf is commit with a check of its own. Each time another process has moved the tip first, commitIf calls
+// still. If still returns an error, commitIf does not append the frame and returns that error.
 func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	read := r.files.capture(ctx, r.toCapture(), r.stopping)
 	defer read.close(r.opts.Warn)
@@ -59,8 +59,8 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	return nil
 }
 
-// toCapture returns the names of the working copies to capture for the next frame: those in which attempts have ended,
-// and the shared working copy for the first frame without Options.Captured and after an idle wait.
+// toCapture returns the names of the working copies to capture for the next frame: those in which attempts have
+// ended, and the shared working copy for the first frame without Options.Captured and after an idle wait.
 func (r *runner) toCapture() map[string]bool {
 	due := make(map[string]bool)
 	if !r.begun && !r.opts.Captured || r.waitedIdle() {

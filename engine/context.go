@@ -88,10 +88,10 @@ func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number in
 	return append(text, '\n'), nil
 }
 
-// readRefs returns the decoded outputs that an expression refers to. A task that has no output yet has no entry in the
-// map. of is the task with the expression, at iteration; of is nil for a loop's expression. If of reads a task of its
-// own loop without waiting for that task, the value is the output of an earlier iteration, because the current
-// iteration may be unfinished.
+// readRefs returns the decoded outputs that an expression refers to. A task that has no output yet has no entry in
+// the map. of is the task with the expression, at iteration; of is nil for a loop's expression. If of reads a task
+// of its own loop without waiting for that task, the value is the output of an earlier iteration, because the
+// current iteration may be unfinished.
 func (d *dataReader) readRefs(refs []workflow.OutputRef, of *workflow.Task, iteration int) (map[workflow.OutputRef]any, error) {
 	outputs := make(map[workflow.OutputRef]any, len(refs))
 	for _, ref := range refs {
@@ -117,8 +117,8 @@ func (d *dataReader) readRefs(refs []workflow.OutputRef, of *workflow.Task, iter
 	return outputs, nil
 }
 
-// eval reports whether a condition holds. If the evaluation fails, trouble is the reason and holds is false; otherwise
-// trouble is "". If inLoop is true, the condition may use iteration.
+// eval reports whether a condition holds. If the evaluation fails, trouble is the reason and holds is false;
+// otherwise trouble is "". If inLoop is true, the condition may use iteration.
 func (d *dataReader) eval(c *workflow.Condition, outputs map[workflow.OutputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
 	input, err := d.members()
 	if err != nil {
@@ -143,9 +143,9 @@ func (d *dataReader) members() (map[string]any, error) {
 	return members, nil
 }
 
-// texts returns the texts of a waiting task with filled placeholders, by their templates. If a text
-// cannot be filled, or is empty and not an approval's summary, texts is nil and why is the reason. texts is also nil
-// if the task has no templates.
+// texts returns the texts of a waiting task with filled placeholders, by their templates. If a text cannot be
+// filled, or is empty and not an approval's summary, texts is nil and why is the reason. texts is also nil if the
+// task has no templates.
 func (d *dataReader) texts(t *workflow.Task, key workflow.NodeKey) (texts map[*workflow.Template]string, why *reason, err error) {
 	all, where := t.Templates()
 	if len(all) == 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// compare warns if the shared working copy, captured as now, has other code than the run's newest frame. It is called
-// before the first frame of this process. compare does nothing for a new run that is not a fork, if now is nil, or if
-// the frame has no files of the shared working copy.
+// compare warns if the shared working copy, captured as now, has other code than the run's newest frame. It is
+// called before the first frame of this process. compare does nothing for a new run that is not a fork, if now is
+// nil, or if the frame has no files of the shared working copy.
 func (c *workingCopies) compare(now *jjbridge.Captured) {
 	row := c.rec.Row()
 	if now == nil || !c.resumed && row.Parent == nil {
@@ -46,9 +46,10 @@ type newest struct {
 	bring string            // Options.BringFiles, or a text in its place
 }
 
-// difference returns a text for people that compares the working copy now with the newest frame's, or "" if they are
-// equal. It compares the commits and the files. It compares change ids only without commits, because jj keeps a change
-// id when the code changes. A fork often begins in another working copy, so its commit counts only if the files differ.
+// difference returns a text for people that compares the working copy now with the newest frame's, or "" if they
+// are equal. It compares the commits and the files. It compares change ids only without commits, because jj keeps a
+// change id when the code changes. A fork often begins in another working copy, so its commit counts only if the
+// files differ.
 func (n *newest) difference(now snapshot.VCS) string {
 	same := bothCaptured(n.vcs, now) && n.vcs.Tree == now.Tree
 	back := n.bring
@@ -75,12 +76,12 @@ func bothCaptured(a, b snapshot.VCS) bool {
 	return !a.Tree.IsZero() && !b.Tree.IsZero() && a.Scope == b.Scope
 }
 
-// otherFiles reports whether two captures are known to have different files. It returns false if the captures cannot be
-// compared.
+// otherFiles reports whether two captures are known to have different files. It returns false if the captures
+// cannot be compared.
 func otherFiles(a, b snapshot.VCS) bool { return bothCaptured(a, b) && a.Tree != b.Tree }
 
-// was returns a clause for people that names the revision of the frame. For a fork that begins, it names the parent's
-// frame.
+// was returns a clause for people that names the revision of the frame. For a fork that begins, it names the
+// parent's frame.
 func (n *newest) was(revision string) string {
 	if n.from != nil {
 		return fmt.Sprintf("run %s was forked from %s, which was at %s", n.frame.Run, n.from, revision)
@@ -88,8 +89,8 @@ func (n *newest) was(revision string) string {
 	return fmt.Sprintf("run %s was at %s at frame %d", n.frame.Run, revision, n.frame.Frame)
 }
 
-// hadOtherFiles returns a clause for people: the working copy has other files than the frame. For a fork that begins,
-// it names the parent's frame.
+// hadOtherFiles returns a clause for people: the working copy has other files than the frame. For a fork that
+// begins, it names the parent's frame.
 func (n *newest) hadOtherFiles() string {
 	if n.from != nil {
 		return fmt.Sprintf("run %s was forked from %s, and the working copy has other files", n.frame.Run, n.from)

@@ -48,6 +48,7 @@ type payload struct {
 	Status    string `json:"status,omitempty"`
 }
 
+// newDraft returns an empty draft of a frame at a time.
 func newDraft(runID string, at time.Time) *draft {
 	return &draft{runID: runID, atMs: at.UnixMilli()}
 }
@@ -55,8 +56,8 @@ func newDraft(runID string, at time.Time) *draft {
 // said reports whether the draft has a phrase. A draft without a phrase is not worth a frame.
 func (d *draft) said() bool { return len(d.phrases) > 0 }
 
-// snapshot returns the draft as a frame, without the working copy and the attempts that ended. It returns the errors
-// of earlier calls.
+// snapshot returns the draft as a frame, without the working copy and the attempts that ended. It returns the
+// errors of earlier calls.
 func (d *draft) snapshot() (snapshot.Draft, error) {
 	if d.err != nil {
 		return snapshot.Draft{}, timeline.Explain(d.err)
@@ -79,7 +80,8 @@ func (d *draft) snapshot() (snapshot.Draft, error) {
 // edit adds f to the functions that change the run's row, in order.
 func (d *draft) edit(f func(*snapshot.Run)) { d.edits = append(d.edits, f) }
 
-// say adds "name verb" to the subject line. If the previous phrase has the same verb, say adds the name to that phrase.
+// say adds "name verb" to the subject line. If the previous phrase has the same verb, say adds the name to that
+// phrase.
 func (d *draft) say(name, verb string) {
 	if n := len(d.phrases); n > 0 && d.phrases[n-1].verb == verb {
 		d.phrases[n-1].names = append(d.phrases[n-1].names, name)

@@ -13,9 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// finish commits the last frame of the run, or parks a run that only waits. It returns the end as an error: run_failed,
-// run_cancelled, run_waiting, or nil if the run finished. over is false if another process appended an entry to a run
-// that was about to park: the caller then looks at the run again.
+// finish commits the last frame of the run, or parks a run that only waits. It returns the end as an error:
+// run_failed, run_cancelled, run_waiting, or nil if the run finished. over is false if another process appended an
+// entry to a run that was about to park: the caller then looks at the run again.
 func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	status, kind, text := snapshot.RunFinished, "RunFinished", ""
 	switch {
@@ -44,8 +44,8 @@ func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	return true, r.ended(status, text)
 }
 
-// ended returns the run_failed or run_cancelled error for the status, or nil if the run finished. why is the reason of a
-// failure.
+// ended returns the run_failed or run_cancelled error for the status, or nil if the run finished. why is the reason
+// of a failure.
 func (r *runner) ended(status snapshot.RunStatus, why string) error {
 	frame := r.rec.Row().Frame
 	switch status {
@@ -70,8 +70,8 @@ func TryAgain(run string) string {
 	return fmt.Sprintf("`git smithers resume %s` retries the failed tasks", fault.Word(run))
 }
 
-// hints returns the hints after a failure: resume, the log of a failed command, and a replay. The replay begins before
-// the failed attempt. file is Options.WorkflowFile. row is the run's row.
+// hints returns the hints after a failure: resume, the log of a failed command, and a replay. The replay begins
+// before the failed attempt. file is Options.WorkflowFile. row is the run's row.
 func (f failure) hints(row snapshot.Run, file string) []string {
 	frame := fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())
 	replay := fmt.Sprintf("`git smithers replay %s` retries the task in a fork; --input changes the run's input", frame)
@@ -99,9 +99,9 @@ var kindsOfWaits = []struct {
 	{"timer", snapshot.RunWaitingTimer, "a timer"},
 }
 
-// park commits a frame that makes the run wait and releases the run, and returns over and the run_waiting error. If the
-// run is already parked and nothing changed, park commits no frame. If another process moves the tip first, park
-// commits nothing and returns false, because the mailbox may have changed.
+// park commits a frame that makes the run wait and releases the run, and returns over and the run_waiting error. If
+// the run is already parked and nothing changed, park commits no frame. If another process moves the tip first,
+// park commits nothing and returns false, because the mailbox may have changed.
 func (r *runner) park(ctx context.Context) (over bool, err error) {
 	waits, err := mailbox.WaitsOf(r.rec, r.opts.Now())
 	if err != nil {
@@ -153,7 +153,8 @@ func phraseOf(wf *workflow.Workflow, waits []mailbox.Waiting) (status snapshot.R
 	return status, strings.Join(what, ", ")
 }
 
-// waitsFor returns the run_waiting error. The error has a hint for each wait, and a last hint that continues the run.
+// waitsFor returns the run_waiting error. The error has a hint for each wait, and a last hint that continues the
+// run.
 func waitsFor(rec Recorder, wf *workflow.Workflow, waits []mailbox.Waiting) error {
 	row := rec.Row()
 	_, phrase := phraseOf(wf, waits)

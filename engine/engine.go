@@ -18,12 +18,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Recorder stores a run's frames at the tip of the run. *timeline.Head is a Recorder.
-// The engine uses a Recorder from one goroutine.
+// Recorder stores a run's frames at the tip of the run. *timeline.Head is a Recorder. The engine uses a Recorder
+// from one goroutine.
 type Recorder interface {
 	mailbox.Recorder
-	// Append adds d as an entry to the tip that the recorder has read. If the tip has moved, Append adds
-	// nothing, and the error's code is conflict. If Append returns nil, the entry is on stable storage.
+	// Append adds d as an entry to the tip that the recorder has read. If the tip has moved, Append adds nothing,
+	// and the error's code is conflict. If Append returns nil, the entry is on stable storage.
 	Append(ctx context.Context, d snapshot.Draft) error
 }
 
@@ -39,25 +39,24 @@ type Options struct {
 	MaxOutput   int64            // maximum bytes of a task's output on stdout; 0 means 16 MiB
 	MaxLog      int              // bytes that a log keeps of the end of each stream; 0 means 1 MiB
 	Log         io.Writer        // gets the live logs of commands, each line after "task| "; may be nil
-	// WorkingCopy holds the files that commands work on. The engine captures them for the first frame of
-	// this Run and whenever an attempt has ended. If nil, commands run in WorkDir without captures.
+	// WorkingCopy holds the files that commands work on. The engine captures them for the first frame of this Run
+	// and whenever an attempt has ended. If nil, commands run in WorkDir without captures.
 	WorkingCopy WorkingCopy
-	// Captured means that the tip already holds the current files, so the first frame does not
-	// capture them again.
+	// Captured means that the tip already holds the current files, so the first frame does not capture them again.
 	Captured bool
 	// Worktree makes the worktree that the workflow or a task asks for, or finds the run's existing
 	// one. With rebase, it rebases an existing worktree onto its base. The engine calls Worktree from
 	// one goroutine at a time. If nil, workflows that ask for a worktree are refused.
 	Worktree func(ctx context.Context, spec code.WorktreeSpec, rebase bool) (WorkingCopy, error)
-	// OwnWorktree gives the run a worktree that its tasks share, if the workflow asks for no worktree.
-	// It has no effect if Worktree is nil.
+	// OwnWorktree gives the run a worktree that its tasks share, if the workflow asks for no worktree. It has no
+	// effect if Worktree is nil.
 	OwnWorktree bool
-	// Before is called before any other work, after the processes of an earlier Run have been ended. It may
-	// append entries that change no state. If Before returns an error, Run returns that error and changes
-	// nothing. May be nil.
+	// Before is called before any other work, after the processes of an earlier Run have been ended. It may append
+	// entries that change no state. If Before returns an error, Run returns that error and changes nothing. May be
+	// nil.
 	Before func(context.Context) error
-	// BringFiles ends the warning that the files differ from the newest frame: it says how to get the
-	// frame's files. "" means `git smithers restore`.
+	// BringFiles ends the warning that the files differ from the newest frame: it says how to get the frame's
+	// files. "" means `git smithers restore`.
 	BringFiles string
 	// WorkflowFile is the path of the workflow file for hints; "" if only the run has the workflow.
 	WorkflowFile string
@@ -81,8 +80,8 @@ type Options struct {
 type WorkingCopy interface {
 	// Root returns the folder in which commands run; "" means Options.WorkDir.
 	Root() string
-	// Capture reads the current files. It returns nil if the files are not under version control.
-	// The engine closes the result.
+	// Capture reads the current files. It returns nil if the files are not under version control. The engine closes
+	// the result.
 	Capture(ctx context.Context) (*jjbridge.Captured, error)
 }
 
@@ -99,8 +98,8 @@ type LogKeeper interface {
 	Clear()
 }
 
-// ShortenedLog is a log of a LogKeeper that keeps the ends of both streams. The engine calls Shorten after
-// the engine has dropped the beginning of a stream. A log without Shorten keeps only the end of all bytes.
+// ShortenedLog is a log of a LogKeeper that keeps the ends of both streams. The engine calls Shorten after the
+// engine has dropped the beginning of a stream. A log without Shorten keeps only the end of all bytes.
 type ShortenedLog interface {
 	// Shorten replaces the log's content by kept.
 	Shorten(kept []byte) error
@@ -110,13 +109,13 @@ type ShortenedLog interface {
 // group outlives this process, a later process can end the group.
 // *claim.Commands is a CommandKeeper. Safe for concurrent use.
 type CommandKeeper interface {
-	// Began records the process group of an attempt's command. leader is the process id of the group's
-	// leader. The command runs after Began returns.
+	// Began records the process group of an attempt's command. leader is the process id of the group's leader. The
+	// command runs after Began returns.
 	Began(attempt string, leader int) error
 	// Ended removes the record of a command whose process group is gone.
 	Ended(attempt string)
-	// EndLeft ends all remaining processes of the run's commands, including those that other processes
-	// started, and returns the number of ended processes. It kills them after grace or when ctx ends.
+	// EndLeft ends all remaining processes of the run's commands, including those that other processes started, and
+	// returns the number of ended processes. It kills them after grace or when ctx ends.
 	EndLeft(ctx context.Context, grace time.Duration) (int, error)
 }
 
@@ -173,26 +172,25 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run does the remaining work of a run. It returns when the run is finished, failed or
-// cancelled. Without opts.Wait, Run also returns when the run only waits for people, signals or timers.
+// Run does the remaining work of a run. It returns when the run is finished, failed or cancelled. Without
+// opts.Wait, Run also returns when the run only waits for people, signals or timers.
 //
-// Run continues a cancelled, failed, waiting or interrupted run from its last frame. Finished tasks do
-// not run again, and every unfinished task is tried again. If the process of an attempt died, that attempt
-// becomes a failed attempt with the reason "interrupted".
+// Run continues a cancelled, failed, waiting or interrupted run from its last frame. Finished tasks do not run
+// again, and every unfinished task is tried again. If the process of an attempt died, that attempt becomes a failed
+// attempt with the reason "interrupted".
 //
 // The caller must own the run, see claim.Take. The run's last frame releases the run.
 //
-// The error's code is run_failed, run_cancelled or run_waiting if the run does not finish. The
-// Result is valid with every error. If agreed differs from the run's own definition and opts do not accept
-// the change, the code is workflow_changed. If a kept output does not fit a changed definition, the code is
-// schema_conflict.
+// The error's code is run_failed, run_cancelled or run_waiting if the run does not finish. The Result is valid with
+// every error. If agreed differs from the run's own definition and opts do not accept the change, the code is
+// workflow_changed. If a kept output does not fit a changed definition, the code is schema_conflict.
 //
-// Run parses the exact bytes that a person consented to, and passes no other text to a shell.
-// If agreed is zero, the error's code is unconfirmed.
+// Run parses the exact bytes that a person consented to, and passes no other text to a shell. If agreed is zero,
+// the error's code is unconfirmed.
 //
-// When ctx ends, or another process cancels the run, Run ends the commands, commits their results
-// and cancels the run. When another process takes over the run, Run ends the
-// commands and writes nothing more, and the error's code is conflict.
+// When ctx ends, or another process cancels the run, Run ends the commands, commits their results and cancels the
+// run. When another process takes over the run, Run ends the commands and writes nothing more, and the error's code
+// is conflict.
 func Run(ctx context.Context, rec Recorder, agreed consent.Workflow, opts Options) (Result, error) {
 	definition := agreed.Definition()
 	if definition == nil {
@@ -254,9 +252,9 @@ func AcceptChange(command string) string {
 }
 
 // Check reports whether a run has work left. If Run would return an error at once, Check returns that error:
-// workflow_changed, run_not_resumable for a new input of a finished run, or run_waiting while the run still
-// waits. Check applies no schemas, because a fetched definition must not be evaluated before a person
-// consents to the definition.
+// workflow_changed, run_not_resumable for a new input of a finished run, or run_waiting while the run still waits.
+// Check applies no schemas, because a fetched definition must not be evaluated before a person consents to the
+// definition.
 func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err error) {
 	row := rec.Row()
 	changed := row.WorkflowHash != wf.Snapshot().Hash()
@@ -283,9 +281,9 @@ func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err er
 	return false, waitsFor(rec, wf, waits)
 }
 
-// CheckInput merges opts.Input over the run's input and checks the result against the definition's schema.
-// A value that does not fit is an error of code invalid_input. The schema determines how long the check
-// takes, within a limit, so a person must consent to a fetched definition first.
+// CheckInput merges opts.Input over the run's input and checks the result against the definition's schema. A value
+// that does not fit is an error of code invalid_input. The schema determines how long the check takes, within a
+// limit, so a person must consent to a fetched definition first.
 func CheckInput(rec Recorder, wf *workflow.Workflow, opts Options) error {
 	_, err := inputOf(rec.State(), wf, opts.Input)
 	return err

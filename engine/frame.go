@@ -7,8 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// frame returns r.next as a frame on the newest known tip, with the captures. It does not change r.next, so commitIf
-// calls frame again after the tip has moved.
+// frame returns r.next as a frame on the newest known tip, with the captures. It does not change r.next, so
+// commitIf calls frame again after the tip has moved.
 func (r *runner) frame(read captures) (snapshot.Draft, error) {
 	d, err := r.next.snapshot()
 	if err != nil {
@@ -41,8 +41,8 @@ func (c captures) startsAt(row *snapshot.Run) {
 	}
 }
 
-// endedRows returns the journal rows of the attempts that ended. Each row points to the attempt's files and to frame,
-// the number of the next frame. An attempt whose working copy was not captured has no pointer.
+// endedRows returns the journal rows of the attempts that ended. Each row points to the attempt's files and to
+// frame, the number of the next frame. An attempt whose working copy was not captured has no pointer.
 func (d *draft) endedRows(read captures, frame int64, running runningAttempts) []snapshot.Change {
 	rows := make([]snapshot.Change, 0, len(d.ended))
 	for _, a := range d.ended {
@@ -68,7 +68,8 @@ func (d *draft) beside(a snapshot.Attempt, running runningAttempts) []string {
 	return keys
 }
 
-// in returns the keys of the attempts whose commands run in the named working copy, sorted. "" names the shared one.
+// in returns the keys of the attempts whose commands run in the named working copy, sorted. "" names the shared
+// one.
 func (running runningAttempts) in(name string) []string {
 	var keys []string
 	for _, a := range running {

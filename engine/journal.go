@@ -35,8 +35,9 @@ func (j journal) errorOf(key workflow.NodeKey, number int) (*string, error) {
 }
 
 // lastIsCaptured reports whether the shared files were captured after the newest attempt of n in the journal. It
-// returns true if that attempt cannot have changed the shared files: the node has no attempt, the attempt has not ended,
-// or the task waits or has a worktree of its own. t is n's task, or nil if the workflow no longer has the task.
+// returns true if that attempt cannot have changed the shared files: the node has no attempt, the attempt has not
+// ended, or the task waits or has a worktree of its own. t is n's task, or nil if the workflow no longer has the
+// task.
 func (j journal) lastIsCaptured(n snapshot.Node, t *workflow.Task) (bool, error) {
 	if n.LastAttempt == nil || t == nil || t.Run == "" || t.Worktree != nil {
 		return true, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// attemptLog is the log of one attempt: the ends of both streams for the journal, and a live copy
-// that people can read while the attempt runs. It is safe for concurrent use.
+// attemptLog is the log of one attempt: the ends of both streams for the journal, and a live copy that people can
+// read while the attempt runs. It is safe for concurrent use.
 type attemptLog struct {
 	mu   sync.Mutex
 	kept logTail
@@ -33,8 +33,8 @@ func (j *job) openLog() (*attemptLog, error) {
 	return l, err
 }
 
-// write adds bytes of a stream to the log and to the live copy. It shortens the copy when the beginning of a stream is
-// dropped.
+// write adds bytes of a stream to the log and to the live copy. It shortens the copy when the beginning of a stream
+// is dropped.
 func (l *attemptLog) write(from streamName, p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,9 +81,8 @@ func (s streamLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// liveLog writes the logs of tasks to out for people, in whole lines that begin with the task's name.
-// It is safe for concurrent use. After the first error it writes nothing more,
-// because the reader is gone.
+// liveLog writes the logs of tasks to out for people, in whole lines that begin with the task's name. It is safe
+// for concurrent use. After the first error it writes nothing more, because the reader is gone.
 type liveLog struct {
 	mu   sync.Mutex
 	out  io.Writer

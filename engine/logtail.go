@@ -85,9 +85,9 @@ func (t *logTail) bytes() []byte {
 	return all
 }
 
-// text returns the last limit bytes of each of the given streams, in order. It replaces bytes that are not valid UTF-8.
-// If the beginning of a stream is missing, a line at that place states the number of missing bytes. text drops all
-// other bytes of t.
+// text returns the last limit bytes of each of the given streams, in order. It replaces bytes that are not valid
+// UTF-8. If the beginning of a stream is missing, a line at that place states the number of missing bytes. text
+// drops all other bytes of t.
 func (t *logTail) text(of ...streamName) string {
 	t.shorten()
 	var out bytes.Buffer
@@ -109,8 +109,8 @@ func (t *logTail) text(of ...streamName) string {
 	return strings.ToValidUTF8(out.String(), "\uFFFD")
 }
 
-// ofWhich returns " of " and the name of the stream from if the text shows another stream, too. Otherwise it returns "".
-// of lists the streams of the text.
+// ofWhich returns " of " and the name of the stream from if the text shows another stream, too. Otherwise it
+// returns "". of lists the streams of the text.
 func (t *logTail) ofWhich(from streamName, of []streamName) string {
 	for _, other := range of {
 		if other != from && len(t.kept[other]) > 0 {

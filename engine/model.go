@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// model holds the nodes and loops of a run in memory. Every method that changes the model adds the
-// same change to a draft.
+// model holds the nodes and loops of a run in memory. Every method that changes the model adds the same change to a
+// draft.
 type model struct {
 	nodes map[workflow.NodeKey]snapshot.Node
 	loops map[string]snapshot.Loop
@@ -81,9 +81,9 @@ func (m *model) keys() []workflow.NodeKey {
 	return slices.SortedFunc(maps.Keys(m.nodes), workflow.CompareKeys)
 }
 
-// fit adapts the model to a workflow. It drops tasks and loops that the workflow no longer has, and iterations above 0
-// of tasks that have left their loop. New tasks are pending. All other nodes keep their state and last attempt. If
-// the model already fits, fit changes nothing.
+// fit adapts the model to a workflow. It drops tasks and loops that the workflow no longer has, and iterations
+// above 0 of tasks that have left their loop. New tasks are pending. All other nodes keep their state and last
+// attempt. If the model already fits, fit changes nothing.
 func (m *model) fit(d *draft, wf *workflow.Workflow) {
 	for _, id := range slices.Sorted(maps.Keys(m.loops)) {
 		if wf.Loop(id) == nil {
@@ -128,8 +128,8 @@ func (m *model) iteration(t *workflow.Task) int {
 	return m.loops[t.Loop].Iteration
 }
 
-// reopen moves every loop that has unfinished nodes back to the first iteration with such a node, and the loop is no
-// longer done. Finished and skipped nodes of later iterations keep their state.
+// reopen moves every loop that has unfinished nodes back to the first iteration with such a node, and the loop is
+// no longer done. Finished and skipped nodes of later iterations keep their state.
 func (m *model) reopen(d *draft, wf *workflow.Workflow) {
 	for _, l := range wf.Loops {
 		loop := m.loops[l.ID]
@@ -178,8 +178,8 @@ func (m *model) idle(l *workflow.Loop) bool {
 	return true
 }
 
-// complete reports whether all loops of the workflow are done, and all tasks are finished or skipped at their newest
-// iteration.
+// complete reports whether all loops of the workflow are done, and all tasks are finished or skipped at their
+// newest iteration.
 func (m *model) complete(wf *workflow.Workflow) bool {
 	for _, l := range wf.Loops {
 		if !m.loops[l.ID].Done {
@@ -194,7 +194,8 @@ func (m *model) complete(wf *workflow.Workflow) bool {
 	return true
 }
 
-// waiting returns the keys of the tasks that wait for a person, a signal or a timer at their newest iteration, sorted.
+// waiting returns the keys of the tasks that wait for a person, a signal or a timer at their newest iteration,
+// sorted.
 func (m *model) waiting(wf *workflow.Workflow) []workflow.NodeKey {
 	var keys []workflow.NodeKey
 	for _, t := range wf.Tasks {

@@ -18,8 +18,8 @@ const outsideSubject = "files changed outside the run"
 // shared files. Any change of the files is then a person's.
 func (r *runner) waitedIdle() bool { return r.begun && r.waited && len(r.running.in("")) == 0 }
 
-// commitOutside appends a separate frame if people changed the shared files while no task ran. Otherwise the
-// next frame would attribute the changes to a task. It returns the captures that the next frame must store. If the tip
+// commitOutside appends a separate frame if people changed the shared files while no task ran. Otherwise the next
+// frame would attribute the changes to a task. It returns the captures that the next frame must store. If the tip
 // has moved, the error is that of still or has the code conflict. commitOutside resets r.waited.
 func (r *runner) commitOutside(ctx context.Context, read captures, still func() error) (captures, error) {
 	waited := r.waitedIdle()
@@ -46,8 +46,8 @@ func (r *runner) commitOutside(ctx context.Context, read captures, still func() 
 	return rest, nil
 }
 
-// outsideFrame returns a frame on the tip that changes only the files. The first frame of a process also records the
-// revision in the run's row.
+// outsideFrame returns a frame on the tip that changes only the files. The first frame of a process also records
+// the revision in the run's row.
 func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 	before, err := r.rec.Entry().VCSRevision()
 	if err != nil {
@@ -63,9 +63,9 @@ func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 	return d, nil
 }
 
-// changedOutside reports whether people changed the shared files: now, their capture, differs from the tip's files, and
-// no attempt can have changed the files, because the files were captured after every ended attempt. It returns false
-// if now is nil, for a new run, while a command runs, or if the tip's files are unreadable.
+// changedOutside reports whether people changed the shared files: now, their capture, differs from the tip's files,
+// and no attempt can have changed the files, because the files were captured after every ended attempt. It returns
+// false if now is nil, for a new run, while a command runs, or if the tip's files are unreadable.
 func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
 	if now == nil || !r.begun && !r.resumed || len(r.running.in("")) > 0 {
 		return false, nil

@@ -39,8 +39,8 @@ func (r *runner) prepare() error {
 	return nil
 }
 
-// takeInput returns the run's input with over merged into it, and sets a changed input in d. over may be nil. If the
-// result does not fit the workflow's schema, the error's code is invalid_input.
+// takeInput returns the run's input with over merged into it, and sets a changed input in d. over may be nil. If
+// the result does not fit the workflow's schema, the error's code is invalid_input.
 func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
 	before, err := state.Input()
 	if err != nil {
@@ -57,8 +57,8 @@ func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over jso
 	return input, nil
 }
 
-// inputOf returns the run's input with over merged into it, member by member. over may be nil. If the result does not
-// fit the workflow's schema, the error's code is invalid_input.
+// inputOf returns the run's input with over merged into it, member by member. over may be nil. If the result does
+// not fit the workflow's schema, the error's code is invalid_input.
 func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
 	input, err := state.Input()
 	if err != nil {
@@ -73,8 +73,8 @@ func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage)
 }
 
 // release makes every failed, cancelled or interrupted node pending, so that its task is tried again. It ends the
-// attempts that dead processes left in progress. A waiting node keeps its state if its task still waits for the same
-// kind of thing; otherwise release ends the wait.
+// attempts that dead processes left in progress. A waiting node keeps its state if its task still waits for the
+// same kind of thing; otherwise release ends the wait.
 func (r *runner) release() error {
 	for _, key := range r.keys() {
 		n := r.nodes[key]
@@ -105,8 +105,8 @@ func (r *runner) release() error {
 	return nil
 }
 
-// waitsAsBefore reports whether the task of a waiting node still has a wait of the same kind. t is nil if the workflow
-// no longer has the task.
+// waitsAsBefore reports whether the task of a waiting node still has a wait of the same kind. t is nil if the
+// workflow no longer has the task.
 func waitsAsBefore(t *workflow.Task, n snapshot.Node) bool {
 	return t != nil && t.WaitState() == n.State
 }
@@ -132,8 +132,9 @@ func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
 	return nil
 }
 
-// abandon ends a wait that cannot continue: it removes the node's mailbox rows, adds the event of a withdrawn request
-// or timer, and cancels the node's last attempt. why is the attempt's reason. The caller sets the node's new state.
+// abandon ends a wait that cannot continue: it removes the node's mailbox rows, adds the event of a withdrawn
+// request or timer, and cancels the node's last attempt. why is the attempt's reason. The caller sets the node's
+// new state.
 func (r *runner) abandon(key workflow.NodeKey, n snapshot.Node, why string) error {
 	if err := withdraw(r.next, r.rec.State(), n); err != nil {
 		return err

@@ -12,16 +12,16 @@ import (
 // ReconcileRequest describes how a run continues with another workflow definition.
 type ReconcileRequest struct {
 	Workflow *workflow.Workflow
-	// Reset lists the nodes that the caller resets afterwards, by id or key. The outputs of these nodes and
-	// of their dependents need not fit the new definition.
+	// Reset lists the nodes that the caller resets afterwards, by id or key. The outputs of these nodes and of
+	// their dependents need not fit the new definition.
 	Reset  []string
 	NoDeps bool // the dependents of Reset are not reset
 }
 
 // Reconcile returns the changes that adapt a state to another definition. It drops removed tasks with their
-// outputs, adds new tasks as pending, and keeps all other tasks. If a kept
-// output does not fit its new table or schema, the error's code is schema_conflict, and the message names
-// the task and the field. Reconcile is for the Prepare of timeline.Fork.
+// outputs, adds new tasks as pending, and keeps all other tasks. If a kept output does not fit its new table or
+// schema, the error's code is schema_conflict, and the message names the task and the field. Reconcile is for the
+// Prepare of timeline.Fork.
 func Reconcile(state *snapshot.State, req ReconcileRequest) ([]snapshot.Change, error) {
 	m, err := loadModel(state)
 	if err != nil {
@@ -35,8 +35,8 @@ func Reconcile(state *snapshot.State, req ReconcileRequest) ([]snapshot.Change, 
 	return d.state, d.err
 }
 
-// checkOutputs checks the outputs of finished tasks against the new definition. It skips removed tasks and nodes that
-// req resets. If an output does not fit, the error's code is schema_conflict.
+// checkOutputs checks the outputs of finished tasks against the new definition. It skips removed tasks and nodes
+// that req resets. If an output does not fit, the error's code is schema_conflict.
 func (m *model) checkOutputs(state *snapshot.State, req ReconcileRequest) error {
 	reset := req.resets()
 	for _, key := range m.keys() {

@@ -85,8 +85,8 @@ func (r *runner) skip(t *workflow.Task, key workflow.NodeKey) {
 	r.next.step(key.Name(t), n.State, 0, 0)
 }
 
-// start makes a node in progress with a new attempt, and returns the attempt's job. The caller executes the job after
-// the frame is committed.
+// start makes a node in progress with a new attempt, and returns the attempt's job. The caller executes the job
+// after the frame is committed.
 func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	number, previous, err := r.nextAttempt(key)
 	if err != nil {
@@ -120,8 +120,8 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	return j, nil
 }
 
-// nextAttempt returns the number of a node's next attempt. previous is the error of the node's last attempt, or nil if
-// that attempt did not fail. A number is never reused: after a reset, the numbers continue after the journal's
+// nextAttempt returns the number of a node's next attempt. previous is the error of the node's last attempt, or nil
+// if that attempt did not fail. A number is never reused: after a reset, the numbers continue after the journal's
 // attempts. nextAttempt cancels attempts in the journal that have not ended.
 func (r *runner) nextAttempt(key workflow.NodeKey) (number int, previous *string, err error) {
 	if n := r.nodes[key]; n.LastAttempt != nil {
@@ -142,9 +142,9 @@ func (r *runner) nextAttempt(key workflow.NodeKey) (number int, previous *string
 	}
 }
 
-// advance ends the newest iteration of a loop. The loop ends if its condition holds, or at its maximum with
-// on_max: finish. The run fails if the condition cannot be evaluated, or at the maximum without on_max: finish.
-// Otherwise the next iteration begins.
+// advance ends the newest iteration of a loop. The loop ends if its condition holds, or at its maximum with on_max:
+// finish. The run fails if the condition cannot be evaluated, or at the maximum without on_max: finish. Otherwise
+// the next iteration begins.
 func (r *runner) advance(l *workflow.Loop) error {
 	loop := r.loops[l.ID]
 	outputs, err := r.data.readRefs(l.Condition().Refs, nil, loop.Iteration)

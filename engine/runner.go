@@ -148,8 +148,8 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 	return true, nil
 }
 
-// stays reports whether this process stays while the run waits: Options.Wait is set, new tasks may start, and a node
-// waits.
+// stays reports whether this process stays while the run waits: Options.Wait is set, new tasks may start, and a
+// node waits.
 func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiting(r.wf)) > 0 }
 
 // wait returns when a command has ended, ctx ends, a wait's time has come, or the next look at the tip is over. It
@@ -190,8 +190,8 @@ func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	return nil
 }
 
-// untilDue returns a channel that receives when the clock ends a node's wait, and a function that stops the timer. The
-// channel is nil if no wait has a time limit or no new task may start. The function is never nil.
+// untilDue returns a channel that receives when the clock ends a node's wait, and a function that stops the timer.
+// The channel is nil if no wait has a time limit or no new task may start. The function is never nil.
 func (r *runner) untilDue() (<-chan time.Time, func(), error) {
 	none := func() {}
 	if r.halted() {

@@ -7,16 +7,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
-// repositoryVariables lists the environment variables that locate a repository. git sets the variables for the programs
-// that git starts, but a git in a task must find the repository of its own folder.
+// repositoryVariables lists the environment variables that locate a repository. git sets the variables for the
+// programs that git starts, but a git in a task must find the repository of its own folder.
 var repositoryVariables = []string{
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX",
 	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_GRAFT_FILE",
 	"GIT_SHALLOW_FILE", "GIT_INTERNAL_SUPER_PREFIX",
 }
 
-// taskEnv returns the environment of an attempt: base without repositoryVariables, then the task's own variables, then
-// the variables that identify the attempt and SMITHERS_OUTPUT. A later value wins over an earlier one.
+// taskEnv returns the environment of an attempt: base without repositoryVariables, then the task's own variables,
+// then the variables that identify the attempt and SMITHERS_OUTPUT. A later value wins over an earlier one.
 func taskEnv(base []string, t *workflow.Task, runID string, iteration, attempt int) []string {
 	env := make([]string, 0, len(base)+len(t.Env)+5)
 	for _, entry := range base {

@@ -26,8 +26,9 @@ func newTip(rec Recorder, lost <-chan struct{}) *tip {
 }
 
 // check compares the tip that the recorder has read with the newest known tip. If the epoch or the state differs,
-// another process has taken over the run, and the error's code is conflict. check allows new entries that change only
-// the mailbox or no state. cancelled is true if another process has cancelled the run since the newest known tip.
+// another process has taken over the run, and the error's code is conflict. check allows new entries that change
+// only the mailbox or no state. cancelled is true if another process has cancelled the run since the newest known
+// tip.
 func (t *tip) check() (cancelled bool, err error) {
 	row := t.rec.Row()
 	if row.Epoch != t.epoch || !snapshot.SameCore(t.rec.State(), t.state) {
@@ -61,8 +62,8 @@ func (t *tip) operation() string {
 }
 
 // update appends the draft that build returns. Each time another process appends first, update calls still and then
-// build again, without a limit, because many incoming signals must not stop the run. If still returns an error, update
-// appends nothing and returns that error.
+// build again, without a limit, because many incoming signals must not stop the run. If still returns an error,
+// update appends nothing and returns that error.
 func (t *tip) update(ctx context.Context, still func() error, build func() (snapshot.Draft, error)) error {
 	first := true
 	return t.rec.Update(ctx, func() (*snapshot.Draft, error) {

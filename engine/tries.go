@@ -15,10 +15,10 @@ type tries struct {
 	spent   map[workflow.NodeKey]int // failed tries by node; a missing node has not been counted
 }
 
-// of returns the number of a node's failed tries. A node has one try more than its
-// task's retries. The number includes the tries in earlier processes. After the run has failed or been
-// cancelled, a resume gives every task all its tries again. Interrupted attempts do not count,
-// because the machine failed and not the task. of records an error of reading the journal in d.
+// of returns the number of a node's failed tries. A node has one try more than its task's retries. The number
+// includes the tries in earlier processes. After the run has failed or been cancelled, a resume gives every task
+// all its tries again. Interrupted attempts do not count, because the machine failed and not the task. of records
+// an error of reading the journal in d.
 func (c *tries) of(d *draft, t *workflow.Task, n snapshot.Node) int {
 	key := workflow.NodeKey{ID: n.NodeID, Iteration: n.Iteration}
 	spent, known := c.spent[key]
@@ -32,9 +32,9 @@ func (c *tries) of(d *draft, t *workflow.Task, n snapshot.Node) int {
 	return spent
 }
 
-// count returns the number of a node's failed tries by the journal. It counts failures back from the node's last attempt
-// to an attempt that finished or was cancelled. Each full set of failed tries made the run fail, so it belongs to an
-// earlier end of the run and does not count.
+// count returns the number of a node's failed tries by the journal. It counts failures back from the node's last
+// attempt to an attempt that finished or was cancelled. Each full set of failed tries made the run fail, so it
+// belongs to an earlier end of the run and does not count.
 func (c *tries) count(t *workflow.Task, key workflow.NodeKey, n snapshot.Node) (int, error) {
 	if c.anew || n.LastAttempt == nil {
 		return 0, nil

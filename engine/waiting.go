@@ -9,8 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// settle ends the waits that the tip's mailbox or the clock has ended. Their nodes become finished, skipped or failed in
-// r.next. If the clock has ended a wait, settle first reads the tip again and appends the expiry of requests.
+// settle ends the waits that the tip's mailbox or the clock has ended. Their nodes become finished, skipped or
+// failed in r.next. If the clock has ended a wait, settle first reads the tip again and appends the expiry of
+// requests.
 func (r *runner) settle(ctx context.Context) error {
 	waiting := r.waiting(r.wf)
 	if len(waiting) == 0 {
@@ -33,8 +34,8 @@ func (r *runner) settle(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reads the tip again, so that an answer in time counts before the clock decides. Then it appends an entry that
-// closes expired requests. If another process has taken over the run, the error's code is conflict.
+// catchUp reads the tip again, so that an answer in time counts before the clock decides. Then it appends an entry
+// that closes expired requests. If another process has taken over the run, the error's code is conflict.
 func (r *runner) catchUp(ctx context.Context, now time.Time) error {
 	if err := r.rec.Refresh(ctx); err != nil {
 		return err
@@ -43,8 +44,8 @@ func (r *runner) catchUp(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// settleNode ends a node's wait if the mailbox or the clock has ended the wait. If the attempt or the mailbox row is
-// missing, or the attempt has ended, settleNode makes the node pending, so that the node begins a new wait.
+// settleNode ends a node's wait if the mailbox or the clock has ended the wait. If the attempt or the mailbox row
+// is missing, or the attempt has ended, settleNode makes the node pending, so that the node begins a new wait.
 func (r *runner) settleNode(t *workflow.Task, key workflow.NodeKey, now time.Time) error {
 	n := r.nodes[key]
 	if n.LastAttempt == nil {
@@ -70,8 +71,8 @@ func (r *runner) settleNode(t *workflow.Task, key workflow.NodeKey, now time.Tim
 	return nil
 }
 
-// waitAnew makes a waiting node pending, and cancels its attempt. It is for a node without a valid attempt or mailbox
-// row, which results from an edit of the state.
+// waitAnew makes a waiting node pending, and cancels its attempt. It is for a node without a valid attempt or
+// mailbox row, which results from an edit of the state.
 func (r *runner) waitAnew(t *workflow.Task, key workflow.NodeKey) error {
 	n := r.nodes[key]
 	if err := r.abandon(key, n, "the record of the wait is missing"); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// beginWait starts the wait of a ready node. A new attempt and the node get the waiting state, and the mailbox gets a
-// row. If a text of the task cannot be filled, the attempt fails instead.
+// beginWait starts the wait of a ready node. A new attempt and the node get the waiting state, and the mailbox gets
+// a row. If a text of the task cannot be filled, the attempt fails instead.
 func (r *runner) beginWait(t *workflow.Task, key workflow.NodeKey) error {
 	number, _, err := r.nextAttempt(key)
 	if err != nil {

@@ -27,8 +27,8 @@ type waitEnd struct {
 	now     time.Time
 }
 
-// of returns the ending of an attempt's wait, or nil while the attempt still waits. found is false if the mailbox has
-// no row of this attempt, or if the wait for a signal or a timer has ended before. For a signal or a timer, of
+// of returns the ending of an attempt's wait, or nil while the attempt still waits. found is false if the mailbox
+// has no row of this attempt, or if the wait for a signal or a timer has ended before. For a signal or a timer, of
 // records the end of the wait in w.next.
 func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found bool, err error) {
 	key := snapshot.Key(a.NodeID, a.Iteration)
@@ -92,9 +92,9 @@ func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
 	return nil
 }
 
-// received returns the ending of a wait for a signal, or nil while the wait has neither a signal nor timed out. A signal
-// that arrived in time wins over the timeout. received records the end of the wait in w.next, and a taken signal in
-// w.signals.
+// received returns the ending of a wait for a signal, or nil while the wait has neither a signal nor timed out. A
+// signal that arrived in time wins over the timeout. received records the end of the wait in w.next, and a taken
+// signal in w.signals.
 func (w *waitEnd) received(t *workflow.WaitFor, row snapshot.Wait) (*ending, error) {
 	key, ok, err := w.signals.Find(w.state, row)
 	if err != nil {
@@ -119,7 +119,8 @@ func (w *waitEnd) received(t *workflow.WaitFor, row snapshot.Wait) (*ending, err
 	return nil, nil
 }
 
-// fired returns the ending of a timer's wait, or nil before the timer's time. It records the end of the wait in w.next.
+// fired returns the ending of a timer's wait, or nil before the timer's time. It records the end of the wait in
+// w.next.
 func (w *waitEnd) fired(row snapshot.Wait) (*ending, error) {
 	if *row.DueAtMs > w.now.UnixMilli() {
 		return nil, nil
@@ -131,8 +132,9 @@ func (w *waitEnd) fired(row snapshot.Wait) (*ending, error) {
 	return &ending{verb: "is over", output: output}, timeline.Explain(err)
 }
 
-// checked returns end if its output fits the schema of the task's table, and otherwise a failed ending. It trims the
-// white space around the output. If the task has no table, or end has failed or is skipped, checked returns end unchanged.
+// checked returns end if its output fits the schema of the task's table, and otherwise a failed ending. It trims
+// the white space around the output. If the task has no table, or end has failed or is skipped, checked returns end
+// unchanged.
 func checked(wf *workflow.Workflow, t *workflow.Task, end ending) ending {
 	if t.Output == "" || end.failed != nil || end.skipped {
 		return end
@@ -145,8 +147,8 @@ func checked(wf *workflow.Workflow, t *workflow.Task, end ending) ending {
 	return end
 }
 
-// withdraw adds an event if a waiting node has a pending human request or a running timer: the request is cancelled or
-// the timer is cancelled. It does nothing for other waits. The caller removes the mailbox row.
+// withdraw adds an event if a waiting node has a pending human request or a running timer: the request is cancelled
+// or the timer is cancelled. It does nothing for other waits. The caller removes the mailbox row.
 func withdraw(d *draft, state *snapshot.State, n snapshot.Node) error {
 	switch n.State {
 	case snapshot.NodeWaitingHuman:
@@ -173,8 +175,8 @@ func timedOut(then workflow.Otherwise, what string, startedMs, dueMs int64) *end
 	return otherwise(then, "timed out", &reason{reasonTimeout, what + " within " + within.String()})
 }
 
-// otherwise returns the ending of a wait that was denied or timed out: with continue, a finished task with the output
-// null; with skip, a skipped task; with fail, the failure why. verb describes a wait that did not fail.
+// otherwise returns the ending of a wait that was denied or timed out: with continue, a finished task with the
+// output null; with skip, a skipped task; with fail, the failure why. verb describes a wait that did not fail.
 func otherwise(then workflow.Otherwise, verb string, why *reason) *ending {
 	switch then {
 	case workflow.OtherwiseContinue:

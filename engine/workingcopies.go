@@ -28,8 +28,8 @@ type workingCopies struct {
 }
 
 // openShared sets the working copy that tasks share, and c.dir to its folder. If the tasks share a worktree of the
-// run's own, openShared makes or opens the worktree. If the workflow asks for worktrees but Options.Worktree is nil, the
-// error's code is worktree_failed.
+// run's own, openShared makes or opens the worktree. If the workflow asks for worktrees but Options.Worktree is
+// nil, the error's code is worktree_failed.
 func (c *workingCopies) openShared(ctx context.Context) error {
 	if c.opts.WorkingCopy != nil {
 		c.open[""] = c.opts.WorkingCopy
@@ -75,8 +75,8 @@ func (c *workingCopies) fillsShared() (bool, error) {
 	return err == nil && attempts.Len() > 0, timeline.Explain(err)
 }
 
-// placeOf returns the folder in which a task's command runs. If the task's own worktree is not open in this process, dir
-// is "" and open opens the worktree; otherwise open is nil.
+// placeOf returns the folder in which a task's command runs. If the task's own worktree is not open in this
+// process, dir is "" and open opens the worktree; otherwise open is nil.
 func (c *workingCopies) placeOf(t *workflow.Task) (dir string, open *worktreeOpener) {
 	if t.Worktree == nil {
 		return c.dir, nil
@@ -106,8 +106,8 @@ type worktreeOpener struct {
 
 var errNowhere = errors.New("the worktree has no folder")
 
-// run makes or opens the worktree and returns it. If ctx has ended, the error is the cause of its end. run is safe for
-// concurrent use.
+// run makes or opens the worktree and returns it. If ctx has ended, the error is the cause of its end. run is safe
+// for concurrent use.
 func (o *worktreeOpener) run(ctx context.Context) (WorkingCopy, error) {
 	o.one.Lock()
 	defer o.one.Unlock()

@@ -19,9 +19,9 @@ type Response struct {
 	By    string          // the person's name; "" if unknown
 }
 
-// Answer answers a human request that is pending at the time at, and returns the answered request. The error's code is
-// invalid_input, with the path, if the value does not fit the request's form; request_not_found if a.Place has no
-// request; usage if a.Place has several; and not_pending if the request is closed or has expired.
+// Answer answers a human request that is pending at the time at, and returns the answered request. The error's code
+// is invalid_input, with the path, if the value does not fit the request's form; request_not_found if a.Place has
+// no request; usage if a.Place has several; and not_pending if the request is closed or has expired.
 func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
 	text, value, err := schema.DecodeValue(a.Value)
 	if err != nil {
@@ -33,8 +33,8 @@ func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapsh
 	})
 }
 
-// CancelRequest cancels a human request that is pending at the time at, and returns the cancelled request. by is the
-// name of the person who cancels the request, or "" if unknown. The errors are those of Answer.
+// CancelRequest cancels a human request that is pending at the time at, and returns the cancelled request. by is
+// the name of the person who cancels the request, or "" if unknown. The errors are those of Answer.
 func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time) (snapshot.HumanRequest, error) {
 	return closeRequest(ctx, rec, p, by, at, func(h *snapshot.HumanRequest) (string, error) {
 		h.Status = snapshot.HumanCancelled
@@ -42,8 +42,8 @@ func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at tim
 	})
 }
 
-// closeRequest closes a pending request and returns the request. edit changes the request's row and returns the kind
-// of the event; its error stops closeRequest. by is the person's name.
+// closeRequest closes a pending request and returns the request. edit changes the request's row and returns the
+// kind of the event; its error stops closeRequest. by is the person's name.
 func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time,
 	edit func(*snapshot.HumanRequest) (string, error),
 ) (out snapshot.HumanRequest, err error) {
@@ -98,8 +98,8 @@ func requestChange(h snapshot.HumanRequest) snapshot.Change {
 	return SetRow(snapshot.CollectionHumanRequests, row.Key, row.Value)
 }
 
-// requestEvent returns the event of the given kind for a request of run that is no longer pending. The event's time is
-// the request's AnsweredAtMs, which must be set.
+// requestEvent returns the event of the given kind for a request of run that is no longer pending. The event's time
+// is the request's AnsweredAtMs, which must be set.
 func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, error) {
 	p := Event{RequestID: h.RequestID(run), Kind: h.Kind}
 	switch h.Status {
@@ -115,8 +115,8 @@ func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, er
 }
 
 // checkAnswer checks a decoded answer against the request's form. Without a form, the answer must be a text. The
-// error's code is invalid_input, limit_exceeded if the check may take too long, or invalid_state if the form is not a
-// valid schema.
+// error's code is invalid_input, limit_exceeded if the check may take too long, or invalid_state if the form is not
+// a valid schema.
 func checkAnswer(h snapshot.HumanRequest, value any) error {
 	if h.Form == nil {
 		if _, ok := value.(string); !ok {
@@ -165,8 +165,8 @@ func ExpireAtTip(ctx context.Context, rec Recorder, at time.Time, check func() e
 	return count, nil
 }
 
-// expiry returns the entry that closes the requests that have expired at the given time, and their number n. If n is 0,
-// the entry has no changes.
+// expiry returns the entry that closes the requests that have expired at the given time, and their number n. If n
+// is 0, the entry has no changes.
 func expiry(rec Recorder, at time.Time) (d *snapshot.Draft, n int, err error) {
 	var names []string
 	d = newDraft("", at, "", nil)

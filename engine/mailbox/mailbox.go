@@ -20,8 +20,8 @@ import (
 type Recorder interface {
 	// Refresh reads the newest tip.
 	Refresh(ctx context.Context) error
-	// Update calls build and appends the draft that build returns. If another process moves the tip first,
-	// Update refreshes the recorder and calls build again. If the draft is nil, Update appends nothing.
+	// Update calls build and appends the draft that build returns. If another process moves the tip first, Update
+	// refreshes the recorder and calls build again. If the draft is nil, Update appends nothing.
 	Update(ctx context.Context, build func() (*snapshot.Draft, error)) error
 	// Entry returns the tip that the recorder has read.
 	Entry() *snapshot.Entry
@@ -61,10 +61,10 @@ func seenHuman(h snapshot.HumanRequest) seenRequest[snapshot.HumanRequest] {
 	return seenRequest[snapshot.HumanRequest]{h, key, h.Status == snapshot.HumanPending}
 }
 
-// find returns the request of rows that p identifies: the newest iteration unless p names one. If p names no node, find
-// looks only at pending requests; otherwise the request may be closed. The error's code is request_not_found if no
-// request fits p, and usage if requests of several nodes fit. run is the run's id, and what names the awaited thing in
-// messages: "an approval" or "an answer".
+// find returns the request of rows that p identifies: the newest iteration unless p names one. If p names no node,
+// find looks only at pending requests; otherwise the request may be closed. The error's code is request_not_found
+// if no request fits p, and usage if requests of several nodes fit. run is the run's id, and what names the awaited
+// thing in messages: "an approval" or "an answer".
 func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Place, run, what string) (row T, err error) {
 	var best *seenRequest[T]
 	var pending []string
@@ -95,15 +95,15 @@ func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Pl
 	return best.row, nil
 }
 
-// severalWait returns the usage error for a place that names no node while several nodes wait. pending lists the keys of
-// the waiting nodes.
+// severalWait returns the usage error for a place that names no node while several nodes wait. pending lists the
+// keys of the waiting nodes.
 func severalWait(run, what string, pending []string) error {
 	return fault.New(fault.Usage, "several nodes of run %s wait for %s", run, what).
 		Hint("name one of these nodes: %s", strings.Join(pending, ", "))
 }
 
-// noRequest returns the request_not_found error for a place that no request fits. pending lists the keys of the nodes
-// that do wait.
+// noRequest returns the request_not_found error for a place that no request fits. pending lists the keys of the
+// nodes that do wait.
 func noRequest(p Place, run, what string, pending []string) error {
 	place := ""
 	if p.Iteration != nil {
@@ -119,8 +119,8 @@ func noRequest(p Place, run, what string, pending []string) error {
 	return out.Hint("`git smithers inbox` lists everything that runs wait for")
 }
 
-// notPending returns the not_pending error for a closed request. what names the request in the message, status is the
-// request's status, and who and atMs tell who closed the request and when. who and atMs may be nil.
+// notPending returns the not_pending error for a closed request. what names the request in the message, status is
+// the request's status, and who and atMs tell who closed the request and when. who and atMs may be nil.
 func notPending(node string, iteration int, what, status string, who *string, atMs *int64) error {
 	text := fmt.Sprintf("%s of %s was %s", what, snapshot.Key(node, iteration), ByWhom(status, who))
 	if atMs != nil {
@@ -130,8 +130,8 @@ func notPending(node string, iteration int, what, status string, who *string, at
 		Detail("nodeId", node).Detail("iteration", iteration).Detail("status", status)
 }
 
-// act refreshes rec and appends the draft that build makes from the newest tip. It calls build again if another process
-// moves the tip first. If build returns nil, act appends nothing.
+// act refreshes rec and appends the draft that build makes from the newest tip. It calls build again if another
+// process moves the tip first. If build returns nil, act appends nothing.
 func act(ctx context.Context, rec Recorder, build func() (*snapshot.Draft, error)) error {
 	if err := rec.Refresh(ctx); err != nil {
 		return err
@@ -139,14 +139,14 @@ func act(ctx context.Context, rec Recorder, build func() (*snapshot.Draft, error
 	return rec.Update(ctx, build)
 }
 
-// newDraft returns the draft of an entry that changes rows of the mailbox and has no frame. operation is the unique name
-// of the append.
+// newDraft returns the draft of an entry that changes rows of the mailbox and has no frame. operation is the unique
+// name of the append.
 func newDraft(operation string, at time.Time, subject string, changes []snapshot.Change, events ...snapshot.Event) *snapshot.Draft {
 	return &snapshot.Draft{Mailbox: changes, Events: events, Subject: subject, Operation: operation, AtMs: at.UnixMilli()}
 }
 
-// newOperation returns a random name for an append. If the outcome of an append is unclear, the store finds the entry
-// by this name.
+// newOperation returns a random name for an append. If the outcome of an append is unclear, the store finds the
+// entry by this name.
 func newOperation() string {
 	var random [8]byte
 	rand.Read(random[:])
@@ -173,7 +173,8 @@ func ByWhom(verb string, who *string) string {
 	return verb + " by " + *who
 }
 
-// ShowTime returns a time in Unix milliseconds as text: RFC 3339, UTC, with milliseconds. Outputs have times in this form.
+// ShowTime returns a time in Unix milliseconds as text: RFC 3339, UTC, with milliseconds. Outputs have times in
+// this form.
 func ShowTime(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// send gives a run a signal, and returns the signal with its Seq. If the state already has the signal, send adds nothing,
-// and known is true. A failed or cancelled run keeps the signal for its resume. If the run is finished, the error's code
-// is run_not_resumable. send calls wanted with the decoded payload at each newest tip; an error of wanted refuses the
-// signal.
+// send gives a run a signal, and returns the signal with its Seq. If the state already has the signal, send adds
+// nothing, and known is true. A failed or cancelled run keeps the signal for its resume. If the run is finished,
+// the error's code is run_not_resumable. send calls wanted with the decoded payload at each newest tip; an error of
+// wanted refuses the signal.
 func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	wanted func(s snapshot.Signal, payload any) error,
 ) (sent snapshot.Signal, known bool, err error) {
@@ -52,8 +52,8 @@ func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	return sent, false, err
 }
 
-// checkSignal validates the texts and the payload of a signal, and returns the decoded payload. It trims white space
-// around s.Payload. If the signal is invalid, the error's code is invalid_input.
+// checkSignal validates the texts and the payload of a signal, and returns the decoded payload. It trims white
+// space around s.Payload. If the signal is invalid, the error's code is invalid_input.
 func checkSignal(s *snapshot.Signal) (payload any, err error) {
 	if _, err := saidText("the name of the signal", s.Name); err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func checkSignal(s *snapshot.Signal) (payload any, err error) {
 	return payload, nil
 }
 
-// signalDraft returns the draft of the entry that adds a signal to run. digest is the signal's digest, which also names
-// the operation, so that two processes add the same signal once.
+// signalDraft returns the draft of the entry that adds a signal to run. digest is the signal's digest, which also
+// names the operation, so that two processes add the same signal once.
 func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error) {
 	event, err := Event{SignalSeq: &s.Seq, SignalName: s.Name, CorrelationID: OrNull(s.CorrelationID)}.
 		Encode(run, "SignalReceived", s.ReceivedAtMs)

@@ -89,9 +89,9 @@ func (b *SignalBook) update(state *snapshot.State) error {
 	return nil
 }
 
-// Find returns the key of the oldest signal in state that a wait takes. ok is false if state has no such signal. Find
-// skips signals that an earlier iteration or attempt of the node took, and signals that arrived after the wait's time
-// limit.
+// Find returns the key of the oldest signal in state that a wait takes. ok is false if state has no such signal.
+// Find skips signals that an earlier iteration or attempt of the node took, and signals that arrived after the
+// wait's time limit.
 func (b *SignalBook) Find(state *snapshot.State, w snapshot.Wait) (key string, ok bool, err error) {
 	if err := b.update(state); err != nil || len(b.byName[w.Signal]) == 0 {
 		return "", false, err
@@ -156,7 +156,8 @@ func ReadWait(state *snapshot.State, node string, iteration int) (w snapshot.Wai
 	return ReadRow(state.Waits(), snapshot.Key(node, iteration), snapshot.DecodeWait)
 }
 
-// ReadRow returns the decoded row of a collection at key. ok is false if the collection has no such row or with an error.
+// ReadRow returns the decoded row of a collection at key. ok is false if the collection has no such row or with an
+// error.
 func ReadRow[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, ok bool, err error) {
 	value, ok, err := rows.Get(key)
 	if err != nil || !ok {

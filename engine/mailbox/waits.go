@@ -24,8 +24,8 @@ type Waiting struct {
 	Ready         bool    `json:"ready"` // the wait can end, so a resume continues the run
 }
 
-// WaitsOf returns the waits of a run at the tip that rec has read, sorted by node id and iteration. at is the current
-// time, by which timeouts and timers are judged.
+// WaitsOf returns the waits of a run at the tip that rec has read, sorted by node id and iteration. at is the
+// current time, by which timeouts and timers are judged.
 func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
 	state := rec.State()
 	nodes, err := waitingNodes(state)
@@ -129,8 +129,8 @@ func (w *Waiting) timer(state *snapshot.State, at time.Time) error {
 	return nil
 }
 
-// Hint returns a hint for the wait in run: the node and the command that ends the wait. For a timer, the hint is the
-// node and the timer's time.
+// Hint returns a hint for the wait in run: the node and the command that ends the wait. For a timer, the hint is
+// the node and the timer's time.
 func (w Waiting) Hint(run string) string {
 	node := snapshot.Key(w.NodeID, w.Iteration)
 	switch w.For {
@@ -149,8 +149,8 @@ func (w Waiting) Hint(run string) string {
 	}
 }
 
-// DueAt returns the time at which the clock ends a node's wait, in Unix milliseconds. It returns nil if the clock never
-// ends the wait, or if the node has no pending request, signal wait or timer.
+// DueAt returns the time at which the clock ends a node's wait, in Unix milliseconds. It returns nil if the clock
+// never ends the wait, or if the node has no pending request, signal wait or timer.
 func DueAt(state *snapshot.State, n snapshot.Node) (*int64, error) {
 	key := snapshot.Key(n.NodeID, n.Iteration)
 	switch n.State {

@@ -5,8 +5,8 @@ import (
 	"regexp/syntax"
 )
 
-// Limits of the schemas of one workflow file or form. The schema library cannot be interrupted, so this
-// package limits the library's input beforehand.
+// Limits of the schemas of one workflow file or form. The schema library cannot be interrupted, so this package
+// limits the library's input beforehand.
 const (
 	maxBytes        = 4 << 20   // bytes of one schema as JSON
 	maxSchemas      = 20_000    // number of schemas, including subschemas
@@ -21,8 +21,8 @@ const (
 	maxOutputWork = 1_000_000_000 // for an output, because the command that wrote the output had no time limit either
 )
 
-// LimitError means that a schema, or a validation, is beyond a limit. What is the message, and Hint says what a person
-// can do.
+// LimitError means that a schema, or a validation, is beyond a limit. What is the message, and Hint says what a
+// person can do.
 type LimitError struct{ What, Hint string }
 
 // Error returns What.
@@ -69,8 +69,8 @@ func (b *Bounds) addSchema(at string) error {
 	return nil
 }
 
-// addPattern adds a pattern and returns the number of instructions of the compiled pattern. It returns 0 if text is not a
-// valid pattern. If a limit is exceeded, the error is a *LimitError.
+// addPattern adds a pattern and returns the number of instructions of the compiled pattern. It returns 0 if text is
+// not a valid pattern. If a limit is exceeded, the error is a *LimitError.
 func (b *Bounds) addPattern(text string) (int, error) {
 	if len(text) > maxPatternBytes {
 		return 0, errPatternBytes
@@ -86,8 +86,8 @@ func (b *Bounds) addPattern(text string) (int, error) {
 	return size, nil
 }
 
-// patternSize returns an estimate of the instructions of a compiled pattern, with character ranges and expanded repeats.
-// It returns at most maxPatternSize+1.
+// patternSize returns an estimate of the instructions of a compiled pattern, with character ranges and expanded
+// repeats. It returns at most maxPatternSize+1.
 func patternSize(re *syntax.Regexp) int {
 	const runesPerInstruction = 8 // so many runes of a character class take about the bytes of an instruction
 	size := 1 + len(re.Rune)/runesPerInstruction

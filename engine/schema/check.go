@@ -40,8 +40,8 @@ var (
 	}
 )
 
-// foldedKeywords maps the keywords to inspect from lower case to their correct case. The schema library accepts a keyword
-// in any case, so keyword refuses a wrong case.
+// foldedKeywords maps the keywords to inspect from lower case to their correct case. The schema library accepts a
+// keyword in any case, so keyword refuses a wrong case.
 var foldedKeywords = func() map[string]string {
 	folded := make(map[string]string)
 	for _, key := range append(slices.Collect(maps.Keys(schemaKeywords)), "$ref", "$dynamicRef", "type", "pattern", "required", "dependentRequired") {
@@ -50,16 +50,16 @@ var foldedKeywords = func() map[string]string {
 	return folded
 }()
 
-// schemaInspector finds schemas that the library would accept, but that make a later validation fail or run forever.
-// It builds the graph by which validationWork counts the work of a validation.
+// schemaInspector finds schemas that the library would accept, but that make a later validation fail or run
+// forever. It builds the graph by which validationWork counts the work of a validation.
 type schemaInspector struct {
 	graph  *graph
 	refs   map[*node]string // the target of each $ref
 	bounds *Bounds
 }
 
-// inspect checks a decoded schema and returns its graph. It refuses unknown types, references out of the schema, circular
-// references, and integers that a float64 does not hold exactly. It adds the schema's cost to bounds; if a
+// inspect checks a decoded schema and returns its graph. It refuses unknown types, references out of the schema,
+// circular references, and integers that a float64 does not hold exactly. It adds the schema's cost to bounds; if a
 // limit is exceeded, the error is a *LimitError. A reference without a target is recorded in the graph.
 func inspect(root any, bounds *Bounds) (*graph, error) {
 	in := schemaInspector{
@@ -92,8 +92,8 @@ func (in schemaInspector) follow() error {
 	return nil
 }
 
-// refTarget returns the JSON pointer of a reference's target, in the form of the graph's keys. The error means that ref is
-// not a URL.
+// refTarget returns the JSON pointer of a reference's target, in the form of the graph's keys. The error means that
+// ref is not a URL.
 func refTarget(ref string) (string, error) {
 	u, err := url.Parse(ref)
 	if err != nil {
@@ -172,8 +172,8 @@ func (in schemaInspector) keyword(at, key string, value any) error {
 	return exactNumbers(pointer, value)
 }
 
-// nested checks the schemas in a keyword's value and links node to them. pointer is the JSON pointer of the keyword, and
-// kind its kind in schemaKeywords.
+// nested checks the schemas in a keyword's value and links node to them. pointer is the JSON pointer of the
+// keyword, and kind its kind in schemaKeywords.
 func (in schemaInspector) nested(node *node, pointer string, kind int, key string, value any) error {
 	// step is the property name or pattern of the schema; "" if the keyword has no names.
 	visit := func(suffix, step string, value any) error {
@@ -219,8 +219,8 @@ func (in schemaInspector) nested(node *node, pointer string, kind int, key strin
 	}
 }
 
-// ref records the reference of the schema at the JSON pointer at. A reference that does not point into this schema is an
-// error.
+// ref records the reference of the schema at the JSON pointer at. A reference that does not point into this schema
+// is an error.
 func (in schemaInspector) ref(at string, value any) error {
 	ref, ok := value.(string)
 	if !ok || ref != "#" && !strings.HasPrefix(ref, "#/") {
@@ -266,8 +266,8 @@ func checkTypes(at string, names []any) error {
 
 var errInexact = errors.New("has no exact double value, so a comparison would use another number")
 
-// exactNumbers returns an error if a value contains an integer that a float64 does not hold exactly, because the library
-// compares numbers as float64. at is the JSON pointer of the value.
+// exactNumbers returns an error if a value contains an integer that a float64 does not hold exactly, because the
+// library compares numbers as float64. at is the JSON pointer of the value.
 func exactNumbers(at string, value any) error {
 	if path, number, ok := inexact(value); ok {
 		return fmt.Errorf("%s%s: %s %w", at, path, number, errInexact)
@@ -275,8 +275,8 @@ func exactNumbers(at string, value any) error {
 	return nil
 }
 
-// inexact returns the first integer in a value that a float64 does not hold exactly, and the integer's path below the
-// value. found is false if the value has no such integer.
+// inexact returns the first integer in a value that a float64 does not hold exactly, and the integer's path below
+// the value. found is false if the value has no such integer.
 func inexact(value any) (path string, number json.Number, found bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -297,7 +297,8 @@ func inexact(value any) (path string, number json.Number, found bool) {
 	return "", "", false
 }
 
-// isExact reports whether a float64 holds an integer exactly. It returns true for a number with a fraction or exponent.
+// isExact reports whether a float64 holds an integer exactly. It returns true for a number with a fraction or
+// exponent.
 func isExact(n json.Number) bool {
 	exact, ok := new(big.Int).SetString(n.String(), 10)
 	if !ok {

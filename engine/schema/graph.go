@@ -67,15 +67,16 @@ func (n *node) note(key string, value any) {
 	}
 }
 
-// own records the value of a keyword that a validation reads. steps is the number of steps for each JSON value in value.
+// own records the value of a keyword that a validation reads. steps is the number of steps for each JSON value in
+// value.
 func (n *node) own(value any, steps float64) {
 	size := sizeOf(value)
 	n.looks += steps * size.values
 	n.bytes += size.bytes
 }
 
-// link adds an edge from n to a schema in the value of the keyword key. name is the property or pattern of the schema;
-// other keywords ignore name.
+// link adds an edge from n to a schema in the value of the keyword key. name is the property or pattern of the
+// schema; other keywords ignore name.
 func (n *node) link(key, name string, to *node) {
 	n.looks++
 	switch key {
@@ -109,14 +110,14 @@ func (n *node) link(key, name string, to *node) {
 	}
 }
 
-// takes reports whether n's types accept a value of a kind, as kindOf returns it. For an integer schema, takes accepts
-// every number.
+// takes reports whether n's types accept a value of a kind, as kindOf returns it. For an integer schema, takes
+// accepts every number.
 func (n *node) takes(kind string) bool {
 	return len(n.types) == 0 || slices.Contains(n.types, any(kind)) || kind == "number" && slices.Contains(n.types, any("integer"))
 }
 
-// here returns the schemas that n applies to the same value, for a value of the kind. If n's types refuse the kind, only
-// the target of $ref is applied.
+// here returns the schemas that n applies to the same value, for a value of the kind. If n's types refuse the kind,
+// only the target of $ref is applied.
 func (n *node) here(kind string) edges {
 	if !n.takes(kind) {
 		return edges{both: n.ref}
@@ -124,8 +125,8 @@ func (n *node) here(kind string) edges {
 	return n.same
 }
 
-// forProperty returns the schemas that n applies to the property of a name: those for the name, or else those for all
-// further properties.
+// forProperty returns the schemas that n applies to the property of a name: those for the name, or else those for
+// all further properties.
 func (n *node) forProperty(name string) []*node {
 	var all []*node
 	if to := n.properties[name]; to != nil {
@@ -150,8 +151,8 @@ func (n *node) forItem(i int) edges {
 	return edges{both: n.items, trials: n.contains}
 }
 
-// findCircle returns an error if a schema applies itself to the same value, directly or through other schemas, because
-// such a validation never ends.
+// findCircle returns an error if a schema applies itself to the same value, directly or through other schemas,
+// because such a validation never ends.
 func (g *graph) findCircle() error {
 	const entered, left = 1, 2
 	state := make(map[*node]int, len(g.nodes))

@@ -57,8 +57,8 @@ func Compile(text []byte, bounds *Bounds) (*Schema, error) {
 	return &Schema{Text: canonical, resolved: resolved, graph: graph}, nil
 }
 
-// resolve parses and resolves a schema with the library. It refuses dangling references of graph, and a default that does
-// not fit its schema. It adds the work to check the defaults to bounds.
+// resolve parses and resolves a schema with the library. It refuses dangling references of graph, and a default
+// that does not fit its schema. It adds the work to check the defaults to bounds.
 func resolve(text []byte, graph *graph, bounds *Bounds) (*jsonschema.Resolved, error) {
 	var parsed jsonschema.Schema
 	if err := json.Unmarshal(text, &parsed); err != nil {
@@ -78,9 +78,9 @@ func resolve(text []byte, graph *graph, bounds *Bounds) (*jsonschema.Resolved, e
 	return parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 }
 
-// Validate checks a value from DecodeValue. root names the value, and an error begins with the path
-// from root to the flaw. Validate subtracts its steps from left. If left becomes negative, Validate does not check
-// the value, and the error wraps a *LimitError.
+// Validate checks a value from DecodeValue. root names the value, and an error begins with the path from root to
+// the flaw. Validate subtracts its steps from left. If left becomes negative, Validate does not check the value,
+// and the error wraps a *LimitError.
 func (s *Schema) Validate(root string, value any, left *float64) error {
 	if *left -= validationWork(s.graph.root, value, *left); *left < 0 {
 		return fmt.Errorf("%s: %w", root, errWork)
@@ -104,8 +104,8 @@ func Misfit(err error) *fault.Error {
 	return fault.New(fault.InvalidInput, "%w", err)
 }
 
-// locate splits an error of the library, "validating <schema>: validating <schema>: … reason". path is the path of the
-// value to which the innermost schema applies, and reason the rest of the text.
+// locate splits an error of the library, "validating <schema>: validating <schema>: … reason". path is the path of
+// the value to which the innermost schema applies, and reason the rest of the text.
 func locate(err error) (path, reason string) {
 	at := ""
 	for {
@@ -130,8 +130,8 @@ func locate(err error) (path, reason string) {
 	}
 }
 
-// valuePath converts a part of a schema's JSON pointer to a path in the value, such as ".list[]". A keyword that applies
-// to the same value adds no step to the path.
+// valuePath converts a part of a schema's JSON pointer to a path in the value, such as ".list[]". A keyword that
+// applies to the same value adds no step to the path.
 func valuePath(pointer string) string {
 	var path strings.Builder
 	steps := strings.Split(pointer, "/")

@@ -19,9 +19,9 @@ var (
 	errMore    = errors.New("text follows the JSON value")
 )
 
-// DecodeValue decodes exactly one JSON value. It returns the value's bytes without surrounding white
-// space, and the decoded value for schemas and conditions. A number becomes an int64 or uint64 if
-// possible, otherwise the nearest float64. Empty data, invalid UTF-8, deep nesting and further text are errors.
+// DecodeValue decodes exactly one JSON value. It returns the value's bytes without surrounding white space, and the
+// decoded value for schemas and conditions. A number becomes an int64 or uint64 if possible, otherwise the nearest
+// float64. Empty data, invalid UTF-8, deep nesting and further text are errors.
 func DecodeValue(data []byte) (json.RawMessage, any, error) {
 	text := bytes.Trim(data, " \t\r\n")
 	switch {
@@ -45,8 +45,8 @@ func DecodeValue(data []byte) (json.RawMessage, any, error) {
 	return text, plainNumbers(value), nil
 }
 
-// describeSyntax returns an error for people from an error of the JSON decoder. For a syntax error, the text has the
-// offset in bytes.
+// describeSyntax returns an error for people from an error of the JSON decoder. For a syntax error, the text has
+// the offset in bytes.
 func describeSyntax(err error) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("not JSON: %w (at byte %d)", err, syntax.Offset)
@@ -57,8 +57,8 @@ func describeSyntax(err error) error {
 	return fmt.Errorf("not JSON: %w", err)
 }
 
-// plainNumbers returns a value with every json.Number replaced by the result of plainNumber. It changes maps and lists in
-// place.
+// plainNumbers returns a value with every json.Number replaced by the result of plainNumber. It changes maps and
+// lists in place.
 func plainNumbers(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -13,8 +13,8 @@ const (
 	messagesHeldPer = 3  // bytes of messages that may be held at once, for each allowed step
 )
 
-// validationWork returns the estimated maximum number of steps to validate a value against n. It counts each
-// schema once for each value, although the library may visit a schema more often. If the number exceeds most, the result
+// validationWork returns the estimated maximum number of steps to validate a value against n. It counts each schema
+// once for each value, although the library may visit a schema more often. If the number exceeds most, the result
 // is any number above most, because counting ends early.
 func validationWork(n *node, value any, most float64) float64 {
 	w := worker{most: most}
@@ -45,8 +45,8 @@ func (c *cost) add(part *cost) {
 // try adds the cost of a part of which a failure does not end the validation, including the part's messages.
 func (c *cost) try(part *cost) { c.steps += part.steps + part.failing/messagesPerStep }
 
-// value returns the cost of applying each schema in asked to a value, and the size of the value. The costs include the
-// schemas that those apply. If w.spent exceeds w.most, the result is incomplete.
+// value returns the cost of applying each schema in asked to a value, and the size of the value. The costs include
+// the schemas that those apply. If w.spent exceeds w.most, the result is incomplete.
 func (w *worker) value(value any, asked []*node) (map[*node]*cost, size) {
 	if len(asked) == 0 {
 		return nil, sizeOf(value)
@@ -73,8 +73,9 @@ func (w *worker) value(value any, asked []*node) (map[*node]*cost, size) {
 	return costs, all
 }
 
-// reach appends the schemas that n applies to the same value, and then n, to order, and returns order. It adds a zero cost
-// to seen for each appended schema, and skips schemas that are already in seen. kind is the kind of the value.
+// reach appends the schemas that n applies to the same value, and then n, to order, and returns order. It adds a
+// zero cost to seen for each appended schema, and skips schemas that are already in seen. kind is the kind of the
+// value.
 func (n *node) reach(kind string, seen map[*node]*cost, order []*node) []*node {
 	if seen[n] != nil {
 		return order
@@ -109,8 +110,8 @@ func (n *node) ownSteps(kind string, value any) float64 {
 	return steps + text*n.program/programPerStep
 }
 
-// parts adds the costs of the parts of a value, its properties or items, to the costs of the schemas in order. It returns
-// the size of the whole value.
+// parts adds the costs of the parts of a value, its properties or items, to the costs of the schemas in order. It
+// returns the size of the whole value.
 func (w *worker) parts(value any, order []*node, costs map[*node]*cost) size {
 	all := ownSize(value)
 	switch v := value.(type) {
@@ -127,8 +128,8 @@ func (w *worker) parts(value any, order []*node, costs map[*node]*cost) size {
 	return all
 }
 
-// part adds the cost of one part of a value to the costs of the schemas in order, and returns the size of the part. kind is
-// the kind of the whole value. of returns the schemas that a schema applies to the part.
+// part adds the cost of one part of a value to the costs of the schemas in order, and returns the size of the part.
+// kind is the kind of the whole value. of returns the schemas that a schema applies to the part.
 func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cost, of func(*node) edges) size {
 	var applied []edges // by the schemas in order that accept the kind
 	var asked []*node
@@ -157,8 +158,8 @@ func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cos
 	return size
 }
 
-// combine adds to the cost of n the costs of the schemas that n applies to the same value, and of n's message. The costs
-// of those schemas must be complete. If the messages need too much memory, combine ends the counting.
+// combine adds to the cost of n the costs of the schemas that n applies to the same value, and of n's message. The
+// costs of those schemas must be complete. If the messages need too much memory, combine ends the counting.
 func (w *worker) combine(n *node, kind string, value size, costs map[*node]*cost) {
 	c, own := costs[n], bytesPerMessage+n.bytes
 	if n.quotes || !n.takes(kind) {

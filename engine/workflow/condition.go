@@ -30,14 +30,14 @@ type expression struct {
 // Condition is an expression with a boolean result.
 type Condition struct{ expression }
 
-// OutputRef is an output that an expression reads. For output('T', 'N'), Node is N. For outputs.T, Node is "", which
-// means the only task that writes T.
+// OutputRef is an output that an expression reads. For output('T', 'N'), Node is N. For outputs.T, Node is "",
+// which means the only task that writes T.
 type OutputRef struct {
 	Table, Node string
 }
 
-// compileCondition compiles an expression over input, outputs, output() and, if inLoop is true,
-// iteration. In the expression, a member of null is null, and a null condition is false.
+// compileCondition compiles an expression over input, outputs, output() and, if inLoop is true, iteration. In the
+// expression, a member of null is null, and a null condition is false.
 func compileCondition(text string, inLoop bool) (*Condition, error) {
 	// AsBool refuses an expression whose result cannot be boolean. Any other wrong result is an error of Eval.
 	e, err := compileExpression(text, conditionEnv(map[string]any{}, map[string]any{}, nil, inLoop, 0), expr.AsBool())
@@ -47,8 +47,8 @@ func compileCondition(text string, inLoop bool) (*Condition, error) {
 	return &Condition{*e}, nil
 }
 
-// compileExpression compiles an expression over the names in env. The expression must also compile
-// with the options in check, which do not apply to the returned expression.
+// compileExpression compiles an expression over the names in env. The expression must also compile with the options
+// in check, which do not apply to the returned expression.
 func compileExpression(text string, env map[string]any, check ...expr.Option) (*expression, error) {
 	if len(text) > maxConditionBytes {
 		return nil, fmt.Errorf("longer than %d bytes", maxConditionBytes)
@@ -78,9 +78,9 @@ func compileExpression(text string, env map[string]any, check ...expr.Option) (*
 	return &expression{program: program, Refs: found.refs}, nil
 }
 
-// Eval reports whether the condition holds; null is false. outputs maps the elements of Refs to values; a missing value
-// is null. If inLoop is true, the condition can read iteration. A failed evaluation and a result that is neither boolean
-// nor null are errors.
+// Eval reports whether the condition holds; null is false. outputs maps the elements of Refs to values; a missing
+// value is null. If inLoop is true, the condition can read iteration. A failed evaluation and a result that is
+// neither boolean nor null are errors.
 func (c *Condition) Eval(input map[string]any, outputs map[OutputRef]any, inLoop bool, iteration int) (bool, error) {
 	tables, read := c.reading(outputs)
 	value, err := c.run(conditionEnv(input, tables, read, inLoop, iteration))
@@ -108,7 +108,8 @@ func (e *expression) reading(outputs map[OutputRef]any) (tables map[string]any, 
 	return tables, func(table, node string) any { return outputs[OutputRef{table, node}] }
 }
 
-// run evaluates the expression over env, within maxConditionMemory. An error has the first line of the library's message.
+// run evaluates the expression over env, within maxConditionMemory. An error has the first line of the library's
+// message.
 func (e *expression) run(env map[string]any) (any, error) {
 	machine := vm.VM{MemoryBudget: maxConditionMemory}
 	value, err := machine.Run(e.program, env)
@@ -118,8 +119,8 @@ func (e *expression) run(env map[string]any) (any, error) {
 	return value, nil
 }
 
-// conditionEnv returns the names that a condition can use, with their values. read is the function output(); nil returns
-// null for every output. If inLoop is false, the name iteration is missing.
+// conditionEnv returns the names that a condition can use, with their values. read is the function output(); nil
+// returns null for every output. If inLoop is false, the name iteration is missing.
 func conditionEnv(input, outputs map[string]any, read func(table, node string) any, inLoop bool, iteration int) map[string]any {
 	if read == nil {
 		read = func(string, string) any { return nil }
@@ -140,8 +141,8 @@ type refFinder struct {
 	badCall        bool // a call of output() does not have two constant texts
 }
 
-// Visit counts the occurrences of outputs and output, and records the outputs that the expression reads. The library calls
-// Visit for every node.
+// Visit counts the occurrences of outputs and output, and records the outputs that the expression reads. The
+// library calls Visit for every node.
 func (f *refFinder) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
@@ -216,8 +217,8 @@ func (nullSafe) Visit(node *ast.Node) {
 	}
 }
 
-// orFalse returns an expression that is false if n is null, and otherwise n. It wraps only member accesses and calls, and
-// returns every other node unchanged.
+// orFalse returns an expression that is false if n is null, and otherwise n. It wraps only member accesses and
+// calls, and returns every other node unchanged.
 func orFalse(n ast.Node) ast.Node {
 	switch n.(type) {
 	case *ast.ChainNode, *ast.CallNode:

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// compileConditions compiles every when and until, and checks the outputs that these conditions read. It reports flaws.
+// compileConditions compiles every when and until, and checks the outputs that these conditions read. It reports
+// flaws.
 func (p *parser) compileConditions() {
 	if p.err != nil {
 		return
@@ -25,8 +26,8 @@ func (p *parser) compileConditions() {
 	}
 }
 
-// readable returns the ids of the tasks whose outputs the expressions of t may read: the tasks that are done before t
-// and, in a loop, all tasks of the loop. It sets t.Before.
+// readable returns the ids of the tasks whose outputs the expressions of t may read: the tasks that are done before
+// t and, in a loop, all tasks of the loop. It sets t.Before.
 func (p *parser) readable(t *Task) map[string]bool {
 	if t.Before == nil {
 		t.Before = p.wf.before(t.ID)
@@ -40,9 +41,9 @@ func (p *parser) readable(t *Task) map[string]bool {
 	return readable
 }
 
-// condition compiles a condition and checks the outputs that the condition reads. If the condition is invalid, it reports
-// a flaw and returns nil. what names the condition in messages. readable has the ids of the tasks whose outputs the
-// condition may read.
+// condition compiles a condition and checks the outputs that the condition reads. If the condition is invalid, it
+// reports a flaw and returns nil. what names the condition in messages. readable has the ids of the tasks whose
+// outputs the condition may read.
 func (p *parser) condition(line int, what, text string, inLoop bool, readable map[string]bool) *Condition {
 	if p.err != nil {
 		return nil
@@ -62,8 +63,8 @@ func (p *parser) condition(line int, what, text string, inLoop bool, readable ma
 	return c
 }
 
-// checkRef checks that one task writes the output of a reference, and that readable has the task. Otherwise the result
-// would depend on which command is faster. It reports a flaw. what names the expression in messages.
+// checkRef checks that one task writes the output of a reference, and that readable has the task. Otherwise the
+// result would depend on which command is faster. It reports a flaw. what names the expression in messages.
 func (p *parser) checkRef(line int, what string, ref *OutputRef, readable map[string]bool) {
 	if _, ok := p.wf.outputs[ref.Table]; !ok {
 		p.failLine(line, suggest(ref.Table, slices.Sorted(maps.Keys(p.wf.outputs))),

@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// DetailFlaws is the detail of an invalid_workflow error that lists all flaws of the file, as
-// []Flaw. An error of a single flaw does not have the detail.
+// DetailFlaws is the detail of an invalid_workflow error that lists all flaws of the file, as []Flaw. An error of a
+// single flaw does not have the detail.
 const DetailFlaws = "flaws"
 
 // maxFlaws is the maximum number of flaws that Parse reports. Parse stops after so many flaws.
@@ -22,12 +22,12 @@ type Flaw struct {
 	Hint    string `json:"hint"` // "" if the flaw has no hint
 }
 
-// errToldBefore ends a part with a missing key if the mapping has an unknown key. The unknown key, which is reported
-// already, may be a misspelling of the missing key. People never see this error.
+// errToldBefore ends a part with a missing key if the mapping has an unknown key. The unknown key, which is
+// reported already, may be a misspelling of the missing key. People never see this error.
 var errToldBefore = errors.New("the missing key may be misspelt")
 
-// part calls read to read a part of the file, and moves an error to the flaws, so that the next part can be read. If r.err
-// is set, part does nothing.
+// part calls read to read a part of the file, and moves an error to the flaws, so that the next part can be read.
+// If r.err is set, part does nothing.
 func (r *reader) part(read func()) {
 	if r.err != nil {
 		return
@@ -43,8 +43,8 @@ func (r *reader) key(fields map[string]*yaml.Node, key string, read func(*yaml.N
 	}
 }
 
-// lacks records the error that the mapping at lacks a key. If the mapping has an unknown key, which is already reported,
-// lacks ends the part without another flaw.
+// lacks records the error that the mapping at lacks a key. If the mapping has an unknown key, which is already
+// reported, lacks ends the part without another flaw.
 func (r *reader) lacks(at *yaml.Node, hint, format string, args ...any) {
 	if r.strange[at] && r.err == nil {
 		r.err = errToldBefore
@@ -53,8 +53,8 @@ func (r *reader) lacks(at *yaml.Node, hint, format string, args ...any) {
 	r.fail(at, hint, format, args...)
 }
 
-// settle moves r.err to the flaws and clears r.err, so that the next part can be read. If the file has maxFlaws flaws or
-// the error is fatal, r.err stays set.
+// settle moves r.err to the flaws and clears r.err, so that the next part can be read. If the file has maxFlaws
+// flaws or the error is fatal, r.err stays set.
 func (r *reader) settle() {
 	if r.err == nil || r.fatal {
 		return
@@ -67,8 +67,8 @@ func (r *reader) settle() {
 	}
 }
 
-// flawed returns the first flaw of the file as an error, with all flaws in DetailFlaws if the file has several. It returns
-// nil if the file has no flaw.
+// flawed returns the first flaw of the file as an error, with all flaws in DetailFlaws if the file has several. It
+// returns nil if the file has no flaw.
 func (r *reader) flawed() error {
 	all := r.flaws
 	if last, ok := errors.AsType[*fault.Error](r.err); ok && (len(all) == 0 || all[len(all)-1] != last) {

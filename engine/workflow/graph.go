@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// resolveNeeds sets Waits of every task from Needs. A need of a task in another loop becomes a need of that
-// whole loop. It reports an unknown need, and a need of the loop that contains the task.
+// resolveNeeds sets Waits of every task from Needs. A need of a task in another loop becomes a need of that whole
+// loop. It reports an unknown need, and a need of the loop that contains the task.
 func (p *parser) resolveNeeds() {
 	if p.err != nil {
 		return
@@ -36,8 +36,8 @@ func (p *parser) resolveNeeds() {
 	}
 }
 
-// edges returns the ids of the tasks and loops that must be done before a task or loop is done. A loop is done after its
-// tasks.
+// edges returns the ids of the tasks and loops that must be done before a task or loop is done. A loop is done
+// after its tasks.
 func (w *Workflow) edges(id string) []string {
 	if t, ok := w.tasks[id]; ok {
 		return t.Waits
@@ -82,8 +82,8 @@ func (p *parser) findCycle() {
 	}
 }
 
-// before returns the ids of the tasks and loops that are done whenever a task starts or a loop ends.
-// For a loop, these include the loop's own tasks.
+// before returns the ids of the tasks and loops that are done whenever a task starts or a loop ends. For a loop,
+// these include the loop's own tasks.
 func (w *Workflow) before(id string) map[string]bool {
 	seen := make(map[string]bool)
 	queue := slices.Clone(w.edges(id))
@@ -99,9 +99,9 @@ func (w *Workflow) before(id string) map[string]bool {
 	return seen
 }
 
-// Spread adds to from every task that depends on a task in from, directly or through other tasks. from maps a task's id to
-// an iteration. If both tasks are in one loop, the dependent gets the same iteration, otherwise 0. If a task gets several
-// iterations, the lowest is kept.
+// Spread adds to from every task that depends on a task in from, directly or through other tasks. from maps a
+// task's id to an iteration. If both tasks are in one loop, the dependent gets the same iteration, otherwise 0. If
+// a task gets several iterations, the lowest is kept.
 func (w *Workflow) Spread(from map[string]int) {
 	for changed := true; changed; {
 		changed = false

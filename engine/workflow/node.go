@@ -12,8 +12,8 @@ type NodeKey struct {
 	Iteration int
 }
 
-// Name returns the name of a node that people see: the task's id, with the iteration if the task is in a loop. t is the
-// node's task, or nil if the workflow no longer has the task.
+// Name returns the name of a node that people see: the task's id, with the iteration if the task is in a loop. t is
+// the node's task, or nil if the workflow no longer has the task.
 func (k NodeKey) Name(t *Task) string {
 	if t == nil || t.Loop == "" {
 		return k.ID

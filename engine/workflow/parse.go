@@ -27,9 +27,9 @@ var (
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
-// Parse reads and checks a workflow file. file is the file's name for messages, and data the file's content. If the file
-// is flawed, the error is a fault.Error of code invalid_workflow with the file and line of the first flaw. If the file has
-// several flaws, DetailFlaws lists all of them.
+// Parse reads and checks a workflow file. file is the file's name for messages, and data the file's content. If the
+// file is flawed, the error is a fault.Error of code invalid_workflow with the file and line of the first flaw. If
+// the file has several flaws, DetailFlaws lists all of them.
 func Parse(file string, data []byte) (*Workflow, error) {
 	p := &parser{reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, worktrees: make(map[string]int), wf: &Workflow{
 		definition: slices.Clone(data),
@@ -59,8 +59,8 @@ type parser struct {
 	worktrees map[string]int // the line of each worktree's path and branch, by "path NAME" or "branch NAME"
 }
 
-// workflow reads the file from its top mapping: first the parts, then the checks that need all parts. The checks run
-// even if a part is flawed.
+// workflow reads the file from its top mapping: first the parts, then the checks that need all parts. The checks
+// run even if a part is flawed.
 func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.part(func() {
 		p.wf.Name = p.required(top, fields, "the workflow", "name")
@@ -182,8 +182,8 @@ func (p *parser) loop(n *yaml.Node) {
 	}
 }
 
-// task reads a task and adds the task to the workflow. loop is the loop that contains the task, or nil. If the task has no
-// valid id, task adds nothing.
+// task reads a task and adds the task to the workflow. loop is the loop that contains the task, or nil. If the task
+// has no valid id, task adds nothing.
 func (p *parser) task(n *yaml.Node, loop *Loop) {
 	_, fields := p.mapping(n, "a task", taskKeys)
 	if p.err != nil {
@@ -230,8 +230,8 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// env returns environment variables as sorted "NAME=value" texts. It reports an invalid name, a name that begins with
-// SMITHERS_, and a value that is not a scalar.
+// env returns environment variables as sorted "NAME=value" texts. It reports an invalid name, a name that begins
+// with SMITHERS_, and a value that is not a scalar.
 func (p *parser) env(n *yaml.Node) []string {
 	keys, fields := p.mapping(n, "env", nil)
 	var env []string
@@ -256,8 +256,8 @@ func (p *parser) env(n *yaml.Node) []string {
 	return env
 }
 
-// required returns the text of a key that must be present. It reports a missing key and returns "". what names the mapping
-// n in messages.
+// required returns the text of a key that must be present. It reports a missing key and returns "". what names the
+// mapping n in messages.
 func (p *parser) required(n *yaml.Node, fields map[string]*yaml.Node, what, key string) string {
 	if p.err != nil {
 		return ""
@@ -282,8 +282,8 @@ func (p *parser) checkID(at *yaml.Node, what, id string) {
 	}
 }
 
-// checkName reports a flaw if the id of a task or loop is invalid or is already used. Tasks and loops share one set of
-// ids.
+// checkName reports a flaw if the id of a task or loop is invalid or is already used. Tasks and loops share one set
+// of ids.
 func (p *parser) checkName(at *yaml.Node, id string) {
 	p.checkID(at, "id", id)
 	if p.err != nil {
@@ -309,8 +309,8 @@ func (p *parser) checkTable(key *yaml.Node) {
 	}
 }
 
-// schema returns the compiled JSON Schema at n. It reports a flaw and returns nil if the schema is invalid. what names the
-// schema's place in messages.
+// schema returns the compiled JSON Schema at n. It reports a flaw and returns nil if the schema is invalid. what
+// names the schema's place in messages.
 func (p *parser) schema(n *yaml.Node, what string) *schema.Schema {
 	n = p.follow(n)
 	if n == nil {

@@ -20,8 +20,8 @@ func newElement(tag string, props map[string]string) element {
 	return element{Kind: "element", Tag: "smithers:" + tag, Props: props, Children: []element{}}
 }
 
-// Render returns the rendered workflow tree as JSON, in Smithers' shape. done reports whether a loop has ended. The tree
-// shows no other state of a run.
+// Render returns the rendered workflow tree as JSON, in Smithers' shape. done reports whether a loop has ended. The
+// tree shows no other state of a run.
 func (w *Workflow) Render(done func(loop string) bool) (json.RawMessage, error) {
 	props := map[string]string{"name": w.Name}
 	renderWorktree(props, w.Worktree)
@@ -68,8 +68,8 @@ func renderTask(t *Task) element {
 	return newElement(renderKind(props, t), props)
 }
 
-// renderKind adds the properties of the task's wait to props, as the workflow file has them, and returns the tag of the
-// task's kind.
+// renderKind adds the properties of the task's wait to props, as the workflow file has them, and returns the tag of
+// the task's kind.
 func renderKind(props map[string]string, t *Task) string {
 	switch {
 	case t.Approval != nil:
@@ -104,8 +104,8 @@ func renderTemplate(props map[string]string, name string, t *Template) {
 	}
 }
 
-// renderPatience adds a timeout and then, the effect of the timeout, to props. It adds nothing if timeout is 0, and no
-// effect if then is "".
+// renderPatience adds a timeout and then, the effect of the timeout, to props. It adds nothing if timeout is 0, and
+// no effect if then is "".
 func renderPatience(props map[string]string, timeout time.Duration, then Otherwise) {
 	if timeout == 0 {
 		return
@@ -116,8 +116,8 @@ func renderPatience(props map[string]string, timeout time.Duration, then Otherwi
 	}
 }
 
-// renderWorktree adds a worktree to props: its path, or "true" if the path is automatic, and its branch and base. It adds
-// nothing if w is nil.
+// renderWorktree adds a worktree to props: its path, or "true" if the path is automatic, and its branch and base.
+// It adds nothing if w is nil.
 func renderWorktree(props map[string]string, w *Worktree) {
 	if w == nil {
 		return

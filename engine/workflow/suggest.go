@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// suggest returns the hint for an unknown word: the nearest known word or, if no word is near, all known words. It returns
-// "" if no word is near and known has no words or more than 12.
+// suggest returns the hint for an unknown word: the nearest known word or, if no word is near, all known words. It
+// returns "" if no word is near and known has no words or more than 12.
 func suggest(word string, known []string) string {
 	// A known word is near if at most half of the bytes differ, or two bytes of a short word.
 	best, distance := "", min(len(word), max(3, len(word)/2+1))

@@ -34,8 +34,8 @@ type part struct {
 
 var errLoneBrace = errors.New("a } stands alone: write }} for a brace")
 
-// cutTemplate splits a text into literals, at even indexes, and expressions, at odd indexes. It replaces doubled braces in
-// literals by single ones. A lone } and a { without } are errors.
+// cutTemplate splits a text into literals, at even indexes, and expressions, at odd indexes. It replaces doubled
+// braces in literals by single ones. A lone } and a { without } are errors.
 func cutTemplate(text string) ([]string, error) {
 	var pieces []string
 	var literal strings.Builder
@@ -67,8 +67,8 @@ func cutTemplate(text string) ([]string, error) {
 	return append(pieces, literal.String()), nil
 }
 
-// placeholderEnd returns the index of the brace that closes a placeholder, or -1 if text has no such brace. text begins
-// after the opening brace. placeholderEnd skips quoted texts and nested pairs of braces.
+// placeholderEnd returns the index of the brace that closes a placeholder, or -1 if text has no such brace. text
+// begins after the opening brace. placeholderEnd skips quoted texts and nested pairs of braces.
 func placeholderEnd(text string) int {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(text); i++ {
@@ -121,16 +121,17 @@ func compileTemplate(text string) (*Template, error) {
 	return t, nil
 }
 
-// templateEnv returns the names that a placeholder can use, with their values: those of a condition in a loop, and run and
-// task.
+// templateEnv returns the names that a placeholder can use, with their values: those of a condition in a loop, and
+// run and task.
 func templateEnv(input, outputs map[string]any, read func(table, node string) any, run string, key NodeKey) map[string]any {
 	env := conditionEnv(input, outputs, read, true, key.Iteration)
 	env["run"], env["task"] = run, key.ID
 	return env
 }
 
-// Fill returns the text with filled placeholders for a node of a run. outputs maps the elements of t.Refs to values; a
-// missing value is null, which becomes "". If the template cannot be filled, text is "" and trouble is the reason.
+// Fill returns the text with filled placeholders for a node of a run. outputs maps the elements of t.Refs to
+// values; a missing value is null, which becomes "". If the template cannot be filled, text is "" and trouble is
+// the reason.
 func (t *Template) Fill(input map[string]any, outputs map[OutputRef]any, run string, key NodeKey) (text, trouble string) {
 	var out strings.Builder
 	for _, p := range t.parts {
@@ -162,8 +163,8 @@ func (p part) fill(input map[string]any, outputs map[OutputRef]any, run string, 
 	return showValue(value)
 }
 
-// showValue returns a placeholder's value as text; null becomes "". A mapping, a list and a number that JSON cannot express
-// are errors.
+// showValue returns a placeholder's value as text; null becomes "". A mapping, a list and a number that JSON cannot
+// express are errors.
 func showValue(value any) (string, error) {
 	switch v := value.(type) {
 	case nil:

@@ -20,8 +20,8 @@ var (
 	humanKeys    = []string{"prompt", "form", "timeout", "on_timeout"}
 )
 
-// kind reads the key that gives a task its kind: run, or one of the waits. It reports a task with several kinds or without
-// a kind, and a key that only a command allows in a task that waits.
+// kind reads the key that gives a task its kind: run, or one of the waits. It reports a task with several kinds or
+// without a kind, and a key that only a command allows in a task that waits.
 func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 	if p.err != nil {
 		return
@@ -72,8 +72,8 @@ func (p *parser) wait(kind string, n *yaml.Node, t *Task) {
 	}
 }
 
-// short reports whether the value of a key is a text instead of a mapping. If the value is neither, short records a flaw
-// with example in the hint. what names the key in the message.
+// short reports whether the value of a key is a text instead of a mapping. If the value is neither, short records a
+// flaw with example in the hint. what names the key in the message.
 func (p *parser) short(n *yaml.Node, what, example string) bool {
 	if n = p.follow(n); n == nil || n.Kind == yaml.MappingNode {
 		return false
@@ -105,8 +105,8 @@ func (p *parser) approval(n *yaml.Node) *Approval {
 	return a
 }
 
-// waitFor returns a wait for a signal. n is the signal's name as text, or a mapping. A name alone accepts any correlation
-// id, and correlation: null accepts only a signal without one.
+// waitFor returns a wait for a signal. n is the signal's name as text, or a mapping. A name alone accepts any
+// correlation id, and correlation: null accepts only a signal without one.
 func (p *parser) waitFor(n *yaml.Node) *WaitFor {
 	w := &WaitFor{AnyCorrelation: true, OnTimeout: OtherwiseFail}
 	if p.short(n, "wait_for", "wait_for: deployed") {
@@ -125,8 +125,8 @@ func (p *parser) waitFor(n *yaml.Node) *WaitFor {
 	return w
 }
 
-// patience returns the timeout of a wait, or 0, and the effect of the timeout, which is OtherwiseFail by default. It reports
-// on_timeout without a timeout. what names the wait in messages.
+// patience returns the timeout of a wait, or 0, and the effect of the timeout, which is OtherwiseFail by default.
+// It reports on_timeout without a timeout. what names the wait in messages.
 func (p *parser) patience(n *yaml.Node, what string, fields map[string]*yaml.Node) (timeout time.Duration, then Otherwise) {
 	then = OtherwiseFail
 	if at := fields["timeout"]; at != nil {
@@ -141,7 +141,8 @@ func (p *parser) patience(n *yaml.Node, what string, fields map[string]*yaml.Nod
 	return timeout, then
 }
 
-// otherwise returns the effect of a denial or a timeout, and reports an unknown effect. what names the key in messages.
+// otherwise returns the effect of a denial or a timeout, and reports an unknown effect. what names the key in
+// messages.
 func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
 	text := p.text(n, what)
 	known := []string{string(OtherwiseFail), string(OtherwiseContinue), string(OtherwiseSkip)}
@@ -151,8 +152,8 @@ func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
 	return Otherwise(text)
 }
 
-// human returns a human request, or nil if the prompt is missing. n is the prompt as text, or a mapping. task is the id of
-// the task.
+// human returns a human request, or nil if the prompt is missing. n is the prompt as text, or a mapping. task is
+// the id of the task.
 func (p *parser) human(n *yaml.Node, task string) *Human {
 	h := &Human{OnTimeout: OtherwiseFail}
 	if p.short(n, "human", "human: What now?") {
@@ -177,8 +178,8 @@ func (p *parser) human(n *yaml.Node, task string) *Human {
 	return h
 }
 
-// finishForms gives each human request without a form the schema of its task's output, if the task has an output, and sets
-// the kind of every request.
+// finishForms gives each human request without a form the schema of its task's output, if the task has an output,
+// and sets the kind of every request.
 func (p *parser) finishForms() {
 	if p.err != nil {
 		return
@@ -216,8 +217,8 @@ func formKind(form json.RawMessage) string {
 	return snapshot.HumanJSON
 }
 
-// timer returns a timer. n is a positive duration, or a time with its zone in RFC 3339. It reports any other text as a flaw
-// and returns nil.
+// timer returns a timer. n is a positive duration, or a time with its zone in RFC 3339. It reports any other text
+// as a flaw and returns nil.
 func (p *parser) timer(n *yaml.Node) *Timer {
 	text := p.text(n, "timer")
 	if p.err != nil {
@@ -233,8 +234,8 @@ func (p *parser) timer(n *yaml.Node) *Timer {
 	return nil
 }
 
-// template returns a text with compiled placeholders. It reports an invalid text as a flaw and returns nil. what names the
-// text in messages.
+// template returns a text with compiled placeholders. It reports an invalid text as a flaw and returns nil. what
+// names the text in messages.
 func (p *parser) template(n *yaml.Node, what string) *Template {
 	text := p.text(n, what)
 	if p.err != nil {
@@ -249,8 +250,8 @@ func (p *parser) template(n *yaml.Node, what string) *Template {
 	return t
 }
 
-// checkTemplates checks the outputs that the placeholders of every task read. It reports flaws, and sets Before of each
-// task with a template.
+// checkTemplates checks the outputs that the placeholders of every task read. It reports flaws, and sets Before of
+// each task with a template.
 func (p *parser) checkTemplates() {
 	if p.err != nil {
 		return

@@ -48,8 +48,8 @@ type Timer struct {
 	Until time.Time     // the zero time if After is set
 }
 
-// WaitState returns the state of the task's nodes while the task waits, or "" for a task that runs a command. A waiting
-// attempt has the same state.
+// WaitState returns the state of the task's nodes while the task waits, or "" for a task that runs a command. A
+// waiting attempt has the same state.
 func (t *Task) WaitState() snapshot.NodeState {
 	switch {
 	case t.Approval != nil:
@@ -64,7 +64,8 @@ func (t *Task) WaitState() snapshot.NodeState {
 	return ""
 }
 
-// Templates returns the task's texts with placeholders, and the keys of these texts in the file, such as "approval.title".
+// Templates returns the task's texts with placeholders, and the keys of these texts in the file, such as
+// "approval.title".
 func (t *Task) Templates() (all []*Template, where []string) {
 	add := func(name string, tpl *Template) {
 		if tpl != nil {

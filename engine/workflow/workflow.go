@@ -81,9 +81,9 @@ func (w *Workflow) Snapshot() *snapshot.Workflow {
 	return &snapshot.Workflow{Definition: slices.Clone(w.definition), Schemas: schemas}
 }
 
-// ValidateInput checks a run's input against the workflow's schema. A nil input means the empty object. If the input does
-// not fit, the error's code is invalid_input and the message names the path. If the check may take too long, the code is
-// limit_exceeded.
+// ValidateInput checks a run's input against the workflow's schema. A nil input means the empty object. If the
+// input does not fit, the error's code is invalid_input and the message names the path. If the check may take too
+// long, the code is limit_exceeded.
 func (w *Workflow) ValidateInput(input json.RawMessage) error {
 	if input == nil {
 		input = json.RawMessage("{}")
@@ -147,8 +147,8 @@ func (w *Workflow) Node(t *Task, iteration int) snapshot.Node {
 	return n
 }
 
-// Needs returns the sorted ids of the tasks that must be done before t. If t waits for a loop, Needs returns each task of
-// the loop.
+// Needs returns the sorted ids of the tasks that must be done before t. If t waits for a loop, Needs returns each
+// task of the loop.
 func (w *Workflow) Needs(t *Task) []string {
 	needs := []string{}
 	for _, id := range t.Waits {
@@ -165,8 +165,8 @@ func (w *Workflow) Needs(t *Task) []string {
 	return slices.Compact(needs)
 }
 
-// OwnWorktree returns the name of the task's own worktree, which is the task's id, or "" if the task has no worktree of its
-// own.
+// OwnWorktree returns the name of the task's own worktree, which is the task's id, or "" if the task has no
+// worktree of its own.
 func (t *Task) OwnWorktree() string {
 	if t.Worktree == nil {
 		return ""

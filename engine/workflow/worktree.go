@@ -29,8 +29,8 @@ var (
 	placeholder  = regexp.MustCompile(`\{[^{}]*\}`)
 )
 
-// worktree returns a worktree, or nil after a flaw. n is true or a mapping. task is the id of the task that asks for the
-// worktree, or "" if the workflow asks.
+// worktree returns a worktree, or nil after a flaw. n is true or a mapping. task is the id of the task that asks
+// for the worktree, or "" if the workflow asks.
 func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	if n = p.follow(n); n == nil {
 		return nil
@@ -64,8 +64,8 @@ func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	return p.taken(n, w, task)
 }
 
-// taken returns w, and records w's path and branch. If another worktree of the file has the same path or branch, taken
-// reports a flaw and returns nil. task is the task's id, or "".
+// taken returns w, and records w's path and branch. If another worktree of the file has the same path or branch,
+// taken reports a flaw and returns nil. task is the task's id, or "".
 func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 	for _, name := range []struct{ what, value string }{{"path", w.Path}, {"branch", w.Branch}} {
 		if name.value == "" {
@@ -84,8 +84,8 @@ func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 	return w
 }
 
-// checkPlaceholders reports unknown placeholders in a text. {task} is known only if task is not "". what names the text in
-// messages.
+// checkPlaceholders reports unknown placeholders in a text. {task} is known only if task is not "". what names the
+// text in messages.
 func (p *parser) checkPlaceholders(at *yaml.Node, what, text, task string) {
 	known := []string{runPlaceholder, taskPlaceholder}
 	if task == "" {
@@ -123,7 +123,7 @@ func (p *parser) checkBase(at *yaml.Node, base string) {
 	case p.err != nil:
 	case strings.HasPrefix(base, "-") || strings.ContainsFunc(base, isControl):
 		p.fail(at, "name a branch, a tag or a commit, for example main", "base %q is not a revision", base)
-	case placeholder.MatchString(base) && !strings.Contains(base, "@{") && !strings.Contains(base, "^{"): // main@{1} is a revision
+	case placeholder.MatchString(base) && !strings.Contains(base, "@{") && !strings.Contains(base, "^{"): // unlike main@{1}
 		p.fail(at, "remove the placeholder: only path and branch can have placeholders", "base %q is not a revision", base)
 	}
 }
@@ -159,8 +159,8 @@ func (w *Worktree) Spec(run, task string) code.WorktreeSpec {
 	return code.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}
 }
 
-// expand returns a text with the placeholders replaced by a run's and a task's id. It escapes the run's id as in ref names:
-// the id may be any text of a foreign repository, and the path must not lead out of the folder.
+// expand returns a text with the placeholders replaced by a run's and a task's id. It escapes the run's id as in
+// ref names: the id may be any text of a foreign repository, and the path must not lead out of the folder.
 func (w *Worktree) expand(text, run, task string) string {
 	escaped, err := refs.EscapeRun(run)
 	if err != nil { // no run has an empty id

@@ -70,8 +70,8 @@ func (r *reader) document(data []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-// failYAML records an error of the YAML library. data is the content of the file, or nil if the error concerns a single
-// node.
+// failYAML records an error of the YAML library. data is the content of the file, or nil if the error concerns a
+// single node.
 func (r *reader) failYAML(err error, data []byte) {
 	if load, ok := errors.AsType[*yaml.LoadError](err); ok {
 		hint := ""
@@ -94,8 +94,8 @@ func tabbed(data []byte, line int) bool {
 	return bytes.ContainsRune(text[:len(text)-len(bytes.TrimLeft(text, " \t"))], '\t')
 }
 
-// fail records an error at a node, unless the part has an error already. hint may be "". at may be nil, for the whole
-// file.
+// fail records an error at a node, unless the part has an error already. hint may be "". at may be nil, for the
+// whole file.
 func (r *reader) fail(at *yaml.Node, hint, format string, args ...any) {
 	line := 0
 	if at != nil {
@@ -104,8 +104,8 @@ func (r *reader) fail(at *yaml.Node, hint, format string, args ...any) {
 	r.failLine(line, hint, format, args...)
 }
 
-// failLine records an error of code invalid_workflow at a line, unless the part has an error already. Line 0 means the
-// whole file.
+// failLine records an error of code invalid_workflow at a line, unless the part has an error already. Line 0 means
+// the whole file.
 func (r *reader) failLine(line int, hint, format string, args ...any) {
 	if r.err != nil {
 		return
@@ -124,8 +124,8 @@ func (r *reader) failLine(line int, hint, format string, args ...any) {
 	r.err = e
 }
 
-// follow returns n or, if n is an alias, the node that the alias names. It counts the node and the node's text. If the file
-// exceeds a limit, it records a fatal error. It returns nil after an error.
+// follow returns n or, if n is an alias, the node that the alias names. It counts the node and the node's text. If
+// the file exceeds a limit, it records a fatal error. It returns nil after an error.
 func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	if r.nodes++; r.nodes > maxYAMLNodes {
 		r.fatal = true
@@ -147,8 +147,9 @@ func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// mapping returns the keys of a mapping in file order, and the values by key. known lists the allowed keys; nil allows any.
-// It reports each unknown, repeated or invalid key and leaves such a key out. what names the mapping in messages.
+// mapping returns the keys of a mapping in file order, and the values by key. known lists the allowed keys; nil
+// allows any. It reports each unknown, repeated or invalid key and leaves such a key out. what names the mapping in
+// messages.
 func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yaml.Node, fields map[string]*yaml.Node) {
 	n = r.follow(n)
 	if n == nil {
@@ -232,8 +233,8 @@ func (r *reader) integer(n *yaml.Node, what string, low, high int) int {
 	return number
 }
 
-// duration returns a positive duration such as 90s, 10m or 1h30m. Any other text is an error. what names the duration in
-// messages.
+// duration returns a positive duration such as 90s, 10m or 1h30m. Any other text is an error. what names the
+// duration in messages.
 func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 	text := r.text(n, what)
 	if r.err != nil {
@@ -247,8 +248,8 @@ func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 	return d
 }
 
-// json returns the JSON value of a node in a schema. depth is the number of mappings and lists around the node; too deep
-// a node is an error.
+// json returns the JSON value of a node in a schema. depth is the number of mappings and lists around the node; too
+// deep a node is an error.
 func (r *reader) json(n *yaml.Node, depth int) any {
 	n = r.follow(n)
 	if n == nil {
@@ -277,8 +278,8 @@ func (r *reader) json(n *yaml.Node, depth int) any {
 	}
 }
 
-// scalar returns the JSON value of a scalar. A date stays a text, and a number keeps its spelling if the spelling is
-// valid JSON. A tag or a value without a meaning in JSON is an error.
+// scalar returns the JSON value of a scalar. A date stays a text, and a number keeps its spelling if the spelling
+// is valid JSON. A tag or a value without a meaning in JSON is an error.
 func (r *reader) scalar(n *yaml.Node) any {
 	switch n.ShortTag() {
 	case "!!null":

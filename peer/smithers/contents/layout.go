@@ -13,8 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Layout is the layout of the outputs and the input in all snapshots of a run: the file ext/smithers/outputs. The zero
-// Layout is for runs that Smithers never had.
+// Layout is the layout of the outputs and the input in all snapshots of a run: the file ext/smithers/outputs. The
+// zero Layout is for runs that Smithers never had.
 type Layout struct {
 	// Keys lists the members of outputs_json in order, or is nil if the members are unknown.
 	Keys []LayoutKey `json:"keys,omitzero"`
@@ -25,11 +25,11 @@ type Layout struct {
 // LayoutKey is one member of outputs_json.
 type LayoutKey struct {
 	Name string `json:"name"`
-	// Of is the name of an earlier member with the same rows, under the table's other name. It is "" if the member has
-	// rows of its own or a Value.
+	// Of is the name of an earlier member with the same rows, under the table's other name. It is "" if the member
+	// has rows of its own or a Value.
 	Of string `json:"of,omitempty"`
-	// Value is the text of a value that is not an array of rows, byte for byte. It is "" for an array of rows, and for
-	// a signal horizon that is the greatest number of the state's signals, or -1 without signals.
+	// Value is the text of a value that is not an array of rows, byte for byte. It is "" for an array of rows, and
+	// for a signal horizon that is the greatest number of the state's signals, or -1 without signals.
 	Value string `json:"value,omitempty"`
 }
 
@@ -37,8 +37,8 @@ type LayoutKey struct {
 func (k LayoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name != horizonName }
 
 // LayoutOf returns the layout of a snapshot's outputs and input. If the texts are not a state, the error is
-// source.ErrDamaged. The newest snapshot of a run has the best layout for all
-// snapshots: while a table is empty, the table's other name looks like a second empty table.
+// source.ErrDamaged. The newest snapshot of a run has the best layout for all snapshots: while a table is empty,
+// the table's other name looks like a second empty table.
 func LayoutOf(c source.Contents) (Layout, error) {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -94,8 +94,8 @@ func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	return nil
 }
 
-// sameAs returns the name of an earlier table with the same rows as value, or "" if no table has the same rows. Of two
-// empty tables, the earlier table must have the name in snake case.
+// sameAs returns the name of an earlier table with the same rows as value, or "" if no table has the same rows. Of
+// two empty tables, the earlier table must have the name in snake case.
 func (r *Reading) sameAs(name string, value []byte) string {
 	for _, k := range r.keys {
 		rows, ok := r.tables[k.Name]
@@ -122,8 +122,8 @@ func sameRows(rows []rowText, array []byte) bool {
 	return i == len(rows)
 }
 
-// snakeCase returns Smithers' name of the table for the key of a schema: each capital letter becomes a small letter, after
-// "_" unless the letter is the first.
+// snakeCase returns Smithers' name of the table for the key of a schema: each capital letter becomes a small
+// letter, after "_" unless the letter is the first.
 func snakeCase(key string) string {
 	var b strings.Builder
 	for i, c := range key {
@@ -159,9 +159,9 @@ func (r *Reading) readTable(name string, array []byte, limits snapshot.Limits) e
 	return err
 }
 
-// readOutput returns the output in a row, without a table, and the run's id in the row. The value is the row without
-// runId, nodeId and iteration. The value keeps its spelling if these three members come first as Smithers writes them;
-// otherwise only the members keep their spelling.
+// readOutput returns the output in a row, without a table, and the run's id in the row. The value is the row
+// without runId, nodeId and iteration. The value keeps its spelling if these three members come first as Smithers
+// writes them; otherwise only the members keep their spelling.
 func readOutput(row []byte) (o snapshot.Output, run string, err error) {
 	var rest [][]byte
 	for m := range jsonobject.Members(row) {
@@ -195,7 +195,8 @@ func readOutput(row []byte) (o snapshot.Output, run string, err error) {
 	return o, run, nil
 }
 
-// appendOutputHead appends the beginning of an output row to b, as Smithers writes the row: run, node and iteration.
+// appendOutputHead appends the beginning of an output row to b, as Smithers writes the row: run, node and
+// iteration.
 func appendOutputHead(b []byte, run string, o snapshot.Output) []byte {
 	b = page.AppendString(append(b, `{"runId":`...), run)
 	b = page.AppendString(append(b, `,"nodeId":`...), o.NodeID)

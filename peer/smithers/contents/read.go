@@ -20,15 +20,16 @@ import (
 const (
 	// hidden is the prefix of the members of outputs_json that are not tables.
 	hidden = "__smithers"
-	// horizonName is the member of outputs_json with the greatest number of the run's signals, or -1 without signals.
+	// horizonName is the member of outputs_json with the greatest number of the run's signals, or -1 without
+	// signals.
 	horizonName = "__smithersSignalProvenanceHorizon"
 )
 
-// Read returns the state in the texts of a snapshot: nodes, loops, the input without runId, and outputs. It reads each
-// output row once, under the table's first name. An output lacks runId, nodeId and iteration, but keeps
-// __smithersProvenanceSeq. An unknown state of a node becomes pending. The nodes get their needs and loops from rendered,
-// the canonical rendered tree, which may be "". If the texts are not a state, the error is source.ErrDamaged. If the texts
-// exceed the limits, the error is snapshot.ErrLimit.
+// Read returns the state in the texts of a snapshot: nodes, loops, the input without runId, and outputs. It reads
+// each output row once, under the table's first name. An output lacks runId, nodeId and iteration, but keeps
+// __smithersProvenanceSeq. An unknown state of a node becomes pending. The nodes get their needs and loops from
+// rendered, the canonical rendered tree, which may be "". If the texts are not a state, the error is
+// source.ErrDamaged. If the texts exceed the limits, the error is snapshot.ErrLimit.
 func Read(c source.Contents, rendered string, limits snapshot.Limits) (snapshot.Whole, error) {
 	r, err := Parse(c, rendered, limits)
 	if err != nil {
@@ -102,9 +103,9 @@ func parseContents(c source.Contents, limits snapshot.Limits) (*Reading, error) 
 	return r, nil
 }
 
-// eachRow calls use for every row of an array, and returns the rows with their keys. use returns the key of a row, which
-// must be unique. If array is not an array of such rows, the error is source.ErrDamaged; if a key is too long, it is
-// snapshot.ErrLimit.
+// eachRow calls use for every row of an array, and returns the rows with their keys. use returns the key of a row,
+// which must be unique. If array is not an array of such rows, the error is source.ErrDamaged; if a key is too
+// long, it is snapshot.ErrLimit.
 func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key string, err error)) ([]rowText, error) {
 	if array[0] != '[' {
 		return nil, notState("not an array")
@@ -254,8 +255,8 @@ func (r *Reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 	return err
 }
 
-// readInput reads input_json into r. It removes runId if runId is the first member and is spelled as Smithers writes it.
-// Otherwise it sets r.bare and keeps the whole text.
+// readInput reads input_json into r. It removes runId if runId is the first member and is spelled as Smithers
+// writes it. Otherwise it sets r.bare and keeps the whole text.
 func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	r.Whole.Input = text
 	r.bare = true
@@ -277,8 +278,8 @@ func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	return nil
 }
 
-// cutHead returns an object without its first members. rest is the text of the object after these members. cutHead returns
-// false if rest begins neither with a further member nor with the end of the object.
+// cutHead returns an object without its first members. rest is the text of the object after these members. cutHead
+// returns false if rest begins neither with a further member nor with the end of the object.
 func cutHead(rest []byte) ([]byte, bool) {
 	switch {
 	case len(rest) > 1 && rest[0] == ',' && rest[1] == '"':

@@ -7,9 +7,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Shape is the difference between the texts of one snapshot and the predicted texts. It is a part of the frame's row in
-// ext/smithers/frames. The zero Shape means that the texts are exactly as predicted. A Shape stores parts of texts as
-// strings, to keep their spelling.
+// Shape is the difference between the texts of one snapshot and the predicted texts. It is a part of the frame's
+// row in ext/smithers/frames. The zero Shape means that the texts are exactly as predicted. A Shape stores parts of
+// texts as strings, to keep their spelling.
 type Shape struct {
 	RunID   string               `json:"runId,omitempty"` // the id in output rows and input; "" means the run's own id
 	Nodes   listShape            `json:"nodes,omitzero"`
@@ -17,8 +17,8 @@ type Shape struct {
 	Loops   listShape            `json:"ralph,omitzero"`
 	Keys    []LayoutKey          `json:"keys,omitzero"`       // the members of outputs_json; nil means the layout's keys
 	Bare    *bool                `json:"bareInput,omitempty"` // input_json has no runId; nil means as in the layout
-	// Texts holds complete texts, by the names "nodes", "outputs", "ralph" and "input". It has only the texts that the
-	// other fields cannot restore.
+	// Texts holds complete texts, by the names "nodes", "outputs", "ralph" and "input". It has only the texts that
+	// the other fields cannot restore.
 	Texts map[string]string `json:"texts,omitempty"`
 }
 
@@ -39,14 +39,14 @@ func (s *Shape) bareInput(l Layout) bool {
 // listShape is the difference between a list of rows and the predicted list.
 type listShape struct {
 	Rows  map[string]string `json:"rows,omitempty"`  // the texts of the rows that differ, by key
-	Moved map[string]int    `json:"moved,omitempty"` // the positions of as few moved rows as possible, by key; other rows stay in order
+	Moved map[string]int    `json:"moved,omitempty"` // positions of as few moved rows as possible, by key
 }
 
 // isZero reports whether the list is exactly as predicted.
 func (s *listShape) isZero() bool { return len(s.Rows) == 0 && len(s.Moved) == 0 }
 
-// apply returns the actual list for a predicted list, which it does not change. If the shape belongs to another list, the
-// error is ErrShape.
+// apply returns the actual list for a predicted list, which it does not change. If the shape belongs to another
+// list, the error is ErrShape.
 func (s *listShape) apply(predicted []rowText) ([]rowText, error) {
 	if s.isZero() {
 		return predicted, nil
@@ -85,8 +85,8 @@ func (s *listShape) apply(predicted []rowText) ([]rowText, error) {
 	return rows, nil
 }
 
-// listShapeOf returns the shape that turns the predicted rows into the actual rows. ok is false if the lists do not have
-// the same keys.
+// listShapeOf returns the shape that turns the predicted rows into the actual rows. ok is false if the lists do not
+// have the same keys.
 func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 	if len(predicted) != len(actual) {
 		return listShape{}, false
@@ -121,9 +121,9 @@ func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 	return s, true
 }
 
-// rising returns a mark for each element of order. The mark is true if the element belongs to the chosen longest increasing
-// subsequence. Of several, rising chooses the subsequence with the smallest last number, then the smallest number before
-// that number, and so on.
+// rising returns a mark for each element of order. The mark is true if the element belongs to the chosen longest
+// increasing subsequence. Of several, rising chooses the subsequence with the smallest last number, then the
+// smallest number before that number, and so on.
 func rising(order []int) []bool {
 	marked := make([]bool, len(order))
 	if slices.IsSorted(order) {
@@ -164,8 +164,8 @@ func (s *listShape) size() int {
 	return size
 }
 
-// ShapeOf returns the shape with which Write restores c byte for byte. run is the run's id, w the state from Read with the
-// run's signals, and l the layout. If Read refuses c, the shape has the complete texts.
+// ShapeOf returns the shape with which Write restores c byte for byte. run is the run's id, w the state from Read
+// with the run's signals, and l the layout. If Read refuses c, the shape has the complete texts.
 func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -201,8 +201,8 @@ func (s *Shape) keep(name, text string) {
 	s.Texts[name] = text
 }
 
-// list returns the shape of a text that is a list. If the complete text is smaller than the shape, or the shape cannot
-// restore the text, list stores the complete text under name and returns a zero shape.
+// list returns the shape of a text that is a list. If the complete text is smaller than the shape, or the shape
+// cannot restore the text, list stores the complete text under name and returns a zero shape.
 func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	of, ok := listShapeOf(predicted, actual)
 	if ok && of.size() <= len(text) {
@@ -214,8 +214,8 @@ func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	return listShape{}
 }
 
-// shapeOutputs sets Outputs and Keys for outputs_json. It tries the members of the layout, and then the text's own members.
-// If neither restores the text, or the complete text is smaller, it stores the complete text.
+// shapeOutputs sets Outputs and Keys for outputs_json. It tries the members of the layout, and then the text's own
+// members. If neither restores the text, or the complete text is smaller, it stores the complete text.
 func (s *Shape) shapeOutputs(run, text string, r *Reading, w snapshot.Whole, signals []SignalSeq, l Layout) {
 	fits := func() bool {
 		pieces, _, err := s.outputPieces(run, w.Outputs, signals, l)

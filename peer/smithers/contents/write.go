@@ -22,9 +22,9 @@ type SignalSeq struct {
 	Peer int64 // Smithers' number
 }
 
-// Write returns the texts of a snapshot. It is the inverse of Read, with the layout and the shape of the texts. With a zero
-// shape, the rows are in Smithers' order: nodes by id and iteration, output rows by provenance. If the shape belongs to
-// another state, the error is ErrShape.
+// Write returns the texts of a snapshot. It is the inverse of Read, with the layout and the shape of the texts.
+// With a zero shape, the rows are in Smithers' order: nodes by id and iteration, output rows by provenance. If the
+// shape belongs to another state, the error is ErrShape.
 func Write(run string, w snapshot.Whole, signals []SignalSeq, l Layout, s Shape) (source.Contents, error) {
 	if s.RunID != "" {
 		run = s.RunID
@@ -149,9 +149,9 @@ func loopRows(loops []snapshot.Loop) []rowText {
 	return rows
 }
 
-// outputRows returns the rows of each table as Smithers writes them, in the order of provenance. Rows without provenance
-// come last, sorted by node and iteration. A value that is not an object becomes the member "value". The rows share memory
-// with the outputs.
+// outputRows returns the rows of each table as Smithers writes them, in the order of provenance. Rows without
+// provenance come last, sorted by node and iteration. A value that is not an object becomes the member "value". The
+// rows share memory with the outputs.
 func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	tables := make(map[string][]rowText)
 	for _, o := range slices.SortedFunc(slices.Values(outputs), compareOutputs) {
@@ -166,8 +166,8 @@ func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	return tables
 }
 
-// joined returns the two parts of an object that begins with head and continues with the members of object. The first
-// part is head, with a comma if object has members; end is the rest of object.
+// joined returns the two parts of an object that begins with head and continues with the members of object. The
+// first part is head, with a comma if object has members; end is the rest of object.
 func joined(head, object []byte) (_, end []byte) {
 	end = object[1:]
 	if end[jsontext.SkipSpace(end, 0)] != '}' {
@@ -181,8 +181,8 @@ func compareOutputs(a, b snapshot.Output) int {
 	return cmp.Or(cmp.Compare(seqOf(a.Value), seqOf(b.Value)), strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
 }
 
-// seqOf returns the provenance number of an output row, which Smithers writes as the row's last member. If the row has no
-// such number, it returns 1<<62, so that the row sorts last.
+// seqOf returns the provenance number of an output row, which Smithers writes as the row's last member. If the row
+// has no such number, it returns 1<<62, so that the row sorts last.
 func seqOf(row []byte) int64 {
 	const (
 		none    = 1 << 62
@@ -210,7 +210,8 @@ func readSeq(text []byte) (int64, error) {
 	return n, err
 }
 
-// outputs returns the text of the column outputs_json. If the shape belongs to other outputs, the error is ErrShape.
+// outputs returns the text of the column outputs_json. If the shape belongs to other outputs, the error is
+// ErrShape.
 func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) ([]byte, error) {
 	pieces, size, err := s.outputPieces(run, outputs, signals, l)
 	if err != nil {
@@ -219,8 +220,8 @@ func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalS
 	return joinedPieces(pieces, size), nil
 }
 
-// outputPieces returns the pieces of outputs_json, and the approximate total length in bytes. If the shape belongs to other
-// outputs, the error is ErrShape.
+// outputPieces returns the pieces of outputs_json, and the approximate total length in bytes. If the shape belongs
+// to other outputs, the error is ErrShape.
 func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) (pieces iter.Seq[[]byte], size int, err error) {
 	tables := outputRows(run, outputs)
 	for table, rows := range tables {
@@ -269,8 +270,8 @@ func horizon(signals []SignalSeq) string {
 	return strconv.FormatInt(most, 10)
 }
 
-// keysFor returns the members of outputs_json: those of the shape or else of the layout, and the other tables with rows. It
-// inserts these tables before the horizon, sorted by name, or at the end without a horizon.
+// keysFor returns the members of outputs_json: those of the shape or else of the layout, and the other tables with
+// rows. It inserts these tables before the horizon, sorted by name, or at the end without a horizon.
 func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	keys := l.Keys
 	if s.Keys != nil {
@@ -293,8 +294,9 @@ func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	return slices.Insert(slices.Clone(keys), at, more...)
 }
 
-// inputText returns the text of input_json: the input with runId as its first member, unless bare is true or the input has
-// a runId. If input is nil, it returns an empty object, which Smithers writes for a run without a row of input.
+// inputText returns the text of input_json: the input with runId as its first member, unless bare is true or the
+// input has a runId. If input is nil, it returns an empty object, which Smithers writes for a run without a row of
+// input.
 func inputText(run string, input []byte, bare bool) []byte {
 	switch {
 	case input == nil:

@@ -6,21 +6,21 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 )
 
-// durabilityKey is the member of config_json that has the hash of the workflow file. Smithers resumes a run only with a
-// file of that hash.
+// durabilityKey is the member of config_json that has the hash of the workflow file. Smithers resumes a run only
+// with a file of that hash.
 const durabilityKey = "__smithersDurability"
 
 // The versions of the member durabilityKey. With entryVersion, Smithers compares workflow_hash with the hash of the
-// workflow file alone. With graphVersion, which Smithers itself writes, Smithers compares workflow_hash with a hash over
-// the absolute paths and contents of all modules.
+// workflow file alone. With graphVersion, which Smithers itself writes, Smithers compares workflow_hash with a hash
+// over the absolute paths and contents of all modules.
 const (
 	entryVersion = 1
 	graphVersion = 2
 )
 
-// blessed returns config with rootDir set to folder and durabilityKey set to the version and to entry, the hash of the
-// workflow file. Smithers then resumes the run in folder, if the run's workflow_hash is the hash for the version. blessed
-// keeps all other members. If config is not an object, it returns a new object.
+// blessed returns config with rootDir set to folder and durabilityKey set to the version and to entry, the hash of
+// the workflow file. Smithers then resumes the run in folder, if the run's workflow_hash is the hash for the
+// version. blessed keeps all other members. If config is not an object, it returns a new object.
 func blessed(config, folder string, version int, entry string) string {
 	members, err := jsonobject.Parse([]byte(config))
 	if err != nil {

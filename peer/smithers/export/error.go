@@ -35,8 +35,8 @@ func refusedExport(run string, err error) error {
 	return fault.New(fault.ExportRefused, "run %q cannot be exported: %w", run, err).Hint("%s", hint).Detail("runId", run)
 }
 
-// cannotTake returns an export_refused error for the database at path, whose tables cannot hold the runs' rows. It returns
-// system errors, locks and cancellation unchanged.
+// cannotTake returns an export_refused error for the database at path, whose tables cannot hold the runs' rows. It
+// returns system errors, locks and cancellation unchanged.
 func cannotTake(path string, err error) error {
 	if _, system := errors.AsType[syscall.Errno](err); system || errors.Is(err, source.ErrBusy) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -70,8 +70,8 @@ func explainWrite(path string, err error) error {
 	return explainFile(path, err)
 }
 
-// explainFile is explainWrite for errors of the operating system about files: a file that is not writable is read_only,
-// and a missing folder is a usage error. Any other error gets the code of timeline.Explain.
+// explainFile is explainWrite for errors of the operating system about files: a file that is not writable is
+// read_only, and a missing folder is a usage error. Any other error gets the code of timeline.Explain.
 func explainFile(path string, err error) error {
 	explained := timeline.Explain(err)
 	if target, unknown := source.Target(path); unknown == nil {

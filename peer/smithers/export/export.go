@@ -23,15 +23,16 @@ import (
 type Request struct {
 	Runs []string // exact ids or unique prefixes; empty means all runs that came from Smithers, and their forks
 	To   string   // the path of the database, which Runs creates if it does not exist
-	// Root is the absolute path of the folder that contains the exported runs' paths. "" means the folder in which the
-	// runs are resumed. For a run that was in a working copy, "" means the top of the working copy around that folder.
+	// Root is the absolute path of the folder that contains the exported runs' paths. "" means the folder in which
+	// the runs are resumed. For a run that was in a working copy, "" means the top of the working copy around that
+	// folder.
 	Root string
 	// Dir is the absolute path of the folder in which the runs are resumed. "" means the folder that the run names,
 	// if that folder is in Root and exists. Otherwise "" means Root, or the folder of the database if Root is "".
 	Dir string
-	// Workflow is the absolute path of a workflow file with which Smithers can resume the exported runs, even if the
-	// file has changed or moved. "" means the files that the runs name. Smithers resumes a run that has changed since its
-	// import with the present content of the run's file in Root.
+	// Workflow is the absolute path of a workflow file with which Smithers can resume the exported runs, even if
+	// the file has changed or moved. "" means the files that the runs name. Smithers resumes a run that has changed
+	// since its import with the present content of the run's file in Root.
 	Workflow string
 	Progress func(run string, done, total int) // called after each frame of a run, with numbers of frames; may be nil
 }
@@ -43,20 +44,20 @@ type Result struct{ Runs []Run }
 type Run struct {
 	RunID  string `json:"runId"`
 	Frames int64  `json:"frames"` // the number of written frames
-	// Exact means that the written rows are exactly the imported rows. Otherwise Smithers restores the run from the run's
-	// newest snapshot when Smithers resumes the run.
+	// Exact means that the written rows are exactly the imported rows. Otherwise Smithers restores the run from the
+	// run's newest snapshot when Smithers resumes the run.
 	Exact bool `json:"exact"`
-	// Resumes means that Smithers can now resume the run with the workflow file and in the folder that the run names. It
-	// is nil if the answer is unknown. Refusals has the reasons why Smithers cannot resume the run.
+	// Resumes means that Smithers can now resume the run with the workflow file and in the folder that the run
+	// names. It is nil if the answer is unknown. Refusals has the reasons why Smithers cannot resume the run.
 	Resumes  *bool     `json:"resumes"`
 	Refusals []Refusal `json:"refusals"`
 	Finished bool      `json:"-"` // the run is complete, so nothing is left to resume
 }
 
-// Runs writes the requested runs to a database in one transaction, oldest run first, and returns the runs. It creates
-// missing tables. With an error, Runs writes nothing. The error's code is run_exists if the database has one of the
-// runs, export_refused if a run cannot be written, locked if the database is busy, and invalid_database if the file is
-// not a sound database of Smithers.
+// Runs writes the requested runs to a database in one transaction, oldest run first, and returns the runs. It
+// creates missing tables. With an error, Runs writes nothing. The error's code is run_exists if the database has
+// one of the runs, export_refused if a run cannot be written, locked if the database is busy, and invalid_database
+// if the file is not a sound database of Smithers.
 func Runs(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
 	return runsPredicting(ctx, s, req, tables.Predict)
 }
@@ -81,9 +82,9 @@ func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict
 	return out, nil
 }
 
-// Check returns an error if Runs could not write to the database at the path to. It writes nothing, so it can be called
-// before a run exists. A missing or empty file is fine. The error's code is database_not_found if the folder of the file
-// does not exist, and invalid_database if the file is not a database of Smithers.
+// Check returns an error if Runs could not write to the database at the path to. It writes nothing, so it can be
+// called before a run exists. A missing or empty file is fine. The error's code is database_not_found if the folder
+// of the file does not exist, and invalid_database if the file is not a database of Smithers.
 func Check(ctx context.Context, to string) error {
 	if err := NeedFolder(to); err != nil {
 		return err
@@ -98,8 +99,8 @@ func Check(ctx context.Context, to string) error {
 	return db.Close()
 }
 
-// exportAll creates the tables, writes the runs, and adds their results to out. If the database has one of the runs, it
-// writes nothing, and the error's code is run_exists.
+// exportAll creates the tables, writes the runs, and adds their results to out. If the database has one of the
+// runs, it writes nothing, and the error's code is run_exists.
 func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req Request, predict predictor, runs []*exportedRun, out *Result) error {
 	for _, run := range runs {
 		has, err := tx.HasRun(run.Row.ID)
@@ -135,8 +136,8 @@ type exportedRun struct {
 	schema map[string]source.Table // tables with rows of the run that differ from Smithers' own tables
 }
 
-// runsToExport returns the named runs with their tips, oldest run first, each run once. Without names, it returns all runs
-// with data of Smithers.
+// runsToExport returns the named runs with their tips, oldest run first, each run once. Without names, it returns
+// all runs with data of Smithers.
 func runsToExport(ctx context.Context, s *timeline.Store, names []string) ([]*exportedRun, error) {
 	all := len(names) == 0
 	if all {

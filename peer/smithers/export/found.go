@@ -24,9 +24,9 @@ type Found struct {
 	Heads  []source.Head           // the snapshots, oldest first
 }
 
-// IsExported reports whether an export from tip or from an earlier entry of the run's chain wrote the rows of the run,
-// and nothing has changed the rows since. The database then has no news of the run. IsExported recognizes only exports
-// of a run that had changed since its import, which Smithers restores from the newest snapshot.
+// IsExported reports whether an export from tip or from an earlier entry of the run's chain wrote the rows of the
+// run, and nothing has changed the rows since. The database then has no news of the run. IsExported recognizes only
+// exports of a run that had changed since its import, which Smithers restores from the newest snapshot.
 func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (bool, error) {
 	if p.Run.FinishedAtMs == nil || p.hasUnrestored() {
 		return false, nil
@@ -49,17 +49,17 @@ func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snap
 	return false, nil
 }
 
-// hasUnrestored reports whether the database has rows of the run in a table that is not hydrated. An export of a changed
-// run writes no such rows.
+// hasUnrestored reports whether the database has rows of the run in a table that is not hydrated. An export of a
+// changed run writes no such rows.
 func (p *Found) hasUnrestored() bool {
 	return slices.ContainsFunc(tables.OfRun(slices.Clone(p.Tables)), func(t source.Table) bool {
 		return !hydrated(t.Name) && len(p.Rows[t.Name]) > 0
 	})
 }
 
-// isExportOf reports whether the rows in the database equal those that an export of an entry writes. It returns false if
-// the run is unchanged since its import at that entry. It ignores the differences that sameExported ignores, and missing
-// rows of attempts, which older versions did not export.
+// isExportOf reports whether the rows in the database equal those that an export of an entry writes. It returns
+// false if the run is unchanged since its import at that entry. It ignores the differences that sameExported
+// ignores, and missing rows of attempts, which older versions did not export.
 func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	of, err := kept.ReadTip(store, entry)
 	if err != nil || of.Exact {
@@ -91,9 +91,9 @@ func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *sn
 	return p.hasFramesOf(x)
 }
 
-// sameExported reports whether two rows of a table are equal. It ignores the columns about a process, the payload of an
-// event, and the columns of _smithers_runs that depend on the place of the export: all that ofProgress does not name,
-// vcs_type and vcs_revision.
+// sameExported reports whether two rows of a table are equal. It ignores the columns about a process, the payload
+// of an event, and the columns of _smithers_runs that depend on the place of the export: all that ofProgress does
+// not name, vcs_type and vcs_revision.
 func sameExported(table source.Table, a, b source.Row) bool {
 	for _, c := range table.Columns {
 		switch {
@@ -108,7 +108,8 @@ func sameExported(table source.Table, a, b source.Row) bool {
 	return true
 }
 
-// hasFramesOf reports whether the snapshots in the database have the numbers and times of the frames that x exports.
+// hasFramesOf reports whether the snapshots in the database have the numbers and times of the frames that x
+// exports.
 func (p *Found) hasFramesOf(x *runExport) (bool, error) {
 	frames, err := kept.FramesOf(x.store, x.Entry)
 	if err != nil {

@@ -44,8 +44,8 @@ func (x *runExport) writeSnapshots() (rendered []source.Row, err error) {
 	return w.rendered, nil
 }
 
-// ownTable returns one of Smithers' own tables with the columns of the database from which the run came. If the run has
-// no such table, it returns the table of Smithers' present schema, or a table without columns.
+// ownTable returns one of Smithers' own tables with the columns of the database from which the run came. If the run
+// has no such table, it returns the table of Smithers' present schema, or a table without columns.
 func (x *runExport) ownTable(name string) source.Table {
 	if table, ok := x.schema[name]; ok {
 		return table
@@ -75,8 +75,8 @@ func (x *runExport) signalSeqs() (map[string]int64, error) {
 	return peers, nil
 }
 
-// peerNo returns Smithers' number of a frame, or tables.NoNumber if Smithers never had the frame. If the run was never
-// imported, peerNo returns frame itself: the ext/smithers of such a fork describes the frames of its parent.
+// peerNo returns Smithers' number of a frame, or tables.NoNumber if Smithers never had the frame. If the run was
+// never imported, peerNo returns frame itself: the ext/smithers of such a fork describes the frames of its parent.
 func (x *runExport) peerNo(frame int64) int64 {
 	if x.Imported {
 		return x.Peer.PeerNo(frame)
@@ -96,7 +96,8 @@ type frameWriter struct {
 	tree            string     // the rendered tree of the frame before
 }
 
-// write writes the snapshot of a frame, collects the frame's row of _smithers_frames, and adds the frame to the facts.
+// write writes the snapshot of a frame, collects the frame's row of _smithers_frames, and adds the frame to the
+// facts.
 func (w *frameWriter) write(f kept.Frame) error {
 	var about kept.FrameRow
 	if w.Imported {
@@ -123,8 +124,8 @@ func (w *frameWriter) write(f kept.Frame) error {
 	return w.writeFrame(known, about)
 }
 
-// lonelyFrames returns the rows of _smithers_frames without a snapshot. It returns nil for a run that has changed since
-// its import, because Smithers continues such a run from its newest snapshot.
+// lonelyFrames returns the rows of _smithers_frames without a snapshot. It returns nil for a run that has changed
+// since its import, because Smithers continues such a run from its newest snapshot.
 func (x *runExport) lonelyFrames() ([]source.Row, error) {
 	over := x.Peer.Tables[tables.Frames]
 	if !x.Exact || len(over) == 0 {
@@ -156,9 +157,10 @@ func (w *frameWriter) texts(f kept.Frame, about kept.FrameRow) (source.Contents,
 	return contents.Write(w.Row.ID, whole, signals, w.Peer.Layout, differs)
 }
 
-// writeSnapshot writes the row of a snapshot, and the snapshot's texts. It writes nothing if Smithers had no such row. The
-// texts go into the row itself if the run was never imported, if Smithers had them there, or if the database
-// has other texts under the same hash: an imported hash need not match its texts. Otherwise the texts are shared by hash.
+// writeSnapshot writes the row of a snapshot, and the snapshot's texts. It writes nothing if Smithers had no such
+// row. The texts go into the row itself if the run was never imported, if Smithers had them there, or if the
+// database has other texts under the same hash: an imported hash need not match its texts. Otherwise the texts are
+// shared by hash.
 func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow, texts source.Contents) error {
 	predicted := tables.PredictSnapshot(known, w.snapshot)
 	if !w.Imported && w.snapshot == nil {
@@ -193,8 +195,9 @@ func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow
 	})
 }
 
-// writeFrame collects a frame's row of _smithers_frames in w.rendered; the caller writes it after the run's row. The first
-// frame of a fork has no such row. Every other frame needs a row, so that Smithers continues with the next number.
+// writeFrame collects a frame's row of _smithers_frames in w.rendered; the caller writes it after the run's row.
+// The first frame of a fork has no such row. Every other frame needs a row, so that Smithers continues with the
+// next number.
 func (w *frameWriter) writeFrame(known tables.FrameFacts, about kept.FrameRow) error {
 	if !w.Imported || about.Frame == nil && known.XMLHash == "" {
 		if known.PeerNo == 0 && w.Row.Parent != nil {

@@ -28,8 +28,8 @@ type Refusal struct {
 }
 
 // place sets x.dir, the folder in which the run is resumed unless its row names another, and x.req.Root, the folder
-// that contains the run's paths. In Smithers, x.req.Root is the top of the working copy. x.dir is the folder in which the
-// run was started, which has the database.
+// that contains the run's paths. In Smithers, x.req.Root is the top of the working copy. x.dir is the folder in
+// which the run was started, which has the database.
 func (x *runExport) place() error {
 	x.dir = cmp.Or(x.req.Dir, x.req.Root, filepath.Dir(x.req.To))
 	if x.req.Root != "" {
@@ -43,9 +43,9 @@ func (x *runExport) place() error {
 	return err
 }
 
-// resumedIn returns the folder in which Smithers resumes the run. It returns the rootDir of the run's row if the request
-// names no folder, and rootDir exists and is in x.req.Root; otherwise x.dir. Smithers uses the folder in the row, wherever
-// a person starts Smithers.
+// resumedIn returns the folder in which Smithers resumes the run. It returns the rootDir of the run's row if the
+// request names no folder, and rootDir exists and is in x.req.Root; otherwise x.dir. Smithers uses the folder in
+// the row, wherever a person starts Smithers.
 func (x *runExport) resumedIn(row source.Row) string {
 	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if x.req.Dir != "" || err != nil {
@@ -73,9 +73,9 @@ func (x *runExport) result(frames int64) Run {
 	return out
 }
 
-// refusalsOf returns the reasons why Smithers cannot resume the run of a row of _smithers_runs. Like Smithers, it compares
-// the row with the workflow file and the folder that the row names. If certain is false, Smithers may have further
-// reasons.
+// refusalsOf returns the reasons why Smithers cannot resume the run of a row of _smithers_runs. Like Smithers, it
+// compares the row with the workflow file and the folder that the row names. If certain is false, Smithers may have
+// further reasons.
 func refusalsOf(workflows code.Files, row source.Row) (found []Refusal, certain bool) {
 	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if err != nil && row["config_json"].Kind != source.Null {
@@ -105,8 +105,8 @@ func orNone(path string) string {
 	return path
 }
 
-// workflowRefusals is refusalsOf for the workflow file and its modules only. config has the members of config_json. If the
-// row's path is not absolute or the file cannot be read, it returns no refusals, and certain is false.
+// workflowRefusals is refusalsOf for the workflow file and its modules only. config has the members of config_json.
+// If the row's path is not absolute or the file cannot be read, it returns no refusals, and certain is false.
 func workflowRefusals(workflows code.Files, row source.Row, config []jsonobject.Member) (found []Refusal, certain bool) {
 	file, _ := dbrow.ColumnText(row, "workflow_path")
 	if !filepath.IsAbs(file) {
@@ -133,8 +133,8 @@ func workflowRefusals(workflows code.Files, row source.Row, config []jsonobject.
 	return nil, now.Known
 }
 
-// durability returns the version and the hash of the workflow file in the member durabilityKey of config_json. It returns
-// 0 and "" if config has no such member or the member is not an object.
+// durability returns the version and the hash of the workflow file in the member durabilityKey of config_json. It
+// returns 0 and "" if config has no such member or the member is not an object.
 func durability(config []jsonobject.Member) (version float64, entry string) {
 	for _, m := range config {
 		if m.Name != durabilityKey {

@@ -39,8 +39,8 @@ type runExport struct {
 }
 
 // hydrated reports whether an export of a run that has changed since its import writes rows of a table. Smithers
-// restores such a run from the newest snapshot, and writes the rows of all other tables itself, as long as the run has no
-// row of input. The written rows of attempts are only those of waits.
+// restores such a run from the newest snapshot, and writes the rows of all other tables itself, as long as the run
+// has no row of input. The written rows of attempts are only those of waits.
 func hydrated(table string) bool {
 	switch table {
 	case tables.Runs, tables.Branches, tables.Attempts, tables.Signals, tables.Approvals, tables.HumanRequests, tables.Events, tables.Provenance:
@@ -49,8 +49,8 @@ func hydrated(table string) bool {
 	return false
 }
 
-// write writes all rows of the run, and returns the number of the run's snapshots. If the run is unchanged since its
-// import but the rows differ from the imported rows, the error is errNotImported.
+// write writes all rows of the run, and returns the number of the run's snapshots. If the run is unchanged since
+// its import but the rows differ from the imported rows, the error is errNotImported.
 func (x *runExport) write() (frames int64, err error) {
 	if err := x.place(); err != nil {
 		return 0, err
@@ -86,8 +86,8 @@ func (x *runExport) write() (frames int64, err error) {
 	return int64(len(x.facts.Frames)), nil
 }
 
-// allRows returns all rows to write except those of snapshots. frames are the rows of _smithers_frames, which allRows sorts
-// by number.
+// allRows returns all rows to write except those of snapshots. frames are the rows of _smithers_frames, which
+// allRows sorts by number.
 func (x *runExport) allRows(frames []source.Row) (kept.Rows, error) {
 	all := kept.Rows{
 		Schema: x.Peer.Schema, Heads: x.heads, Rows: make(map[string][]source.Row), FramesTable: x.ownTable(tables.Frames), Frames: frames,
@@ -106,8 +106,8 @@ func (x *runExport) allRows(frames []source.Row) (kept.Rows, error) {
 	return all, nil
 }
 
-// readFacts sets x.facts to the facts from which the run's rows are predicted, without the run's frames. If the run has
-// changed since its import, readFacts adapts the facts for Smithers.
+// readFacts sets x.facts to the facts from which the run's rows are predicted, without the run's frames. If the run
+// has changed since its import, readFacts adapts the facts for Smithers.
 func (x *runExport) readFacts() (err error) {
 	if x.facts, err = kept.FactsAt(x.Entry); err != nil {
 		return err
@@ -118,8 +118,8 @@ func (x *runExport) readFacts() (err error) {
 	return x.likeSmithers()
 }
 
-// writeTable writes the run's rows of a table. For _smithers_runs, it makes the row of a changed run resumable and sets
-// x.refusals and x.certain. For a table whose rows belong to no run, it adds the missing rows.
+// writeTable writes the run's rows of a table. For _smithers_runs, it makes the row of a changed run resumable and
+// sets x.refusals and x.certain. For a table whose rows belong to no run, it adds the missing rows.
 func (x *runExport) writeTable(table source.Table, rows []source.Row) error {
 	if !tables.HasRun(table) {
 		return x.unowned.put(x.tx, table, rows)
@@ -140,8 +140,8 @@ func (x *runExport) writeTable(table source.Table, rows []source.Row) error {
 	return nil
 }
 
-// rows returns the run's rows of a table with their paths in x.req.Root. If the run is unchanged since its import, these are
-// the imported rows. Otherwise they are predicted.
+// rows returns the run's rows of a table with their paths in x.req.Root. If the run is unchanged since its import,
+// these are the imported rows. Otherwise they are predicted.
 func (x *runExport) rows(table source.Table) ([]source.Row, error) {
 	return x.rowsAt(table, dbrow.Root(x.req.Root))
 }
@@ -167,8 +167,8 @@ func (x *runExport) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, err
 	return dbrow.Restore(table, predicted, over, x.Row.ID, at)
 }
 
-// likeSmithers adapts x.facts of a run that has changed since its import, as Smithers needs the run to restore it. It
-// sets Restored, an ended status, the time of the end, a revision, and Smithers' number of the parent's frame.
+// likeSmithers adapts x.facts of a run that has changed since its import, as Smithers needs the run to restore it.
+// It sets Restored, an ended status, the time of the end, a revision, and Smithers' number of the parent's frame.
 func (x *runExport) likeSmithers() error {
 	x.facts.Restored = true
 	row := &x.facts.Run
@@ -198,8 +198,8 @@ func (x *runExport) likeSmithers() error {
 	return nil
 }
 
-// peerOfParent returns Smithers' number of the parent's frame from which the run was forked. If the parent is missing or
-// was never imported, it returns parent.Frame. If Smithers never had the frame, it returns 0.
+// peerOfParent returns Smithers' number of the parent's frame from which the run was forked. If the parent is
+// missing or was never imported, it returns parent.Frame. If Smithers never had the frame, it returns 0.
 func (x *runExport) peerOfParent(parent snapshot.Parent) (int64, error) {
 	head, err := x.store.Head(x.ctx, parent.RunID)
 	if fault.CodeOf(err) == fault.RunNotFound {
@@ -215,8 +215,8 @@ func (x *runExport) peerOfParent(parent snapshot.Parent) (int64, error) {
 	return max(of.Peer.PeerNo(parent.Frame), 0), nil
 }
 
-// ofProgress reports whether a column of _smithers_runs describes the progress of the run itself, so that a fork must not
-// take the value of its parent's row.
+// ofProgress reports whether a column of _smithers_runs describes the progress of the run itself, so that a fork
+// must not take the value of its parent's row.
 func ofProgress(column string) bool {
 	switch column {
 	case "parent_run_id", "status", "created_at_ms", "started_at_ms", "finished_at_ms", "error_json", "workflow_name",
@@ -226,8 +226,8 @@ func ofProgress(column string) bool {
 	return dbrow.IsProcessColumn(tables.Runs, column)
 }
 
-// runRow returns the row of a run that has changed since its import. The columns of progress are predicted. All other
-// columns come from the imported row of the run or, for a fork, of its parent.
+// runRow returns the row of a run that has changed since its import. The columns of progress are predicted. All
+// other columns come from the imported row of the run or, for a fork, of its parent.
 func (x *runExport) runRow(table source.Table, predicted []source.Row, over []dbrow.Override) ([]source.Row, error) {
 	at := dbrow.Root(x.req.Root)
 	own, err := dbrow.Restore(table, predicted, nil, x.Row.ID, at)
@@ -249,8 +249,9 @@ func (x *runExport) runRow(table source.Table, predicted []source.Row, over []db
 	return rows, nil
 }
 
-// makeResumable sets columns of a _smithers_runs row to the values that Smithers finds in the folder in which the run is
-// resumed, so that Smithers' comparisons succeed. If the workflow file is missing, it sets only the repository.
+// makeResumable sets columns of a _smithers_runs row to the values that Smithers finds in the folder in which the
+// run is resumed, so that Smithers' comparisons succeed. If the workflow file is missing, it sets only the
+// repository.
 func (x *runExport) makeResumable(row source.Row) error {
 	dir := x.resumedIn(row)
 	folder, kind := code.Repository(dir)

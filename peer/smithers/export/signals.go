@@ -7,9 +7,9 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// signalRows returns the rows of _smithers_signals for a run that has changed since its import: the imported rows, and rows
-// for the signals that were sent in this repository. New rows get the numbers after all imported numbers. If the imported
-// rows are unknown, it returns the predicted rows.
+// signalRows returns the rows of _smithers_signals for a run that has changed since its import: the imported rows,
+// and rows for the signals that were sent in this repository. New rows get the numbers after all imported numbers.
+// If the imported rows are unknown, it returns the predicted rows.
 func (x *runExport) signalRows(table source.Table, predicted []source.Row) ([]source.Row, error) {
 	imported, err := x.importedRows(table)
 	if err != nil {
@@ -40,8 +40,8 @@ func (x *runExport) signalRows(table source.Table, predicted []source.Row) ([]so
 	return dbrow.Restore(table, rows, nil, x.Row.ID, dbrow.Root(x.req.Root))
 }
 
-// importedRows returns the rows of a table as the run's last import found them. It returns nil if the run was not imported
-// or the last import did not read all rows.
+// importedRows returns the rows of a table as the run's last import found them. It returns nil if the run was not
+// imported or the last import did not read all rows.
 func (x *runExport) importedRows(table source.Table) ([]source.Row, error) {
 	if !x.Imported || x.Peer.Pass.Rows == "" {
 		return nil, nil

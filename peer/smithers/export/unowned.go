@@ -9,8 +9,8 @@ import (
 // row.
 type unownedRows map[string]map[string]int
 
-// put adds each row that occurs more often in rows than in the database, and counts the added rows. It skips a row whose
-// key already exists.
+// put adds each row that occurs more often in rows than in the database, and counts the added rows. It skips a row
+// whose key already exists.
 func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.Row) error {
 	have, err := u.of(tx, table)
 	if err != nil {
@@ -33,8 +33,8 @@ func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.R
 	return nil
 }
 
-// of returns the counts of a table's rows, by the rows' digests. It reads the table on the first call and stores the counts
-// in u.
+// of returns the counts of a table's rows, by the rows' digests. It reads the table on the first call and stores
+// the counts in u.
 func (u unownedRows) of(tx *source.WriteTx, table source.Table) (map[string]int, error) {
 	if have, ok := u[table.Name]; ok {
 		return have, nil

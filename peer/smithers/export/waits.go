@@ -11,10 +11,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// waitRows returns the rows of _smithers_attempts for a run that has changed since its import: one row for each wait whose
-// signal has arrived. Without the row, Smithers would begin the wait again and stop, although the signal is in the
-// database. Smithers would also give a received signal to the next wait. A wait without a signal has no row, so that
-// Smithers begins the wait again, with its timeout.
+// waitRows returns the rows of _smithers_attempts for a run that has changed since its import: one row for each
+// wait whose signal has arrived. Without the row, Smithers would begin the wait again and stop, although the signal
+// is in the database. Smithers would also give a received signal to the next wait. A wait without a signal has no
+// row, so that Smithers begins the wait again, with its timeout.
 func (x *runExport) waitRows(table source.Table) ([]source.Row, error) {
 	rendered, err := x.store.Rendered(x.Entry)
 	if err != nil {
@@ -38,8 +38,8 @@ type waitWriter struct {
 	taken    map[int64]bool    // the signals that a wait has received, by Seq
 }
 
-// rows returns the rows of the waits that have a signal: first the waits of the mailbox, and then the waits that the run
-// has not reached. It sets w.signals and w.taken.
+// rows returns the rows of the waits that have a signal: first the waits of the mailbox, and then the waits that
+// the run has not reached. It sets w.signals and w.taken.
 func (w *waitWriter) rows() (rows []source.Row) {
 	w.signals = slices.SortedFunc(slices.Values(w.Whole.Signals), func(a, b snapshot.Signal) int { return int(a.Seq - b.Seq) })
 	tasks, finished, begun := w.workflow.ByID(), make(map[string]bool), make(map[string]bool)
@@ -69,9 +69,9 @@ func (w *waitWriter) rows() (rows []source.Row) {
 	return rows
 }
 
-// add appends the row of a wait that has received a signal to rows. If the signal is missing, it returns rows unchanged. If
-// finished is false, the row is a waiting attempt, and Smithers takes the signal when Smithers resumes the run. task is
-// the wait's element, or nil.
+// add appends the row of a wait that has received a signal to rows. If the signal is missing, it returns rows
+// unchanged. If finished is false, the row is a waiting attempt, and Smithers takes the signal when Smithers
+// resumes the run. task is the wait's element, or nil.
 func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wait, finished bool) []source.Row {
 	i := slices.IndexFunc(w.signals, func(s snapshot.Signal) bool { return s.Seq == *wait.SignalSeq })
 	if i < 0 {
@@ -94,8 +94,8 @@ func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wa
 	return append(rows, row)
 }
 
-// next returns the oldest signal that a wait can receive, or nil if the run has no such signal. Smithers gives a signal to
-// all waits that had begun when the signal arrived, and otherwise to a single wait.
+// next returns the oldest signal that a wait can receive, or nil if the run has no such signal. Smithers gives a
+// signal to all waits that had begun when the signal arrived, and otherwise to a single wait.
 func (w *waitWriter) next(wait snapshot.Wait) *snapshot.Signal {
 	for i, s := range w.signals {
 		free := !w.taken[s.Seq] || s.ReceivedAtMs >= wait.StartedAtMs
@@ -106,10 +106,10 @@ func (w *waitWriter) next(wait snapshot.Wait) *snapshot.Signal {
 	return nil
 }
 
-// unbegun returns the waits for signals that the newest rendered tree has but the run has not reached, in the order of the
-// tree. For a wait in a loop, it uses the loop's current iteration, and it skips loops that have ended. It skips nested
-// loops, too, because Smithers counts their iterations in another way. finished and begun have the keys of finished nodes
-// and of begun waits.
+// unbegun returns the waits for signals that the newest rendered tree has but the run has not reached, in the order
+// of the tree. For a wait in a loop, it uses the loop's current iteration, and it skips loops that have ended. It
+// skips nested loops, too, because Smithers counts their iterations in another way. finished and begun have the
+// keys of finished nodes and of begun waits.
 func (w *waitWriter) unbegun(finished, begun map[string]bool) (waits []snapshot.Wait) {
 	iterations := make(map[string]int)
 	for _, l := range w.Whole.Loops {
@@ -141,8 +141,8 @@ func (w *waitWriter) unbegun(finished, begun map[string]bool) (waits []snapshot.
 	return waits
 }
 
-// unbegunWait returns the wait of an element at an iteration. The wait begins after all signals have arrived, so that no
-// signal goes to two waits.
+// unbegunWait returns the wait of an element at an iteration. The wait begins after all signals have arrived, so
+// that no signal goes to two waits.
 func (w *waitWriter) unbegunWait(e *tree.Element, iteration int) snapshot.Wait {
 	wait := snapshot.Wait{
 		NodeID: e.Props["id"], Iteration: iteration, Attempt: 1, Kind: snapshot.WaitSignal, Status: snapshot.WaitWaiting,

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadAttempt converts a row of _smithers_attempts. log is the response of an agent, or "". ok is false if the row lacks a
-// column that an attempt needs, or a run cannot store the attempt. An invalid jj_pointer is left out.
+// ReadAttempt converts a row of _smithers_attempts. log is the response of an agent, or "". ok is false if the row
+// lacks a column that an attempt needs, or a run cannot store the attempt. An invalid jj_pointer is left out.
 func ReadAttempt(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -38,8 +38,9 @@ func ReadAttempt(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	return a, log, true
 }
 
-// attemptState maps Smithers' state of an attempt to a state of snapshot.Attempt. ended means that the attempt has an end. An
-// unknown state becomes failed if the attempt has ended, and otherwise waiting for an event or in progress.
+// attemptState maps Smithers' state of an attempt to a state of snapshot.Attempt. ended means that the attempt has
+// an end. An unknown state becomes failed if the attempt has ended, and otherwise waiting for an event or in
+// progress.
 func attemptState(state string, ended bool) string {
 	switch state {
 	case snapshot.AttemptInProgress, snapshot.AttemptFinished, snapshot.AttemptFailed, snapshot.AttemptCancelled,
@@ -61,8 +62,8 @@ func attemptState(state string, ended bool) string {
 // maxRevision is the maximum length of a commit id that a run can store.
 const maxRevision = 128
 
-// IsRevision reports whether a run can store a text as a commit id: at most maxRevision digits and lower-case letters. It
-// returns true for "".
+// IsRevision reports whether a run can store a text as a commit id: at most maxRevision digits and lower-case
+// letters. It returns true for "".
 func IsRevision(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'z') {
@@ -72,8 +73,9 @@ func IsRevision(s string) bool {
 	return len(s) <= maxRevision
 }
 
-// errorText returns the text of the column error_json: "NAME: MESSAGE", where NAME is the error's code or name, or the one of
-// both that exists. A text that is not a JSON object is returned unchanged. Without the column, it returns "".
+// errorText returns the text of the column error_json: "NAME: MESSAGE", where NAME is the error's code or name, or
+// the one of both that exists. A text that is not a JSON object is returned unchanged. Without the column, it
+// returns "".
 func errorText(row source.Row) string {
 	text, ok := dbrow.ColumnText(row, "error_json")
 	if !ok {
@@ -96,8 +98,8 @@ func errorText(row source.Row) string {
 	return name + ": " + message
 }
 
-// ownAttempts returns the attempts of the run itself. For a fork, it leaves out the attempts that started before the fork
-// was created.
+// ownAttempts returns the attempts of the run itself. For a fork, it leaves out the attempts that started before
+// the fork was created.
 func (f *Facts) ownAttempts() []snapshot.Attempt {
 	if f.Run.Parent == nil {
 		return f.Attempts
@@ -111,8 +113,8 @@ func (f *Facts) ownAttempts() []snapshot.Attempt {
 	return own
 }
 
-// predictAttempts returns the predicted rows of _smithers_attempts. An attempt that waits has no folder, and its meta_json
-// describes the wait.
+// predictAttempts returns the predicted rows of _smithers_attempts. An attempt that waits has no folder, and its
+// meta_json describes the wait.
 func (f *Facts) predictAttempts() []source.Row {
 	tasks, waits, signals := f.tasks(), make(map[string]snapshot.Wait), f.peerSignals()
 	for _, w := range f.Whole.Waits {
@@ -165,7 +167,8 @@ func (f *Facts) tasks() map[string]*tree.Element {
 	return tree.Parse(f.Frames[len(f.Frames)-1].Tree).ByID()
 }
 
-// computeMeta returns the meta_json of an attempt that does not wait. e is the element of the task, and n the task's node.
+// computeMeta returns the meta_json of an attempt that does not wait. e is the element of the task, and n the
+// task's node.
 func computeMeta(e *tree.Element, n snapshot.Node) string {
 	label := "null"
 	if n.Label != nil {

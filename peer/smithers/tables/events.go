@@ -12,14 +12,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// seqMember is the member of a payload that has Smithers' number of the event. A payload has the member only if the number
-// is not the number of the event before plus 1.
+// seqMember is the member of a payload that has Smithers' number of the event. A payload has the member only if the
+// number is not the number of the event before plus 1.
 const seqMember = "__smithersSeq"
 
-// ReadEvent converts a row of _smithers_events of a run with the id run and the workflow named workflow. It removes the
-// predictable members from the payload: type, seq, timestampMs, and runId, correlation and the hashes of a frame if their
-// values are as predicted. frames returns frames by Smithers' numbers. The event's Seq is Smithers' number; see Numbered. If
-// the payload is not an object or has a member twice, it becomes {}. ok is false if IsEvent returns false.
+// ReadEvent converts a row of _smithers_events of a run with the id run and the workflow named workflow. It removes
+// the predictable members from the payload: type, seq, timestampMs, and runId, correlation and the hashes of a
+// frame if their values are as predicted. frames returns frames by Smithers' numbers. The event's Seq is Smithers'
+// number; see Numbered. If the payload is not an object or has a member twice, it becomes {}. ok is false if
+// IsEvent returns false.
 func ReadEvent(row source.Row, run, workflow string, frames FramesByNo) (e snapshot.Event, ok bool) {
 	if !IsEvent(row) {
 		return snapshot.Event{}, false
@@ -74,8 +75,8 @@ func SamePayload(e snapshot.Event, row source.Row) bool {
 	return said(e.Payload) == said(dbrow.ColumnJSON(row, "payload_json"))
 }
 
-// Numbered returns the event with Smithers' number, e.Seq, in its payload. next is the number of the event before plus 1. If
-// e.Seq equals next, or the payload is not an object, Numbered returns the event unchanged.
+// Numbered returns the event with Smithers' number, e.Seq, in its payload. next is the number of the event before
+// plus 1. If e.Seq equals next, or the payload is not an object, Numbered returns the event unchanged.
 func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	if e.Seq == next {
 		return e
@@ -89,8 +90,8 @@ func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	return e
 }
 
-// PeerSeqs returns Smithers' numbers of the events of a run, and the number for the next event. An event without a kept
-// number has the number of the event before plus 1, and 0 if no event is before.
+// PeerSeqs returns Smithers' numbers of the events of a run, and the number for the next event. An event without a
+// kept number has the number of the event before plus 1, and 0 if no event is before.
 func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	for _, e := range events {
 		if seq, ok := KeptSeq(e); ok {
@@ -102,15 +103,17 @@ func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	return seqs, next
 }
 
-// makeRise raises numbers of seqs in place, so that each number is greater than the number before. It keeps a number that
-// is already greater. An event that was added in this repository can have the number of a later event of Smithers.
+// makeRise raises numbers of seqs in place, so that each number is greater than the number before. It keeps a
+// number that is already greater. An event that was added in this repository can have the number of a later event
+// of Smithers.
 func makeRise(seqs []int64) {
 	for i := 1; i < len(seqs); i++ {
 		seqs[i] = max(seqs[i], seqs[i-1]+1)
 	}
 }
 
-// KeptSeq returns Smithers' number of an event from the event's payload. ok is false if the payload has no valid number.
+// KeptSeq returns Smithers' number of an event from the event's payload. ok is false if the payload has no valid
+// number.
 func KeptSeq(e snapshot.Event) (seq int64, ok bool) {
 	if !bytes.Contains(e.Payload, []byte(seqMember)) {
 		return 0, false
@@ -123,8 +126,8 @@ func KeptSeq(e snapshot.Event) (seq int64, ok bool) {
 	return seq, err == nil && seq >= 0 && seq <= dbrow.MaxTime
 }
 
-// correlated reports whether events of a type have the member correlation. Only the engine itself emits events with that
-// member.
+// correlated reports whether events of a type have the member correlation. Only the engine itself emits events with
+// that member.
 func correlated(kind string) bool {
 	switch kind {
 	case "ApprovalGranted", "ApprovalDenied", "TimeTravelJumped":
@@ -133,8 +136,8 @@ func correlated(kind string) bool {
 	return true
 }
 
-// correlation returns the predicted value of the member correlation: the run, the workflow's name, and the node, iteration
-// and attempt that members have.
+// correlation returns the predicted value of the member correlation: the run, the workflow's name, and the node,
+// iteration and attempt that members have.
 func correlation(members []jsonobject.Member, run, workflow string) string {
 	all := []jsonobject.Member{jsonobject.NewMember("runId", jsonobject.Quote(run)), jsonobject.NewMember("workflowName", jsonobject.Quote(workflow))}
 	for _, name := range []string{"nodeId", "iteration", "attempt"} {
@@ -145,8 +148,9 @@ func correlation(members []jsonobject.Member, run, workflow string) string {
 	return string(jsonobject.Join(all))
 }
 
-// predictedHash returns the predicted value of the member name of an event. It returns "" if the member is not the hash of a
-// frame, or frames does not have that frame or its hash. members are those of the payload; frames may be nil.
+// predictedHash returns the predicted value of the member name of an event. It returns "" if the member is not the
+// hash of a frame, or frames does not have that frame or its hash. members are those of the payload; frames may be
+// nil.
 func predictedHash(kind, name string, members []jsonobject.Member, frames FramesByNo) string {
 	if name == "" || hashMember(kind) != name || frames == nil {
 		return ""
@@ -163,7 +167,8 @@ func predictedHash(kind, name string, members []jsonobject.Member, frames Frames
 	return jsonobject.Quote(hash)
 }
 
-// hashMember returns the name of the member that has a frame's hash in events of a type, or "" if such events have no hash.
+// hashMember returns the name of the member that has a frame's hash in events of a type, or "" if such events have
+// no hash.
 func hashMember(kind string) string {
 	switch kind {
 	case "FrameCommitted":
@@ -174,8 +179,8 @@ func hashMember(kind string) string {
 	return ""
 }
 
-// payloadOf returns the predicted payload_json of an event: the kept payload, with the members that ReadEvent removed. If the
-// kept payload is not an object, it returns "".
+// payloadOf returns the predicted payload_json of an event: the kept payload, with the members that ReadEvent
+// removed. If the kept payload is not an object, it returns "".
 func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	kept, err := jsonobject.Read(e.Payload)
 	if err != nil {
@@ -230,8 +235,8 @@ func (f *Facts) predictEvents() []source.Row {
 // FramesByNo returns the frame with a number of Smithers. ok is false if no frame has the number.
 type FramesByNo func(no int64) (frame FrameFacts, ok bool)
 
-// framesByPeer returns a function that finds frames by Smithers' numbers. If several frames have one number, the function
-// returns the last of them.
+// framesByPeer returns a function that finds frames by Smithers' numbers. If several frames have one number, the
+// function returns the last of them.
 func framesByPeer(frames []FrameFacts) FramesByNo {
 	by := make(map[int64]FrameFacts, len(frames))
 	for _, frame := range frames {

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// predictHumanGates returns the predicted rows of _smithers_approvals that are the gates of human tasks. The answer to the
-// task's human request opens the gate. A task whose node has an approval in the state has no such row.
+// predictHumanGates returns the predicted rows of _smithers_approvals that are the gates of human tasks. The answer
+// to the task's human request opens the gate. A task whose node has an approval in the state has no such row.
 func (f *Facts) predictHumanGates() []source.Row {
 	if len(f.Whole.HumanRequests) == 0 {
 		return nil
@@ -47,7 +47,8 @@ func (f *Facts) predictHumanGates() []source.Row {
 	return rows
 }
 
-// gateRequest returns the request_json of the gate of a human task. e is the element of the task, and h its human request.
+// gateRequest returns the request_json of the gate of a human task. e is the element of the task, and h its human
+// request.
 func gateRequest(e *tree.Element, h snapshot.HumanRequest) string {
 	tries := 1
 	if n, err := strconv.Atoi(e.Props["retries"]); err == nil {

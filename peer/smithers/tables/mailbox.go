@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadApproval converts a row of _smithers_approvals. askedAtMs is the time of the request, for a row that no longer has the
-// time. If a decided row has no time of the decision, the decision gets the time of the request. ok is false if the row
-// lacks its node, or a run cannot store the approval.
+// ReadApproval converts a row of _smithers_approvals. askedAtMs is the time of the request, for a row that no
+// longer has the time. If a decided row has no time of the decision, the decision gets the time of the request. ok
+// is false if the row lacks its node, or a run cannot store the approval.
 func ReadApproval(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -40,8 +40,8 @@ func ReadApproval(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool
 	return a, true
 }
 
-// IsHumanGate reports whether a row of _smithers_approvals is the gate of a human task, by metadata.humanTask in its
-// request. The answer to the task's human request opens the gate.
+// IsHumanGate reports whether a row of _smithers_approvals is the gate of a human task, by metadata.humanTask in
+// its request. The answer to the task's human request opens the gate.
 func IsHumanGate(row source.Row) bool {
 	request, err := jsonobject.Read(dbrow.ColumnJSON(row, "request_json"))
 	if err != nil {
@@ -55,15 +55,15 @@ func IsHumanGate(row source.Row) bool {
 	return false
 }
 
-// ofParent reports whether a row of the mailbox with the time atMs existed when Smithers forked the run. Smithers copies only
-// signals to a fork, so such a row has no prediction. ofParent returns false for a run that has changed since its import:
-// such a fork has the parent's whole mailbox.
+// ofParent reports whether a row of the mailbox with the time atMs existed when Smithers forked the run. Smithers
+// copies only signals to a fork, so such a row has no prediction. ofParent returns false for a run that has changed
+// since its import: such a fork has the parent's whole mailbox.
 func (f *Facts) ofParent(atMs int64) bool {
 	return !f.Restored && f.Run.Parent != nil && atMs < f.Run.CreatedAtMs
 }
 
-// predictApprovals returns the predicted rows of _smithers_approvals, including the gates of human tasks. A decided row does
-// not have the time of its request.
+// predictApprovals returns the predicted rows of _smithers_approvals, including the gates of human tasks. A decided
+// row does not have the time of its request.
 func (f *Facts) predictApprovals() []source.Row {
 	var rows []source.Row
 	for _, a := range f.Whole.Approvals {
@@ -93,8 +93,8 @@ func approvalRequest(a snapshot.Approval) string {
 		`,"metadata":{},"options":[],"allowedScopes":[],"allowedUsers":[],"autoApprove":null}`
 }
 
-// ReadHumanRequest converts a row of _smithers_human_requests. An unknown kind becomes json, and options become a form with
-// enum. ok is false if the row lacks its node or its time, or a run cannot store the request.
+// ReadHumanRequest converts a row of _smithers_human_requests. An unknown kind becomes json, and options become a
+// form with enum. ok is false if the row lacks its node or its time, or a run cannot store the request.
 func ReadHumanRequest(row source.Row) (h snapshot.HumanRequest, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -123,8 +123,9 @@ func ReadHumanRequest(row source.Row) (h snapshot.HumanRequest, ok bool) {
 	return h, true
 }
 
-// answer sets the status, the answer and the time of the answer of a human request from the row. An unknown status becomes
-// cancelled. A missing time of the answer becomes the time of the request, and an invalid response becomes a text.
+// answer sets the status, the answer and the time of the answer of a human request from the row. An unknown status
+// becomes cancelled. A missing time of the answer becomes the time of the request, and an invalid response becomes
+// a text.
 func answer(h *snapshot.HumanRequest, row source.Row) {
 	h.Status, _ = dbrow.ColumnText(row, "status")
 	at := dbrow.ColumnNumberOrNil(row, "answered_at_ms")
@@ -176,8 +177,8 @@ func (f *Facts) predictHumanRequests() []source.Row {
 	return rows
 }
 
-// ReadSignal converts a row of _smithers_signals. The caller sets Seq. ok is false if the row lacks its name, its time or a
-// JSON payload, or a run cannot store the signal.
+// ReadSignal converts a row of _smithers_signals. The caller sets Seq. ok is false if the row lacks its name, its
+// time or a JSON payload, or a run cannot store the signal.
 func ReadSignal(row source.Row) (s snapshot.Signal, ok bool) {
 	name, hasName := dbrow.ColumnText(row, "signal_name")
 	at, hasTime := dbrow.ColumnNumber(row, "received_at_ms")
@@ -194,8 +195,8 @@ func ReadSignal(row source.Row) (s snapshot.Signal, ok bool) {
 	return s, true
 }
 
-// peerSignals returns the signals in order, with Smithers' numbers as Seq. Smithers numbers signals and outputs together, so
-// the signals get the lowest numbers that no output has.
+// peerSignals returns the signals in order, with Smithers' numbers as Seq. Smithers numbers signals and outputs
+// together, so the signals get the lowest numbers that no output has.
 func (f *Facts) peerSignals() []snapshot.Signal {
 	taken := make(map[int64]bool)
 	for _, p := range f.provenance() {

@@ -10,8 +10,8 @@ import (
 // in the run's snapshot, and not in the tables of nodes, loops, outputs and input.
 func (f *Facts) waitsForStart() bool { return f.Run.Parent != nil && f.Run.StartedAtMs == nil }
 
-// predictNodes returns the predicted rows of _smithers_nodes. A node's time of update is the latest end of its attempts or,
-// if that is later, the creation of the run.
+// predictNodes returns the predicted rows of _smithers_nodes. A node's time of update is the latest end of its
+// attempts or, if that is later, the creation of the run.
 func (f *Facts) predictNodes() []source.Row {
 	if f.waitsForStart() {
 		return nil

@@ -12,11 +12,12 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// OutputColumn is a row of _smithers_output_schema_columns: Kind is the kind of the values in a column of an output table.
+// OutputColumn is a row of _smithers_output_schema_columns: Kind is the kind of the values in a column of an output
+// table.
 type OutputColumn struct{ Table, Column, Kind string }
 
-// IsOutputs reports whether a table has the outputs of tasks: the columns of a node's key, and a name that is not one of
-// Smithers' own tables.
+// IsOutputs reports whether a table has the outputs of tasks: the columns of a node's key, and a name that is not
+// one of Smithers' own tables.
 func IsOutputs(table source.Table) bool {
 	for _, name := range []string{"run_id", "node_id", "iteration"} {
 		if !slices.ContainsFunc(table.Columns, func(c source.Column) bool { return c.Name == name }) {
@@ -26,8 +27,8 @@ func IsOutputs(table source.Table) bool {
 	return !strings.HasPrefix(table.Name, ownPrefix)
 }
 
-// provenanceMember is the member of an output row that has the output's number. Outputs and signals of a run share one
-// sequence of numbers.
+// provenanceMember is the member of an output row that has the output's number. Outputs and signals of a run share
+// one sequence of numbers.
 const provenanceMember = "__smithersProvenanceSeq"
 
 // provenance is a row of _smithers_output_provenance.
@@ -92,7 +93,8 @@ func (f *Facts) predictOutputs(table source.Table, columns []OutputColumn) []sou
 	return rows
 }
 
-// predictInput returns the predicted row of the table input. It returns nil if the run has no input or waits for its start.
+// predictInput returns the predicted row of the table input. It returns nil if the run has no input or waits for
+// its start.
 func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []source.Row {
 	if f.waitsForStart() || f.Whole.Input == nil {
 		return nil
@@ -100,8 +102,8 @@ func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []sourc
 	return []source.Row{outputRow(f.Whole.Input, kindsOf(table, columns))}
 }
 
-// kindsOf returns the kinds of a table's columns, by name. A kind comes from columns or, if columns lacks the column, from
-// the type of the column in the database.
+// kindsOf returns the kinds of a table's columns, by name. A kind comes from columns or, if columns lacks the
+// column, from the type of the column in the database.
 func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
 	kinds := make(map[string]string, len(table.Columns))
 	for _, c := range table.Columns {
@@ -134,8 +136,8 @@ func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
 	return row
 }
 
-// outputValue returns a JSON value as a value of a column of the given kind. With kind json, the result is the JSON text, as
-// it is for a list, an object and a number beyond float64. The JSON null becomes NULL.
+// outputValue returns a JSON value as a value of a column of the given kind. With kind json, the result is the JSON
+// text, as it is for a list, an object and a number beyond float64. The JSON null becomes NULL.
 func outputValue(value []byte, kind string) source.Value {
 	text := string(value)
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadRun converts a row of _smithers_runs. It does not set the parent and the numbers of frames and events. at is the folder
-// of the row's paths, or "".
+// ReadRun converts a row of _smithers_runs. It does not set the parent and the numbers of frames and events. at is
+// the folder of the row's paths, or "".
 func ReadRun(row source.Row) (r snapshot.Run, at dbrow.Root) {
 	at = rootOf(row)
 	r.ID, _ = dbrow.ColumnText(row, "run_id")
@@ -35,8 +35,8 @@ func ReadRun(row source.Row) (r snapshot.Run, at dbrow.Root) {
 	return r, at
 }
 
-// runStatus maps Smithers' status of a run to a snapshot.RunStatus. An unknown status becomes waiting for an event if it
-// begins with "waiting", and otherwise pending.
+// runStatus maps Smithers' status of a run to a snapshot.RunStatus. An unknown status becomes waiting for an event
+// if it begins with "waiting", and otherwise pending.
 func runStatus(status string) snapshot.RunStatus {
 	switch s := snapshot.RunStatus(status); s {
 	case snapshot.RunRunning, snapshot.RunFinished, snapshot.RunFailed, snapshot.RunCancelled, snapshot.RunPending,
@@ -88,8 +88,8 @@ func (f *Facts) predictBranch() []source.Row {
 	}}
 }
 
-// rootOf returns the folder of a run's paths: the top of the run's repository, or else the folder in which the run was
-// started, or else the folder of the workflow. It returns "" if the row names no folder.
+// rootOf returns the folder of a run's paths: the top of the run's repository, or else the folder in which the run
+// was started, or else the folder of the workflow. It returns "" if the row names no folder.
 func rootOf(row source.Row) dbrow.Root {
 	if at, ok := dbrow.ColumnText(row, "vcs_root"); ok && dbrow.Root(at).Clean() != "" {
 		return dbrow.Root(at)

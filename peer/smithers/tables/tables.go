@@ -1,5 +1,5 @@
-// Package tables defines the meaning of Smithers' tables. For each table, it has a function that converts the rows for
-// package snapshot, and a function that predicts the rows from a stored run.
+// Package tables defines the meaning of Smithers' tables. For each table, it has a function that converts the rows
+// for package snapshot, and a function that predicts the rows from a stored run.
 package tables
 
 import (
@@ -57,10 +57,10 @@ type FrameFacts struct {
 	Tree        string // the rendered tree as canonical JSON; "" if the frame has no tree
 }
 
-// Predict returns the rows of a run's table as far as they follow from f. It predicts the tables whose names are constants
-// from Runs to Input, and the output tables. For any other table of Smithers, it returns no rows. columns has the kinds of
-// the columns of output tables. The rows have all columns of the table except run_id. Their paths lack the root, which
-// dbrow.Restore adds. If the name of a column is not UTF-8, the error is source.ErrDamaged.
+// Predict returns the rows of a run's table as far as they follow from f. It predicts the tables whose names are
+// constants from Runs to Input, and the output tables. For any other table of Smithers, it returns no rows. columns
+// has the kinds of the columns of output tables. The rows have all columns of the table except run_id. Their paths
+// lack the root, which dbrow.Restore adds. If the name of a column is not UTF-8, the error is source.ErrDamaged.
 //
 // Predictions are part of the format: an override stores how a row differs from its prediction, so a changed
 // prediction restores a wrong row.
@@ -71,8 +71,8 @@ func Predict(f *Facts, table source.Table, columns []OutputColumn) ([]source.Row
 	return Fitted(table, f.predictTable(table, columns)), nil
 }
 
-// Fitted replaces each element of rows by a row with exactly the columns of a table, without run_id, and returns rows. A
-// column that a row lacks becomes null.
+// Fitted replaces each element of rows by a row with exactly the columns of a table, without run_id, and returns
+// rows. A column that a row lacks becomes null.
 func Fitted(table source.Table, rows []source.Row) []source.Row {
 	for i, row := range rows {
 		fit := make(source.Row, len(table.Columns))
@@ -118,8 +118,8 @@ func (f *Facts) predictTable(table source.Table, columns []OutputColumn) []sourc
 	return f.predictOutputs(table, columns)
 }
 
-// OfRun removes from tables all tables of frames and of processes and all tables without a column run_id, and returns the
-// rest. It changes the slice tables.
+// OfRun removes from tables all tables of frames and of processes and all tables without a column run_id, and
+// returns the rest. It changes the slice tables.
 func OfRun(tables []source.Table) []source.Table {
 	return slices.DeleteFunc(tables, func(t source.Table) bool {
 		return IsOfFrames(t.Name) || t.Name == leases || !HasRun(t)

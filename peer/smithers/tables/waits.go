@@ -21,8 +21,8 @@ type WaitRow struct {
 	Signal int64         // Smithers' number of the received signal; NoNumber if the wait has received no signal
 }
 
-// ReadWait returns the wait of the attempt a from the attempt's row. ok is false if the attempt has no wait, or a run cannot
-// store the wait.
+// ReadWait returns the wait of the attempt a from the attempt's row. ok is false if the attempt has no wait, or a
+// run cannot store the wait.
 func ReadWait(row source.Row, a snapshot.Attempt) (w WaitRow, ok bool) {
 	meta, err := jsonobject.Read(dbrow.ColumnJSON(row, "meta_json"))
 	if err != nil {
@@ -93,8 +93,8 @@ func (w *WaitRow) ofTimer(of []jsonobject.Member) {
 	}
 }
 
-// memberTime returns the number of the member with a name, rounded down, or nil if the member is missing or is not a number
-// from 0 to dbrow.MaxTime.
+// memberTime returns the number of the member with a name, rounded down, or nil if the member is missing or is not
+// a number from 0 to dbrow.MaxTime.
 func memberTime(members []jsonobject.Member, name string) *int64 {
 	for _, m := range members {
 		if m.Name != name {
@@ -109,8 +109,8 @@ func memberTime(members []jsonobject.Member, name string) *int64 {
 	return nil
 }
 
-// Then returns the wait as it was at a time. signals maps Smithers' numbers of signals to Seq. ok is false if the wait had
-// been given up by that time, or had received a signal that signals lacks.
+// Then returns the wait as it was at a time. signals maps Smithers' numbers of signals to Seq. ok is false if the
+// wait had been given up by that time, or had received a signal that signals lacks.
 func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, ok bool) {
 	was = w.Wait
 	if w.ended == Never || atMs < w.ended {
@@ -128,8 +128,8 @@ func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, o
 	return was, true
 }
 
-// WaitMeta returns the meta_json of a wait for a signal. e is the element of the task. signals are the signals of the run in
-// order, so that w.SignalSeq is an index; the Seq of each is Smithers' number.
+// WaitMeta returns the meta_json of a wait for a signal. e is the element of the task. signals are the signals of
+// the run in order, so that w.SignalSeq is an index; the Seq of each is Smithers' number.
 func WaitMeta(e *tree.Element, w snapshot.Wait, signals []snapshot.Signal) string {
 	timeout, seq, received, timedOut := "null", "null", "null", "null"
 	if w.DueAtMs != nil {

@@ -156,8 +156,8 @@ func (j *job) logOf(log *attemptLog, failed *reason) string {
 	return log.text(stdoutStream, stderrStream)
 }
 
-// judge returns the output of a finished attempt, or the reason for a failed one. The output is nil if the task has
-// no output table. An attempt that was cut short has failed, whatever its exit status. startErr is the error of
+// judge returns the output of a finished attempt, or the reason for a failed attempt. The output is nil if the task
+// has no output table. An attempt that was cut short has failed, whatever its exit status. startErr is the error of
 // command.run, cause is the cause of the end of the attempt's context, and stdout is the command's output.
 func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMessage, *reason) {
 	switch {

@@ -106,9 +106,9 @@ func (c captures) close(warn func(error)) {
 }
 
 // vcs returns the content of vcs.json for the next frame, or nil if c has no capture. A working copy that was not
-// captured keeps its revision in before, the tip's vcs.json, which may be nil. The worktrees of tasks that no
-// longer have one are dropped. running has the keys of the attempts that may have changed the shared files during
-// the capture.
+// captured keeps its revision in before, the tip's vcs.json, which may be nil. vcs drops the worktrees of tasks
+// that no longer have a worktree of their own. running has the keys of the attempts that may have changed the
+// shared files during the capture.
 func (c captures) vcs(before *snapshot.VCS, running []string, wf *workflow.Workflow) *snapshot.VCS {
 	if !c.any() {
 		return nil

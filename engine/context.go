@@ -90,8 +90,8 @@ func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number in
 
 // readRefs returns the decoded outputs that an expression refers to. A task that has no output yet has no entry in
 // the map. of is the task with the expression, at iteration; of is nil for a loop's expression. If of reads a task
-// of its own loop without waiting for that task, the value is the output of an earlier iteration, because the
-// current iteration may be unfinished.
+// of the same loop for which of does not wait, the value comes from an earlier iteration: the current iteration may
+// be unfinished.
 func (d *dataReader) readRefs(refs []workflow.OutputRef, of *workflow.Task, iteration int) (map[workflow.OutputRef]any, error) {
 	outputs := make(map[workflow.OutputRef]any, len(refs))
 	for _, ref := range refs {

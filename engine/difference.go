@@ -11,8 +11,8 @@ import (
 )
 
 // compare warns if the shared working copy, captured as now, has other code than the run's newest frame. It is
-// called before the first frame of this process. compare does nothing for a new run that is not a fork, if now is
-// nil, or if the frame has no files of the shared working copy.
+// called before the first frame of this process. compare does nothing if now is nil, if the run is new and not a
+// fork, or if the frame has no files of the shared working copy.
 func (c *workingCopies) compare(now *jjbridge.Captured) {
 	row := c.rec.Row()
 	if now == nil || !c.resumed && row.Parent == nil {

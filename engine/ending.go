@@ -74,10 +74,14 @@ func TryAgain(run string) string {
 // before the failed attempt. file is Options.WorkflowFile. row is the run's row.
 func (f failure) hints(row snapshot.Run, file string) []string {
 	frame := fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())
-	replay := fmt.Sprintf("`git smithers replay %s` retries the task in a fork; --input changes the run's input", frame)
+	what := "the task"
+	if f.task == nil {
+		what = "the loop"
+	}
+	replay := fmt.Sprintf("`git smithers replay %s` retries %s in a fork; --input changes the run's input", frame, what)
 	if file != "" {
-		replay = fmt.Sprintf("`git smithers replay %s %s` retries the task in a fork, with a repaired workflow or another --input",
-			fault.Word(file), frame)
+		replay = fmt.Sprintf("`git smithers replay %s %s` retries %s in a fork, with a repaired workflow or another --input",
+			fault.Word(file), frame, what)
 	}
 	hints := []string{TryAgain(row.ID)}
 	if f.task != nil && f.task.Run != "" {

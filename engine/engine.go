@@ -44,9 +44,9 @@ type Options struct {
 	WorkingCopy WorkingCopy
 	// Captured means that the tip already holds the current files, so the first frame does not capture them again.
 	Captured bool
-	// Worktree makes the worktree that the workflow or a task asks for, or finds the run's existing
-	// one. With rebase, it rebases an existing worktree onto its base. The engine calls Worktree from
-	// one goroutine at a time. If nil, workflows that ask for a worktree are refused.
+	// Worktree makes the worktree that the workflow or a task asks for, or finds the run's existing worktree. With
+	// rebase, it rebases an existing worktree onto its base. The engine calls Worktree from one goroutine at a
+	// time. If nil, workflows that ask for a worktree are refused.
 	Worktree func(ctx context.Context, spec code.WorktreeSpec, rebase bool) (WorkingCopy, error)
 	// OwnWorktree gives the run a worktree that its tasks share, if the workflow asks for no worktree. It has no
 	// effect if Worktree is nil.

@@ -69,7 +69,7 @@ func (d *draft) beside(a snapshot.Attempt, running runningAttempts) []string {
 }
 
 // in returns the keys of the attempts whose commands run in the named working copy, sorted. "" names the shared
-// one.
+// working copy.
 func (running runningAttempts) in(name string) []string {
 	var keys []string
 	for _, a := range running {

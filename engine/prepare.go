@@ -72,9 +72,9 @@ func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage)
 	return input, wf.ValidateInput(input)
 }
 
-// release makes every failed, cancelled or interrupted node pending, so that its task is tried again. It ends the
-// attempts that dead processes left in progress. A waiting node keeps its state if its task still waits for the
-// same kind of thing; otherwise release ends the wait.
+// release makes every failed, cancelled or interrupted node pending, so that its task is tried again. A failed or
+// cancelled node gets all its tries again. It ends the attempts that dead processes left in progress. A waiting
+// node keeps its state if its task still waits for the same kind of thing; otherwise release ends the wait.
 func (r *runner) release() error {
 	for _, key := range r.keys() {
 		n := r.nodes[key]

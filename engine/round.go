@@ -121,7 +121,7 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 }
 
 // nextAttempt returns the number of a node's next attempt. previous is the error of the node's last attempt, or nil
-// if that attempt did not fail. A number is never reused: after a reset, the numbers continue after the journal's
+// if that attempt has no error. A number is never reused: after a reset, the numbers continue after the journal's
 // attempts. nextAttempt cancels attempts in the journal that have not ended.
 func (r *runner) nextAttempt(key workflow.NodeKey) (number int, previous *string, err error) {
 	if n := r.nodes[key]; n.LastAttempt != nil {

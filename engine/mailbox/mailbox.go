@@ -61,10 +61,10 @@ func seenHuman(h snapshot.HumanRequest) seenRequest[snapshot.HumanRequest] {
 	return seenRequest[snapshot.HumanRequest]{h, key, h.Status == snapshot.HumanPending}
 }
 
-// find returns the request of rows that p identifies: the newest iteration unless p names one. If p names no node,
-// find looks only at pending requests; otherwise the request may be closed. The error's code is request_not_found
-// if no request fits p, and usage if requests of several nodes fit. run is the run's id, and what names the awaited
-// thing in messages: "an approval" or "an answer".
+// find returns the request of rows that p identifies: the newest iteration unless p names an iteration. If p names
+// no node, find looks only at pending requests; otherwise the request may be closed. The error's code is
+// request_not_found if no request fits p, and usage if requests of several nodes fit. run is the run's id, and what
+// names the awaited thing in messages: "an approval" or "an answer".
 func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Place, run, what string) (row T, err error) {
 	var best *seenRequest[T]
 	var pending []string
@@ -119,8 +119,9 @@ func noRequest(p Place, run, what string, pending []string) error {
 	return out.Hint("`git smithers inbox` lists everything that runs wait for")
 }
 
-// notPending returns the not_pending error for a closed request. what names the request in the message, status is
-// the request's status, and who and atMs tell who closed the request and when. who and atMs may be nil.
+// notPending returns the not_pending error for a closed request. what names the request in the message, and status
+// is the request's status. who is the name of the person who closed the request, and atMs the time; both may be
+// nil.
 func notPending(node string, iteration int, what, status string, who *string, atMs *int64) error {
 	text := fmt.Sprintf("%s of %s was %s", what, snapshot.Key(node, iteration), ByWhom(status, who))
 	if atMs != nil {

@@ -26,16 +26,17 @@ func NewSender(rec Recorder) *Sender { return &Sender{rec: rec} }
 // Send gives the run a signal, and returns the signal with its Seq. If the state already has the signal, Send adds
 // nothing, and known is true. A failed or cancelled run keeps the signal for its resume.
 //
-// If the run is finished, the error's code is run_not_resumable. The payload must fit the output of one of the
-// tasks that wait for the signal or, if no task waits, of one that may wait later; otherwise the error's code is
-// invalid_input, and the message names the path. If the check may take too long, the code is limit_exceeded.
+// If the run is finished, the error's code is run_not_resumable. The payload must fit the output of a task that
+// waits for the signal. If no task waits, it must fit the output of a task that may wait later. Otherwise the
+// error's code is invalid_input, and the message names the path. If the check may take too long, the code is
+// limit_exceeded.
 func (s *Sender) Send(ctx context.Context, signal snapshot.Signal) (sent snapshot.Signal, known bool, err error) {
 	return send(ctx, s.rec, signal, func(signal snapshot.Signal, payload any) error { return s.fits(ctx, signal, payload) })
 }
 
 // fits returns an error if a decoded payload fits none of the tasks that would take the signal. It accepts every
-// payload if no task would take the signal, if such a task has no schema, or if the run has no workflow of this
-// engine. All checks together have schema.MaxWork steps.
+// payload if no task would take the signal, if a task without a schema would take the signal, or if the run has no
+// workflow of this engine. All checks together have schema.MaxWork steps.
 func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) error {
 	if err := s.readWorkflow(); err != nil || s.wf == nil {
 		return err
@@ -72,7 +73,8 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 	return refused
 }
 
-// Workflow returns the definition at the run's tip, or nil if the run has no definition or one of another engine.
+// Workflow returns the definition at the run's tip, or nil if the run has no definition or a definition of another
+// engine.
 func (s *Sender) Workflow() (*workflow.Workflow, error) {
 	err := s.readWorkflow()
 	return s.wf, err

@@ -52,7 +52,8 @@ func filterOf(w snapshot.Wait) filter {
 }
 
 // correlated returns the filter for signals of a name. If whatever is true, the filter ignores correlation ids.
-// Otherwise it accepts only signals with the given correlation id, or without one if correlation is nil.
+// Otherwise it accepts only signals with the given correlation id, or only signals without a correlation id if
+// correlation is nil.
 func correlated(name string, whatever bool, correlation *string) filter {
 	switch {
 	case whatever:
@@ -156,8 +157,8 @@ func ReadWait(state *snapshot.State, node string, iteration int) (w snapshot.Wai
 	return ReadRow(state.Waits(), snapshot.Key(node, iteration), snapshot.DecodeWait)
 }
 
-// ReadRow returns the decoded row of a collection at key. ok is false if the collection has no such row or with an
-// error.
+// ReadRow returns the decoded row of a collection at key. ok is false if the collection has no such row, or if an
+// error occurs.
 func ReadRow[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, ok bool, err error) {
 	value, ok, err := rows.Get(key)
 	if err != nil || !ok {

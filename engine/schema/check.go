@@ -75,7 +75,8 @@ func inspect(root any, bounds *Bounds) (*graph, error) {
 	return in.graph, in.graph.findCircle()
 }
 
-// follow adds an edge to the graph for each reference. A reference without a target becomes a dangling one.
+// follow adds an edge to the graph for each reference. It adds a reference without a target to the graph's dangling
+// references.
 func (in schemaInspector) follow() error {
 	for n, ref := range in.refs {
 		at, err := refTarget(ref)

@@ -158,7 +158,7 @@ func valuePath(pointer string) string {
 }
 
 // CheckOutput decodes the output of a task for a table, and checks the output against the schema. It returns the
-// output's bytes without surrounding white space. An error names the table and the path of the flaw.
+// output's bytes without surrounding white space. An error of the check names the table and the path of the flaw.
 func (s *Schema) CheckOutput(table string, printed []byte) (json.RawMessage, error) {
 	text, value, err := DecodeValue(printed)
 	if err != nil {

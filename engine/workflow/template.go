@@ -35,7 +35,7 @@ type part struct {
 var errLoneBrace = errors.New("a } stands alone: write }} for a brace")
 
 // cutTemplate splits a text into literals, at even indexes, and expressions, at odd indexes. It replaces doubled
-// braces in literals by single ones. A lone } and a { without } are errors.
+// braces in literals by single braces. A lone } and a { without } are errors.
 func cutTemplate(text string) ([]string, error) {
 	var pieces []string
 	var literal strings.Builder

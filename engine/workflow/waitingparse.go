@@ -106,7 +106,7 @@ func (p *parser) approval(n *yaml.Node) *Approval {
 }
 
 // waitFor returns a wait for a signal. n is the signal's name as text, or a mapping. A name alone accepts any
-// correlation id, and correlation: null accepts only a signal without one.
+// correlation id, and correlation: null accepts only a signal without a correlation id.
 func (p *parser) waitFor(n *yaml.Node) *WaitFor {
 	w := &WaitFor{AnyCorrelation: true, OnTimeout: OtherwiseFail}
 	if p.short(n, "wait_for", "wait_for: deployed") {

@@ -201,8 +201,8 @@ func (s *Shape) keep(name, text string) {
 	s.Texts[name] = text
 }
 
-// list returns the shape of a text that is a list. If the complete text is smaller than the shape, or the shape
-// cannot restore the text, list stores the complete text under name and returns a zero shape.
+// list returns the shape of a text that is a list. If the shape is larger than the text or cannot restore the text,
+// list stores the complete text under name and returns a zero shape.
 func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	of, ok := listShapeOf(predicted, actual)
 	if ok && of.size() <= len(text) {

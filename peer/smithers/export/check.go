@@ -14,7 +14,7 @@ import (
 // wrong rows. Tests use another predictor to prove that checkImported detects such a change.
 type predictor func(*tables.Facts, source.Table, []tables.OutputColumn) ([]source.Row, error)
 
-// errNotImported means that the restored rows differ from the imported ones.
+// errNotImported means that the restored rows differ from the imported rows.
 var errNotImported = errors.New("the restored rows differ from the imported rows")
 
 // checkImported returns errNotImported if the rows of a run that is unchanged since its import do not have a digest

@@ -56,8 +56,8 @@ type Run struct {
 
 // Runs writes the requested runs to a database in one transaction, oldest run first, and returns the runs. It
 // creates missing tables. With an error, Runs writes nothing. The error's code is run_exists if the database has
-// one of the runs, export_refused if a run cannot be written, locked if the database is busy, and invalid_database
-// if the file is not a sound database of Smithers.
+// one of the runs, and export_refused if a run cannot be written. It is locked if the database is busy, and
+// invalid_database if the file is not a sound database of Smithers.
 func Runs(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
 	return runsPredicting(ctx, s, req, tables.Predict)
 }

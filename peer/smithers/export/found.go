@@ -24,9 +24,10 @@ type Found struct {
 	Heads  []source.Head           // the snapshots, oldest first
 }
 
-// IsExported reports whether an export from tip or from an earlier entry of the run's chain wrote the rows of the
-// run, and nothing has changed the rows since. The database then has no news of the run. IsExported recognizes only
-// exports of a run that had changed since its import, which Smithers restores from the newest snapshot.
+// IsExported reports whether the rows are exactly the rows that an export writes from tip, or from an earlier entry
+// of the run's chain, except for the differences that isExportOf ignores. The database then has no news of the run.
+// IsExported recognizes only exports of a run that had changed since its import, which Smithers restores from the
+// newest snapshot.
 func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (bool, error) {
 	if p.Run.FinishedAtMs == nil || p.hasUnrestored() {
 		return false, nil

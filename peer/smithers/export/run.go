@@ -39,8 +39,8 @@ type runExport struct {
 }
 
 // hydrated reports whether an export of a run that has changed since its import writes rows of a table. Smithers
-// restores such a run from the newest snapshot, and writes the rows of all other tables itself, as long as the run
-// has no row of input. The written rows of attempts are only those of waits.
+// restores such a run from the newest snapshot, and itself writes the rows of all other tables if the run has no
+// row of input. The written rows of attempts are only those of waits.
 func hydrated(table string) bool {
 	switch table {
 	case tables.Runs, tables.Branches, tables.Attempts, tables.Signals, tables.Approvals, tables.HumanRequests, tables.Events, tables.Provenance:

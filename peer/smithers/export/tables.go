@@ -73,9 +73,8 @@ func (x *runExport) tables() []source.Table {
 	return slices.SortedFunc(maps.Values(named), func(a, b source.Table) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// put adds a row of a run. If the row's key exists and is only the number that the table gives to the rows of all
-// runs, put lets the database choose the next number and removes the number from row. For any other existing key,
-// the error is errTaken.
+// put adds a row of a run. A table may number the rows of all runs. If such a number is taken, put removes the
+// number from row, and the database chooses the next number. For any other existing key, the error is errTaken.
 func (x *runExport) put(table source.Table, row source.Row) error {
 	isNew, err := x.tx.InsertIfNew(table.Name, row)
 	if err != nil || isNew {

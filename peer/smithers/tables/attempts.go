@@ -73,9 +73,9 @@ func IsRevision(s string) bool {
 	return len(s) <= maxRevision
 }
 
-// errorText returns the text of the column error_json: "NAME: MESSAGE", where NAME is the error's code or name, or
-// the one of both that exists. A text that is not a JSON object is returned unchanged. Without the column, it
-// returns "".
+// errorText returns the text of the column error_json: "NAME: MESSAGE", where NAME is the error's code or name. It
+// is NAME or MESSAGE alone if the other is missing. A text that is not a JSON object is returned unchanged. Without
+// the column, it returns "".
 func errorText(row source.Row) string {
 	text, ok := dbrow.ColumnText(row, "error_json")
 	if !ok {

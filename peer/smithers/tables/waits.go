@@ -93,8 +93,8 @@ func (w *WaitRow) ofTimer(of []jsonobject.Member) {
 	}
 }
 
-// memberTime returns the number of the member with a name, rounded down, or nil if the member is missing or is not
-// a number from 0 to dbrow.MaxTime.
+// memberTime returns the number in the member with a name, rounded down. It returns nil if the member is missing or
+// is not a number from 0 to dbrow.MaxTime.
 func memberTime(members []jsonobject.Member, name string) *int64 {
 	for _, m := range members {
 		if m.Name != name {

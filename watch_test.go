@@ -141,7 +141,7 @@ func TestAWatchWaitsForACopyAndSaysWhichAnswersAnswerNothingAnyMore(t *testing.T
 	database := filepath.Join(w.Dir, "smithers.db")
 	require.NoError(t, os.WriteFile(database, content[:5000], 0o600))
 	watch := w.start("watch", "smithers.db")
-	watch.warns("smithers.db is incomplete; still waiting for the rest\n")
+	watch.warns("smithers.db is incomplete; git-smithers waits for the rest of the file\n")
 	assert.NotContains(t, watch.err.String(), "watching")
 	require.NoError(t, os.WriteFile(database, content, 0o600))
 	watch.says(run + ": created, 15 frames up to 14\n")

@@ -18,39 +18,45 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// WatchRequest describes a watch.
+// WatchRequest says which runs Watch imports, how often Watch looks at the database, and which callbacks it calls.
 type WatchRequest struct {
-	Runs   []string      // exact ids of runs, which may appear later; nil for all
-	Every  time.Duration // time between two looks at the database; 0 for 20 ms
+	Runs  []string      // the exact ids of the runs to import, which may appear later; nil means all runs
+	Every time.Duration // the minimum time between two looks at the database; 0 means 20 ms
+	// Report, if not nil, receives the news of each import: the changed runs, and the runs refused for a new reason.
 	Report func(*Imported)
-	// Waiting is called once, when everything present has been imported. The database may be empty or not exist yet.
+	// Waiting, if not nil, is called once, as soon as Watch has imported everything in the database. The database may
+	// then still be empty or missing.
 	Waiting func()
 }
 
 const (
+	// watchEvery is the default of WatchRequest.Every.
 	watchEvery = 20 * time.Millisecond
-	// Frames are imported at once. Other changes are imported after quietLooks looks without a change, and at the
-	// latest after mostLooks.
+	// A watch imports new frames at once. It imports all other changes after quietLooks looks without a further change,
+	// and at the latest after mostLooks looks.
 	quietLooks, mostLooks = 25, 150
-	// manyPasses is the number of passes after which a pass also reads ended runs that seem unchanged.
+	// Every manyPasses-th pass over the whole database also reads ended runs that seem unchanged.
 	manyPasses = 20
-	// troubleLooks is the number of looks until an unreadable database is tried again, and until a warning about a
-	// database without Smithers' tables, or an incomplete one.
+	// After an error about the database, a watch waits for the time of troubleLooks looks before the next look. It warns
+	// about missing tables of Smithers, or about an incomplete database, after troubleLooks looks.
 	troubleLooks = 50
-	// A watch waits lockPatience for a lock of another process. After busyLooks locked looks in a row it warns.
+	// A look waits at most lockPatience for a lock of another process. After busyLooks locked looks in a row, a watch
+	// warns.
 	lockPatience, busyLooks = 100 * time.Millisecond, 20
-	// lastLooks is how often an ending watch looks at a locked database.
+	// lastLooks is the maximum number of looks that an ending watch spends on a locked database.
 	lastLooks = 50
 )
 
-// Watch imports a database and every later change to it, each with the working copy of that moment, until ctx ends.
-// It returns nil then. The database may appear later. Runs that exist at the beginning are imported without the
-// working copy. If a run cannot be imported, Watch reports it once for each reason, and tries again when the database
-// changes. It holds no lock on the database while it waits.
+// Watch imports the database at path and every later change to the database, each change with the working copy of
+// that moment. When ctx ends, Watch imports the last changes and returns nil. The database may appear after Watch
+// begins. Runs that exist at the beginning are imported without the working copy. If a run cannot be imported, Watch
+// reports the run once for each reason, and tries again when the database changes. Between two looks, Watch holds no
+// lock on the database.
 //
-// At the beginning, an unreadable database or a missing folder is an error. Later, it is a warning, as is a database
-// without Smithers' tables, and Watch tries again. If the end of the database is missing, it may be in the middle of
-// a copy: Watch waits for the rest, and warns after a while.
+// Watch returns an error if the database's folder is missing at the beginning, or if the database is unreadable before
+// the first import. After the first import, an unreadable database is a warning, and Watch tries again. A database
+// without Smithers' tables is always a warning. If the end of the database file is missing, another program may still
+// be copying the file: Watch waits for the rest, and warns after a while.
 func Watch(ctx context.Context, s *timeline.Store, path string, req WatchRequest) error {
 	if err := export.NeedFolder(path); err != nil {
 		return err
@@ -79,6 +85,7 @@ func Watch(ctx context.Context, s *timeline.Store, path string, req WatchRequest
 	}
 }
 
+// newWatcher returns a watcher of the database at path that has imported nothing.
 func newWatcher(s *timeline.Store, path string, req WatchRequest) *watcher {
 	req.Every = cmp.Or(req.Every, watchEvery)
 	return &watcher{
@@ -87,44 +94,48 @@ func newWatcher(s *timeline.Store, path string, req WatchRequest) *watcher {
 	}
 }
 
-// watcher is a Watch in progress.
+// watcher is the state of a call of Watch.
 type watcher struct {
 	store *timeline.Store
 	path  string
 	req   WatchRequest
 
-	db       *source.DB             // nil while no database can be read
-	begun    bool                   // something was imported, or there was nothing to import
-	imported int64                  // the version that was imported completely
-	passes   int                    // number of passes over the whole database
-	frames   map[string]source.Head // the newest imported frame of each run
+	db       *source.DB             // nil while the database cannot be read
+	begun    bool                   // a pass over the whole database has ended without an error
+	imported int64                  // the version of the database that was imported completely, or 0
+	passes   int                    // the number of complete passes over the whole database
+	frames   map[string]source.Head // the newest imported frame of each run, by the run's id
 	memory   *memory
-	brief    bool  // the last look imported only frames
-	found    int64 // the version found last
-	same     int   // number of looks in a row that found it
-	waited   int   // number of looks since a new version was found
-	refused  map[string]string
-	without  int // number of looks at a database without Smithers' tables
-	busy     int // number of looks in a row at a locked database
-	cut      int // number of looks in a row at an incomplete database
-	// live means that new rows have just been written, so the working copy belongs to them. Rows that existed when
-	// the watch began may be old.
+	brief    bool              // the last look imported only frames
+	found    int64             // the version of the database at the last look; 0 makes the next look count as a change
+	same     int               // the number of looks in a row that found the same version again
+	waited   int               // the number of looks since the watcher found a version that is not imported
+	refused  map[string]string // the reported reasons without digits, by the id of the refused run
+	without  int               // the number of looks at a database without Smithers' tables
+	busy     int               // the number of looks in a row at a locked database
+	cut      int               // the number of looks in a row at an incomplete database
+	// live means that Smithers has written new rows just now, so the working copy belongs to these rows. live is false
+	// at the beginning and for a copied database, because their rows may be old.
 	live bool
 }
 
-// behind reports whether the database is known to have changes that are not imported.
+// behind reports whether the database is locked, incomplete, or has a version that is not imported completely. It
+// returns false for a missing database.
 func (w *watcher) behind() bool {
 	return w.busy > 0 || w.cut > 0 || w.db != nil && (!w.begun || w.found != w.imported)
 }
 
+// close closes the database, if open, and forgets the versions of the database.
 func (w *watcher) close() {
 	if w.db != nil {
 		_ = w.db.Close() // opened for reading
 	}
-	w.db, w.imported, w.found = nil, 0, 0 // the next database counts its versions from 1
+	w.db, w.imported, w.found = nil, 0, 0 // a reopened database counts its versions from 1
 }
 
-// look imports the changes, and returns the time until the next look.
+// look imports the changes of the database and returns the time until the next look. A missing, locked or incomplete
+// database is not an error: look tries again and warns after many looks. After the first import, an error about the
+// database is only a warning. All other errors end the watch.
 func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 	started := w.store.Now()
 	w.brief = false
@@ -137,14 +148,14 @@ func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 		return w.req.Every, nil
 	case errors.Is(err, source.ErrBusy):
 		if w.busy++; w.busy == busyLooks {
-			w.store.Warn(fmt.Errorf("%s is locked by another process; still waiting for it", w.path))
+			w.store.Warn(fmt.Errorf("%s is locked by another process; git-smithers waits for the lock", w.path))
 		}
 		return w.req.Every, nil
 	case errors.Is(err, source.ErrIncomplete):
 		w.close()
 		w.live = false // a copied database has older rows
 		if w.cut++; w.cut == troubleLooks {
-			w.store.Warn(fmt.Errorf("%s is incomplete; still waiting for the rest", w.path))
+			w.store.Warn(fmt.Errorf("%s is incomplete; git-smithers waits for the rest of the file", w.path))
 		}
 		return w.req.Every, nil
 	case isAboutDatabase(err) && w.begun:
@@ -156,14 +167,17 @@ func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 	if w.brief {
 		took /= 4 // look sooner while frames arrive, to capture their files
 	}
-	// Use at most half of the time, however large the database is, and leave the rest to the engine.
+	// The pause is at least as long as the look, so that the watch leaves half of the time to the engine, however large
+	// the database is.
 	return max(w.req.Every, took), err
 }
 
-// errNotYet means that the database does not exist yet.
+// errNotYet means that the database does not exist, or that Smithers has not created its tables in the database.
 var errNotYet = errors.New("the database does not exist yet")
 
-// try opens the database if necessary, and imports the changes that are due.
+// try opens the database if necessary, and imports new frames at once. It imports all other changes after quietLooks
+// looks without a change, and at the latest after mostLooks looks. The first call imports everything. The error is
+// errNotYet if the database is still being created.
 func (w *watcher) try(ctx context.Context) error {
 	if err := w.open(ctx); err != nil {
 		return err
@@ -202,7 +216,8 @@ func (w *watcher) try(ctx context.Context) error {
 	return w.bring(ctx, version, now)
 }
 
-// open opens the database if it is not open.
+// open opens the database unless the watcher has already opened the database. The error is errNotYet if the database is
+// still being created.
 func (w *watcher) open(ctx context.Context) error {
 	if w.db != nil {
 		return nil
@@ -215,7 +230,8 @@ func (w *watcher) open(ctx context.Context) error {
 	return nil
 }
 
-// notYet returns errNotYet if the database is still being created, and otherwise explains the error.
+// notYet returns errNotYet if err says that the database is missing or has no tables of Smithers. It warns once about
+// missing tables, after troubleLooks looks. notYet returns every other error with its error code, and nil for nil.
 func (w *watcher) notYet(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -229,14 +245,15 @@ func (w *watcher) notYet(err error) error {
 	return explainDatabase(w.path, err)
 }
 
-// surveyedRun is a run to watch, with its newest frame.
+// surveyedRun is a watched run in the database, with its newest frame.
 type surveyedRun struct {
 	id     string
-	row    source.Row
+	row    source.Row   // the run's row of _smithers_runs
 	newest *source.Head // nil if the run has no frame
 }
 
-// survey returns the runs of the database that are watched.
+// survey returns the runs of the database that the request asks for, each with its newest frame. A damaged frame is not
+// an error. The error is source.ErrNotSmithers if the database has neither runs nor a table of snapshots.
 func (w *watcher) survey(ctx context.Context) (runs []surveyedRun, err error) {
 	err = w.db.Read(ctx, func(tx *source.Tx) error {
 		runs = nil
@@ -245,14 +262,16 @@ func (w *watcher) survey(ctx context.Context) (runs []surveyedRun, err error) {
 			return err
 		}
 		if len(rows) == 0 && tx.Table(tables.Snapshots) == nil {
-			return source.ErrNotSmithers // not yet; a database with runs may be from a version without snapshots
+			// Smithers is still creating its tables. A database with runs may lack the table: old versions of Smithers
+			// had no snapshots.
+			return source.ErrNotSmithers
 		}
 		for _, row := range rows {
 			one := surveyedRun{id: dbrow.TextOf(row, "run_id"), row: row}
 			if w.req.Runs != nil && !slices.Contains(w.req.Runs, one.id) {
 				continue
 			}
-			// The import of the run reports damage.
+			// survey ignores damage, because the import of the run reports damage.
 			if one.newest, err = tx.Newest(one.id); err != nil && !errors.Is(err, source.ErrDamaged) {
 				return err
 			}
@@ -263,7 +282,7 @@ func (w *watcher) survey(ctx context.Context) (runs []surveyedRun, err error) {
 	return runs, err
 }
 
-// fresh returns the runs whose newest frame is not imported.
+// fresh returns the runs whose newest frame is not imported. It leaves out runs without frames.
 func (w *watcher) fresh(runs []surveyedRun) (fresh []surveyedRun) {
 	for _, run := range runs {
 		if run.newest != nil && w.frames[run.id] != *run.newest {
@@ -273,7 +292,8 @@ func (w *watcher) fresh(runs []surveyedRun) (fresh []surveyedRun) {
 	return fresh
 }
 
-// bringFrames imports the new frames of runs, with the current files.
+// bringFrames imports the new frames of runs, with the files of the current working copies, and reports the news. It
+// sets w.brief. If other processes interfered, the next look imports the frames again.
 func (w *watcher) bringFrames(ctx context.Context, runs []surveyedRun) (err error) {
 	im := newImportJob(w.store, w.path, ImportRequest{Files: true})
 	im.memory, im.upTo = w.memory, make(map[string]source.Head)
@@ -287,14 +307,16 @@ func (w *watcher) bringFrames(ctx context.Context, runs []surveyedRun) (err erro
 	}
 	w.brief = true
 	if again {
-		w.found = 0 // look again
+		w.found = 0 // the next look counts as a change and imports the frames again
 		return nil
 	}
 	w.imports(runs)
 	return nil
 }
 
-// bring imports everything. version and runs are from the survey before.
+// bring imports the whole database, or the requested runs, and reports the news. version and runs are the database's
+// version and the watched runs before the import. If other processes interfered, version does not count as imported,
+// and a later look repeats the import.
 func (w *watcher) bring(ctx context.Context, version int64, runs []surveyedRun) (err error) {
 	again := false
 	if w.req.Runs == nil || len(runs) > 0 {
@@ -321,7 +343,8 @@ func (w *watcher) bring(ctx context.Context, version int64, runs []surveyedRun) 
 	return nil
 }
 
-// from imports and reports the result, even if it is incomplete. again means that the import should be repeated.
+// from runs the import job im on the database and reports the result, even if an error ended the import. It returns
+// true if other processes interfered, so the caller must repeat the import.
 func (w *watcher) from(ctx context.Context, im *importJob) (again bool, err error) {
 	imported, err := im.from(ctx, w.db)
 	if imported != nil {
@@ -330,7 +353,8 @@ func (w *watcher) from(ctx context.Context, im *importJob) (again bool, err erro
 	return again, err
 }
 
-// late returns the rows of runs that may have got frames since the survey.
+// late returns the rows of those runs that have not ended and may have new frames, because the database has changed
+// since version. It returns nil if the database has not changed, or if w.live is false.
 func (w *watcher) late(version int64, runs []surveyedRun) (rows []source.Row, err error) {
 	now, err := w.db.Version()
 	if err != nil || !w.live || now == version {
@@ -344,7 +368,7 @@ func (w *watcher) late(version int64, runs []surveyedRun) (rows []source.Row, er
 	return rows, nil
 }
 
-// imports records that the newest frames of runs are imported.
+// imports records in w.frames that the newest frames of runs are imported.
 func (w *watcher) imports(runs []surveyedRun) {
 	for _, run := range runs {
 		if run.newest != nil {
@@ -353,7 +377,9 @@ func (w *watcher) imports(runs []surveyedRun) {
 	}
 }
 
-// report reports the news. again means that other processes interfered and that the import should be repeated.
+// report calls the Report callback with the news of imported: the changed runs, and the runs refused for a new reason.
+// Without news it calls nothing. It returns true if a run failed because other processes interfered (fault.Conflict or
+// fault.Locked), so the caller must repeat the import.
 func (w *watcher) report(imported *Imported) (again bool) {
 	news := &Imported{}
 	for _, run := range imported.Runs {
@@ -379,7 +405,7 @@ func (w *watcher) report(imported *Imported) (again bool) {
 	return again
 }
 
-// withoutNumbers returns a reason without its digits, because counts in it change while the reason stays the same.
+// withoutNumbers returns reason without its digits. Two texts that differ only in counts are the same reason.
 func withoutNumbers(reason string) string {
 	return strings.Map(func(r rune) rune {
 		if '0' <= r && r <= '9' {
@@ -389,7 +415,8 @@ func withoutNumbers(reason string) string {
 	}, reason)
 }
 
-// last imports the changes that were not yet due when ctx ended.
+// last imports all remaining changes after ctx has ended, without waiting for a quiet time. It tries a locked database
+// lastLooks times. If the import fails, last warns. It always returns nil, and does nothing before the first import.
 func (w *watcher) last(ctx context.Context) error {
 	if !w.begun {
 		return nil
@@ -405,7 +432,7 @@ func (w *watcher) last(ctx context.Context) error {
 	return nil
 }
 
-// isAboutDatabase reports whether an error is about the database.
+// isAboutDatabase reports whether err has the code fault.InvalidDatabase or fault.DatabaseNotFound.
 func isAboutDatabase(err error) bool {
 	code := fault.CodeOf(err)
 	return err != nil && (code == fault.InvalidDatabase || code == fault.DatabaseNotFound)

@@ -1,5 +1,5 @@
-// Package workcopy finds the working copies that rows of Smithers name: those in which a run's processes started, and those
-// that its attempts left. It captures the working copy of a run as it is now.
+// Package workcopy finds the working copies that rows of Smithers name: the working copies in which a run's processes
+// started, and the working copies that the run's attempts left. The package also captures a run's current working copy.
 package workcopy
 
 import (
@@ -17,20 +17,20 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// Finder finds working copies by their commits, which may be in the repository or not. Objects of the repository stay there
-// until Close. For one goroutine at a time.
+// Finder finds working copies by their commits, even if the repository lacks a commit. Until Close, no process removes
+// objects from the repository. A Finder must be used by one goroutine at a time.
 type Finder struct {
-	ctx      context.Context //nolint:containedctx // of the import, which lives as long
+	ctx      context.Context //nolint:containedctx // the context of the import, which ends after the Finder is closed
 	store    *timeline.Store
-	Database string // its path: it is no part of a working copy; "" for none
-	release  func()
-	commits  map[string]snapshot.VCS
-	whole    map[objstore.ID]bool // trees of commits that were looked at: with all folders below them
+	Database string                  // the path of the database, which captures leave out; "" if there is no database
+	release  func()                  // ends the pin of the repository's objects
+	commits  map[string]snapshot.VCS // the results of At, by "<kind> <commit id>"
+	whole    map[objstore.ID]bool    // the results of isWhole
 	meter    *objstore.TreeMeter
-	captured map[string]*jjbridge.Captured
+	captured map[string]*jjbridge.Captured // the results of Capture by root; nil if root is in no working copy
 }
 
-// NewFinder returns a Finder, which is to be closed.
+// NewFinder returns a Finder and pins the repository's objects until Close. The caller must call Close.
 func NewFinder(ctx context.Context, s *timeline.Store) (*Finder, error) {
 	release, err := s.Objects().Pin(ctx)
 	if err != nil {
@@ -43,7 +43,8 @@ func NewFinder(ctx context.Context, s *timeline.Store) (*Finder, error) {
 	}, nil
 }
 
-// Close is to be called when all entries that refer to the found files are stored.
+// Close unpins the repository's objects and closes all captured working copies. The caller must first store all entries
+// that refer to the found files.
 func (c *Finder) Close() error {
 	c.release()
 	var err error
@@ -55,8 +56,9 @@ func (c *Finder) Close() error {
 	return err
 }
 
-// At returns the working copy of a version control system at a revision, with its files if the commit is in the repository.
-// It returns nil if the pointer is not a revision.
+// At returns the working copy at the revision pointer, which is a commit id or, for jj, a change id. kind is
+// snapshot.VCSGit or snapshot.VCSJJ. The result has files if the repository has the commit with all folders, and the
+// commit has no conflict. At returns nil for any other kind or pointer.
 func (c *Finder) At(kind, pointer string) *snapshot.VCS {
 	if kind != snapshot.VCSGit && kind != snapshot.VCSJJ {
 		return nil
@@ -80,12 +82,13 @@ func (c *Finder) At(kind, pointer string) *snapshot.VCS {
 	return &vcs
 }
 
-// isChange reports whether a pointer is a change of jj, as Smithers once recorded it.
+// isChange reports whether pointer is a change id of jj. Old versions of Smithers recorded change ids.
 func isChange(pointer string) bool {
 	return len(pointer) == 32 && strings.Trim(pointer, "klmnopqrstuvwxyz") == ""
 }
 
-// read adds what a commit says to its working copy.
+// read sets the fields of vcs from the text of the commit: the conflict, jj's change id, and the tree with its scope. It
+// sets no tree if the commit has a conflict, or if isWhole returns false for the tree.
 func (c *Finder) read(vcs *snapshot.VCS, commit []byte) {
 	header, _, _ := bytes.Cut(commit, []byte("\n\n"))
 	var tree objstore.ID
@@ -95,7 +98,7 @@ func (c *Finder) read(vcs *snapshot.VCS, commit []byte) {
 		case name == "tree":
 			tree, _ = objstore.ParseID(value)
 		case name == "jj:trees":
-			// The commit's tree has the sides of the conflict, and not the files.
+			// The commit's tree has the sides of the conflict instead of the files.
 			vcs.Conflicted = true
 		case name == "change-id" && vcs.Type == snapshot.VCSJJ && isChange(value):
 			vcs.ChangeID = value
@@ -110,9 +113,9 @@ func (c *Finder) read(vcs *snapshot.VCS, commit []byte) {
 	}
 }
 
-// isWhole reports whether all folders of a tree are in the repository, as they may not be where
-// git has pruned some of what nothing keeps, and whether the tree is within the bounds of what
-// others fetch. Files are not looked for: they come and go with their folders, but in a partial
+// isWhole reports whether the repository has all folders of tree, and tree is within the size bounds of objstore. git
+// may have pruned some folders if no ref needed the commit. isWhole does not look for the files of a folder, because git
+// prunes files together with their folders. A partial clone may lack any file, so isWhole returns false in a partial
 // clone.
 func (c *Finder) isWhole(tree objstore.ID) bool {
 	if whole, known := c.whole[tree]; known {
@@ -127,15 +130,16 @@ func (c *Finder) isWhole(tree objstore.ID) bool {
 	return whole
 }
 
-// Base returns the commit that a run's first entry builds on: the commit of its working copy, or with jj its parent, if a
-// branch or tag of the repository or of a remote reaches that commit; or else the zero id.
+// Base returns the commit on which a run's first entry builds. vcs is the working copy of the entry. Base returns the
+// commit of vcs if a branch, a tag or a remote branch reaches the commit. For jj, the parent of the commit is the second
+// choice. Base returns the zero id if vcs is nil or has no files, or if no such commit is reachable.
 func (c *Finder) Base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, error) {
 	if vcs == nil || vcs.Tree.IsZero() {
 		return objstore.ID{}, nil
 	}
 	names := []string{vcs.CommitID}
 	if vcs.Type == snapshot.VCSJJ {
-		names = append(names, vcs.CommitID+"^") // @ itself is seldom in a branch
+		names = append(names, vcs.CommitID+"^") // jj's working-copy commit is rarely in a branch
 	}
 	git := gitexec.New(c.store.Repo(), c.store.Env())
 	for _, name := range names {
@@ -158,8 +162,10 @@ func (c *Finder) Base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, erro
 	return objstore.ID{}, ctx.Err()
 }
 
-// Capture reads the working copy at root as it is now, at most once. It returns nil if that is not a working copy of this
-// repository. The result stays open until Close.
+// Capture captures the current files of the working copy that contains the folder root. An empty root means the store's
+// own working copy. Capture leaves out the database and the engine's logs, unless the user tracks them. Later calls with
+// the same root return the first result. Capture returns nil if root is in no working copy of this repository. The
+// result stays open until Close.
 func (c *Finder) Capture(ctx context.Context, root string) (*jjbridge.Captured, error) {
 	if captured, known := c.captured[root]; known {
 		return captured, nil
@@ -181,11 +187,12 @@ func (c *Finder) Capture(ctx context.Context, root string) (*jjbridge.Captured, 
 	return captured, nil
 }
 
-// executions is where an engine keeps the logs of a run, below the run's root.
+// executions is the folder below a run's root in which Smithers keeps the logs of the run.
 const executions = ".smithers/executions/"
 
-// ownFiles are the database, what SQLite keeps beside it, and the logs of the engine, relative to a working
-// copy's top, where they are in it. root is the run's.
+// ownFiles returns the paths that a capture of the working copy at top leaves out, relative to top and with slashes.
+// They are the logs below top and below root, the run's root, and the database with SQLite's files beside the database.
+// Paths outside top are left out.
 func (c *Finder) ownFiles(top, root string) []string {
 	files := []string{executions}
 	if below, ok := within(top, root); ok && below != "." {
@@ -197,7 +204,8 @@ func (c *Finder) ownFiles(top, root string) []string {
 	return files
 }
 
-// within is a path relative to a working copy's top, with slashes.
+// within returns path relative to top, with slashes, after it has resolved the symbolic links of path. It returns false
+// if path is empty, missing, or outside top.
 func within(top, path string) (string, bool) {
 	resolved, err := filepath.EvalSymlinks(path)
 	if path == "" || err != nil {

@@ -16,34 +16,35 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Run has the working copies of one run: those in which its processes started, which its snapshots name, and those that its
-// attempts left.
+// Run has the working copies of one run: the working copies in which the run's processes started, which the run's
+// snapshots name, and the working copies that the run's attempts left.
 type Run struct {
 	all      *Finder
-	Kind     string
-	root     string // of the run, as its row has it
-	attempts []attemptCopy
-	endings  []int          // indexes of those that have ended, by when that was
-	longest  []int64        // by index: when the last of the attempts up to there ended
-	byKey    map[string]int // indexes
+	Kind     string         // the version control system, as in the run's row: snapshot.VCSGit, snapshot.VCSJJ, or ""
+	root     string         // the first result of RootsOf
+	attempts []attemptCopy  // sorted by start time and then by key
+	endings  []int          // the indexes of the ended attempts, sorted by end time
+	longest  []int64        // longest[i] is the latest end time of attempts[:i+1]
+	byKey    map[string]int // the index of each attempt, by its key
 }
 
-// attemptCopy is an attempt, and the working copy that it left.
+// attemptCopy is an attempt with the working copy that the attempt left.
 type attemptCopy struct {
 	key                string
-	startedMs, endedMs int64         // endedMs is math.MaxInt64 for one that has not
-	worktree           string        // the task's own: its name in vcs.json; "" for the run's
-	folder             string        // of that worktree, relative to the run's
-	vcs                *snapshot.VCS // nil where nothing is recorded
+	startedMs, endedMs int64         // in milliseconds; endedMs is math.MaxInt64 if the attempt has not ended
+	worktree           string        // the name of the task's own worktree; "" if the attempt used the run's working copy
+	folder             string        // the result of relativeFolder for the task's own worktree
+	vcs                *snapshot.VCS // nil if the attempt's row names no revision
 }
 
-// Moment is the part of a snapshot that decides on working copies.
+// Moment is the part of a snapshot that determines its working copies.
 type Moment struct {
-	AtMs    int64
-	Pointer string // vcs_pointer
+	AtMs    int64  // the snapshot's time, in milliseconds
+	Pointer string // vcs_pointer: the revision at which the process of Smithers started
 }
 
-// OfRun returns the working copies of a run from its row and those of its attempts.
+// OfRun returns the working copies of a run. run is the run's row of _smithers_runs, and attempts are the run's rows of
+// _smithers_attempts. OfRun skips rows that attemptOf rejects.
 func (c *Finder) OfRun(run source.Row, attempts []source.Row) *Run {
 	r := &Run{all: c, Kind: dbrow.TextOf(run, "vcs_type"), byKey: make(map[string]int)}
 	var rootDir string
@@ -71,13 +72,16 @@ func (c *Finder) OfRun(run source.Row, attempts []source.Row) *Run {
 	return r
 }
 
-// RootsOf returns the folder in which a run works, and the folder that it was started in, or "".
+// RootsOf reads the row run of _smithers_runs. root is the folder in which the run works, and rootDir the folder in which
+// the run was started. Without vcs_root in the row, root equals rootDir. Each is "" if the row does not have the folder.
 func RootsOf(run source.Row) (root, rootDir string) {
 	var config struct{ RootDir string }
-	_ = json.Unmarshal([]byte(dbrow.TextOf(run, "config_json")), &config) // without one there is only the other
+	_ = json.Unmarshal([]byte(dbrow.TextOf(run, "config_json")), &config) // an unreadable config has no rootDir
 	return cmp.Or(dbrow.TextOf(run, "vcs_root"), config.RootDir), config.RootDir
 }
 
+// attemptOf reads a row of _smithers_attempts. It returns false if the row lacks a node id, an iteration, an attempt
+// number or a start time. An attempt outside the run's root and rootDir has its own worktree.
 func (r *Run) attemptOf(row source.Row, rootDir string) (attemptCopy, bool) {
 	iteration, attempt := row["iteration"], row["attempt"]
 	started, ended := row["started_at_ms"], row["finished_at_ms"]
@@ -98,8 +102,8 @@ func (r *Run) attemptOf(row source.Row, rootDir string) (attemptCopy, bool) {
 	return a, true
 }
 
-// relativeFolder is where a task's worktree is from the run's; "" where that is neither in
-// it nor beside it.
+// relativeFolder returns the path of folder, a task's worktree, relative to the run's root, with slashes. It returns ""
+// if folder is neither inside root nor inside root's parent folder.
 func relativeFolder(root, folder string) string {
 	rel, err := filepath.Rel(root, folder)
 	if err != nil || strings.HasPrefix(rel, filepath.Join("..", "..")) || rel == ".." {
@@ -108,11 +112,11 @@ func relativeFolder(root, folder string) string {
 	return filepath.ToSlash(rel)
 }
 
-// Between are the working copies that became known after one snapshot (nil: before the run's
-// first) and up to the next, in their order, current being the one known then: those of a
-// process that started, and of attempts that ended. The last one is that of the next
-// snapshot's frame. What is before it is for entries that are no frames: nothing else
-// keeps these files. None where nothing changes.
+// Between returns the working copies that became known after the snapshot before and up to the snapshot next, oldest
+// first: the working copy of a new process of Smithers, and then the working copies that ended attempts left. A nil
+// before is the time before the first snapshot. current is the working copy at before, or nil. The last result belongs
+// to the frame of next. The other results have files that no frame has, so they need entries that are not frames. Between
+// returns nil if no process started and no ended attempt has a revision.
 func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snapshot.VCS {
 	var out []snapshot.VCS
 	add := func(vcs *snapshot.VCS, worktree, folder string) {
@@ -138,7 +142,9 @@ func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snap
 	return withoutPassing(out)
 }
 
-// placed is current with another working copy of the run, or of a task's own worktree.
+// placed returns a copy of current with one working copy replaced by vcs. If worktree is "", vcs replaces the run's working
+// copy, and only the tasks' worktrees of current remain. Otherwise vcs replaces the task's worktree of that name, or is
+// added as that worktree, with folder as its root. A nil current has no working copies.
 func placed(current *snapshot.VCS, vcs snapshot.VCS, worktree, folder string) snapshot.VCS {
 	var worktrees []snapshot.Worktree
 	if current != nil {
@@ -165,8 +171,8 @@ func placed(current *snapshot.VCS, vcs snapshot.VCS, worktree, folder string) sn
 	return after
 }
 
-// withoutPassing leaves out, but for the last one, what a later one says as well, and
-// what has no files to keep.
+// withoutPassing returns all without the working copies that need no entry: each working copy without files, or with
+// the same files as the next. It keeps the last working copy, and each working copy for which losesWorktree is true.
 func withoutPassing(all []snapshot.VCS) []snapshot.VCS {
 	var out []snapshot.VCS
 	for i, vcs := range all {
@@ -178,7 +184,7 @@ func withoutPassing(all []snapshot.VCS) []snapshot.VCS {
 	return out
 }
 
-// losesWorktree reports whether a task's worktree has other files afterwards.
+// losesWorktree reports whether a task's worktree in vcs has files, and is missing or has other files in after.
 func losesWorktree(vcs, after snapshot.VCS) bool {
 	return slices.ContainsFunc(vcs.Worktrees, func(w snapshot.Worktree) bool {
 		return !w.Tree.IsZero() && !slices.ContainsFunc(after.Worktrees, func(other snapshot.Worktree) bool {
@@ -187,7 +193,8 @@ func losesWorktree(vcs, after snapshot.VCS) bool {
 	})
 }
 
-// Point gives an attempt that has ended the files that it left. frame is the first frame since then.
+// Point sets the pointer of a to the working copy that the attempt left. frame is the first frame after the attempt
+// ended. Point does nothing if the attempt is unknown, has not ended, or has no recorded revision.
 func (r *Run) Point(a *snapshot.Attempt, frame int64) {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 	if !known || a.FinishedAtMs == nil || r.attempts[i].vcs == nil {
@@ -196,7 +203,8 @@ func (r *Run) Point(a *snapshot.Attempt, frame int64) {
 	r.PointAt(a, frame, r.attempts[i].vcs)
 }
 
-// PointAt gives an attempt that has ended the files that were captured since.
+// PointAt sets the pointer of a to vcs, a working copy captured at frame after the attempt ended. It sets Frame and
+// Beside only if vcs has files. PointAt does nothing if the attempt is unknown or has not ended.
 func (r *Run) PointAt(a *snapshot.Attempt, frame int64, vcs *snapshot.VCS) {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 	if !known || a.FinishedAtMs == nil {
@@ -208,20 +216,21 @@ func (r *Run) PointAt(a *snapshot.Attempt, frame int64, vcs *snapshot.VCS) {
 	}
 }
 
-// HasOwn reports whether an attempt has a pointer or a worktree of its own. Then the working copy of the run does not have the
-// files that it left.
+// HasOwn reports whether Smithers recorded a revision for the attempt a, or the task has its own worktree. If so, the
+// files that the attempt left may differ from the run's current working copy.
 func (r *Run) HasOwn(a *snapshot.Attempt) bool {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 	return known && (r.attempts[i].vcs != nil || r.attempts[i].worktree != "")
 }
 
-// beside are the other attempts in the same working copy that ran when one ended, sorted.
+// beside returns the sorted keys of the other attempts that ran in the same working copy when attempt i ended.
 func (r *Run) beside(i int) []string {
 	one := r.attempts[i]
 	first, _ := slices.BinarySearchFunc(r.attempts, one.endedMs, func(a attemptCopy, at int64) int {
 		return cmp.Compare(a.startedMs, at)
 	})
 	var keys []string
+	// Stop as soon as no earlier attempt ran longer than attempt i.
 	for j := first - 1; j >= 0 && r.longest[j] > one.endedMs; j-- {
 		if other := r.attempts[j]; j != i && other.endedMs > one.endedMs && other.worktree == one.worktree {
 			keys = append(keys, other.key)
@@ -231,13 +240,15 @@ func (r *Run) beside(i int) []string {
 	return keys
 }
 
-// Capture reads the run's working copy as it is now. It returns nil if the run's root is not a working copy of this repository.
+// Capture captures the run's current working copy: see Finder.Capture. It returns nil if the run's root is in no working
+// copy of this repository.
 func (r *Run) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	return r.all.Capture(ctx, r.root)
 }
 
-// With returns the working copies of the run with its captured one: the attempts that were running in it at a time, and the
-// tasks' worktrees as current has them.
+// With returns captured as the run's working copy, with the tasks' worktrees of current, which may be nil. Attempts has the
+// sorted keys of the attempts that ran in the captured working copy: they started at atMs or before, have not ended, and
+// have no own worktree.
 func (r *Run) With(captured *jjbridge.Captured, current *snapshot.VCS, atMs int64) *snapshot.VCS {
 	now := placed(current, captured.VCS, "", "")
 	now.Attempts = nil
@@ -250,7 +261,7 @@ func (r *Run) With(captured *jjbridge.Captured, current *snapshot.VCS, atMs int6
 	return &now
 }
 
-// sameFolder reports whether two paths lead to one folder.
+// sameFolder reports whether the paths a and b lead to one folder. It returns false if either path cannot be read.
 func sameFolder(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {

@@ -12,21 +12,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Answers are the answers given here to Smithers' questions, and the signals sent here, that Smithers does not have.
-// They stay in the run's mailbox until Smithers has its own.
+// Answers are the answers to Smithers' questions, and the signals, that users of git-smithers gave and Smithers does not
+// have. An answer stays in the run's mailbox until Smithers has an answer to the question.
 type Answers struct {
-	Approvals     map[string]snapshot.Approval // by the keys of their rows
-	HumanRequests map[string]snapshot.HumanRequest
-	Signals       []snapshot.Signal // in order
-	Known         map[string]bool   // digests of the signals that Smithers had at the last import
+	Approvals     map[string]snapshot.Approval     // the decisions, by the approval's key
+	HumanRequests map[string]snapshot.HumanRequest // the answers, by the human request's key
+	Signals       []snapshot.Signal                // sorted by number
+	Known         map[string]bool                  // the digests of the signals that Smithers had at the last import
 }
 
-// AnswerKeys are the keys of answers, by collection of the mailbox.
+// AnswerKeys has the keys of answers, by the mailbox's collection. The key of a signal is its digest.
 type AnswerKeys map[string]map[string]bool
 
 // mailCollections are the collections of the mailbox that people and programs write.
 var mailCollections = []string{snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionSignals}
 
+// add adds the key of an answer in a collection of the mailbox.
 func (k AnswerKeys) add(collection, key string) {
 	if k[collection] == nil {
 		k[collection] = make(map[string]bool)
@@ -34,7 +35,7 @@ func (k AnswerKeys) add(collection, key string) {
 	k[collection][key] = true
 }
 
-// Keys returns the keys of all answers, or nil if there are none.
+// Keys returns the keys of all answers, or nil if a has no answers.
 func (a *Answers) Keys() AnswerKeys {
 	if len(a.Approvals)+len(a.HumanRequests)+len(a.Signals) == 0 {
 		return nil
@@ -52,8 +53,8 @@ func (a *Answers) Keys() AnswerKeys {
 	return keys
 }
 
-// AnswersAt returns the answers in the mailbox of a tip: those that existed at the last import, which known lists,
-// and later ones.
+// AnswersAt returns the answers in the mailbox of tip that Smithers does not have. known has the keys of the answers
+// that Smithers lacked at the last import. AnswersAt returns these answers and all answers given after that import.
 func AnswersAt(s *timeline.Store, tip *snapshot.Entry, known AnswerKeys) (a Answers, err error) {
 	imported, err := LastImported(s, tip)
 	if err != nil {
@@ -78,7 +79,8 @@ func AnswersAt(s *timeline.Store, tip *snapshot.Entry, known AnswerKeys) (a Answ
 	return a, a.readSignals(now, then, known[snapshot.CollectionSignals])
 }
 
-// LastImported returns the last entry of the newest import of a run. All later entries were made here.
+// LastImported returns the last entry of the newest import of tip's run. git-smithers itself made all later entries. If
+// the run was never imported, LastImported returns the run's first entry.
 func LastImported(s *timeline.Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	newest, err := ReadPass(tip)
 	if err != nil {
@@ -97,6 +99,9 @@ func LastImported(s *timeline.Store, tip *snapshot.Entry) (*snapshot.Entry, erro
 	return last, nil
 }
 
+// readApprovals sets a.Approvals. now is the state of the tip, then the state at the last import, and known has the keys
+// of the answers that Smithers lacked at that import. readApprovals takes each decided approval of now that known has, or
+// that was undecided in then with the same request time.
 func (a *Answers) readApprovals(now, then *snapshot.State, known map[string]bool) error {
 	a.Approvals = make(map[string]snapshot.Approval)
 	for is, err := range now.AllApprovals() {
@@ -116,6 +121,8 @@ func (a *Answers) readApprovals(now, then *snapshot.State, known map[string]bool
 	return nil
 }
 
+// readHumanRequests sets a.HumanRequests. It takes each human request of now that is no longer pending, if known has the
+// key, or if the request was pending in then with the same request time. See readApprovals for the parameters.
 func (a *Answers) readHumanRequests(now, then *snapshot.State, known map[string]bool) error {
 	a.HumanRequests = make(map[string]snapshot.HumanRequest)
 	for is, err := range now.AllHumanRequests() {
@@ -135,6 +142,8 @@ func (a *Answers) readHumanRequests(now, then *snapshot.State, known map[string]
 	return nil
 }
 
+// readSignals sets a.Signals to the signals of now that then lacks or known has, and a.Known to the digests of all other
+// signals of now. See readApprovals for the parameters.
 func (a *Answers) readSignals(now, then *snapshot.State, known map[string]bool) error {
 	a.Known = make(map[string]bool)
 	for s, err := range now.AllSignals() {
@@ -155,7 +164,7 @@ func (a *Answers) readSignals(now, then *snapshot.State, known map[string]bool) 
 	return nil
 }
 
-// mailRow returns the row of a collection with a key, and reports whether it exists.
+// mailRow returns the decoded row with the given key. ok is false if the collection has no such row.
 func mailRow[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, ok bool, err error) {
 	value, ok, err := rows.Get(key)
 	if err == nil && ok {
@@ -164,7 +173,8 @@ func mailRow[T any](rows *page.Collection, key string, decode func(page.Row) (T,
 	return row, ok, err
 }
 
-// SameCorrelation compares correlation ids as Smithers does: an empty id equals nil.
+// SameCorrelation reports whether Smithers treats the correlation ids a and b as equal: without surrounding white space,
+// and with nil as an empty id.
 func SameCorrelation(a, b *string) bool {
 	text := func(id *string) string {
 		if id == nil {
@@ -175,13 +185,14 @@ func SameCorrelation(a, b *string) bool {
 	return text(a) == text(b)
 }
 
-// SameJSON reports whether two values differ only in white space.
+// SameJSON reports whether a and b are valid JSON values that differ at most in white space.
 func SameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// Approval returns the decision given here if Smithers still asks for this approval, or else asked.
+// Approval returns the decision in a for asked, an approval in Smithers' mailbox. It returns asked itself if a has no
+// decision, if Smithers has decided the approval, or if the decision is for an earlier or later request.
 func (a *Answers) Approval(asked snapshot.Approval) snapshot.Approval {
 	here, ok := a.Approvals[snapshot.Key(asked.NodeID, asked.Iteration)]
 	if !ok || asked.Status != snapshot.ApprovalRequested || here.RequestedAtMs != asked.RequestedAtMs {
@@ -190,7 +201,8 @@ func (a *Answers) Approval(asked snapshot.Approval) snapshot.Approval {
 	return here
 }
 
-// HumanRequest returns the answer given here if Smithers still asks this human request, or else asked.
+// HumanRequest returns the answer in a for asked, a human request in Smithers' mailbox. It returns asked itself if a has
+// no answer, if the request is no longer pending in Smithers, or if the answer is for an earlier or later request.
 func (a *Answers) HumanRequest(asked snapshot.HumanRequest) snapshot.HumanRequest {
 	here, ok := a.HumanRequests[snapshot.Key(asked.NodeID, asked.Iteration)]
 	if !ok || asked.Status != snapshot.HumanPending || here.RequestedAtMs != asked.RequestedAtMs {

@@ -10,7 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// FactsAt returns the facts of a run at an entry, without its frames and events.
+// FactsAt returns the facts of entry's run at entry: the run's row, state, attempts and logs. Frames and Events stay
+// empty.
 func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	row, err := entry.RunRow()
 	if err != nil {
@@ -31,7 +32,7 @@ func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	return f, err
 }
 
-// LogsAt returns the logs in an entry's journal, by attempt key.
+// LogsAt returns the logs in the journal of entry, by the key of the attempt.
 func LogsAt(entry *snapshot.Entry) (map[string]string, error) {
 	rows, err := entry.Logs()
 	if err != nil {
@@ -49,7 +50,7 @@ func LogsAt(entry *snapshot.Entry) (map[string]string, error) {
 	return logs, nil
 }
 
-// AttemptsAt returns the attempts in an entry's journal, sorted by key.
+// AttemptsAt returns the attempts in the journal of entry, sorted by key.
 func AttemptsAt(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
 	rows, err := entry.Attempts()
 	if err != nil {
@@ -69,7 +70,7 @@ func AttemptsAt(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
 	return all, nil
 }
 
-// EventsTo returns the run's own events up to an entry, in order.
+// EventsTo returns the events of entry's run up to entry, sorted by number. It leaves out the events of a fork's parent.
 func EventsTo(s *timeline.Store, entry *snapshot.Entry) ([]snapshot.Event, error) {
 	var all []snapshot.Event
 	for entry, err := range s.Chain(entry) {

@@ -7,15 +7,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Frame is a frame of our run. If a fork changed nothing of its parent's frame, the fork's frame 0 has the fork's
-// first entry, although that entry is not a frame.
+// Frame is a frame of a run in the repository. If a fork began with the unchanged state of its parent's frame, Entry of
+// the fork's frame 0 is the fork's first entry, although that entry is not a frame.
 type Frame struct {
-	Number int64
-	Based  int64 // the frame of the run on which it is based, or snapshot.NoFrame
+	Number int64 // git-smithers' number
+	Based  int64 // the number of the frame on which this frame is based; snapshot.NoFrame for the run's first frame
 	Entry  *snapshot.Entry
 }
 
-// FramesOf returns all frames of a tip's run by number, including dropped ones.
+// FramesOf returns all frames of tip's run, including dropped frames. The index of a frame is its number.
 func FramesOf(s *timeline.Store, tip *snapshot.Entry) ([]Frame, error) {
 	row, err := tip.RunRow()
 	if err != nil {
@@ -39,7 +39,7 @@ func FramesOf(s *timeline.Store, tip *snapshot.Entry) ([]Frame, error) {
 	return frames, nil
 }
 
-// FrameOf returns the frame of an entry, which must be a frame.
+// FrameOf returns the frame of entry. The entry must be a frame.
 func FrameOf(entry *snapshot.Entry) Frame {
 	f := Frame{Number: entry.Frame, Based: entry.Frame - 1, Entry: entry}
 	if entry.Based != nil {
@@ -48,7 +48,8 @@ func FrameOf(entry *snapshot.Entry) Frame {
 	return f
 }
 
-// LineTo returns the frames from the run's first to a frame. Each is based on the one before.
+// LineTo returns the frames on the line from the run's first frame to the frame last, oldest first. Each frame is based
+// on the frame before. frames is the result of FramesOf. If frames has no frame last, LineTo returns nil.
 func LineTo(frames []Frame, last int64) []Frame {
 	var line []Frame
 	for at := last; at >= 0 && at < int64(len(frames)); at = frames[at].Based {
@@ -60,18 +61,21 @@ func LineTo(frames []Frame, last int64) []Frame {
 	return line
 }
 
-// Meeting is the last common frame of Smithers' list of frames and ours.
+// Meeting is the point up to which Smithers' list of frames agrees with a line of frames in the repository.
 type Meeting struct {
-	End   int64 // our number of the last common frame, or snapshot.NoFrame
-	Count int   // number of Smithers' frames up to it
+	// End is the newest frame in the repository whose line has exactly the first Count frames of Smithers, or
+	// snapshot.NoFrame. Frames that Smithers never had may be on the line, and End may be such a frame.
+	End   int64
+	Count int // the number of Smithers' frames that agree
 }
 
-// Meet finds the longest beginning of Smithers' list that is a line of ours. Two frames are the same if Smithers'
-// number and the time are equal. Frame 0 of a fork matches whatever its time. Frames that Smithers never had are
-// skipped.
+// Meet returns the meeting for the longest beginning of heads, Smithers' list of frames, that is on a line of frames.
+// frames is the result of FramesOf, and known has Smithers' numbers of these frames. Two frames are the same if
+// Smithers' number and the time are equal. If fork is true, the time of frame 0 does not count. Meet skips frames that
+// Smithers never had.
 func Meet(frames []Frame, known *Peer, fork bool, heads []source.Head) Meeting {
 	best := Meeting{End: snapshot.NoFrame}
-	on := make([]int, len(frames)) // Smithers' frames on the line to each frame; -1 if the line differs
+	on := make([]int, len(frames)) // the number of Smithers' frames on the line to each frame; -1 if the line differs
 	for i, f := range frames {
 		on[i] = -1
 		count := 0

@@ -1,5 +1,5 @@
-// Package kept reads what the repository stores about a run of Smithers: ext/smithers of its entries, its frames by
-// Smithers' numbers, and the answers given here.
+// Package kept reads the stored data of a run of Smithers from the repository: ext/smithers of the run's entries, the
+// run's frames by Smithers' numbers, and the answers that Smithers does not have.
 package kept
 
 import (
@@ -23,66 +23,69 @@ const Engine = "smithers"
 
 // The files and folders of ext/smithers.
 const (
-	extOutputs = "outputs" // a layout
-	ExtSchema  = "schema"  // schemaLines
-	extPass    = "pass"    // a pass
-	extFrames  = "frames"  // a collection of frameRows
-	extMarks   = "marks"   // a collection of markRows
-	extTables  = "tables"  // a folder of collections of overrides
-	extAnswers = "answers" // a folder of collections of answerKeys
+	extOutputs = "outputs" // a file with a contents.Layout
+	ExtSchema  = "schema"  // a file with one SchemaLine a line
+	extPass    = "pass"    // a file with a Pass
+	extFrames  = "frames"  // a collection of FrameRow
+	extMarks   = "marks"   // a collection of markRow
+	extTables  = "tables"  // a folder with a collection of overrides for each table
+	extAnswers = "answers" // a folder with a collection of AnswerKeys for each collection of the mailbox
 )
 
-// Peer is the content of a run's ext/smithers. Together with the run, it has all data that Smithers had of the run.
-// The zero Peer is for a run that was never imported.
+// Peer is the content of a run's ext/smithers. Together with the run, a Peer has all data that Smithers had of the run.
+// The zero Peer belongs to a run that was never imported.
 type Peer struct {
 	Layout contents.Layout
 	Schema []SchemaLine
 	Pass   Pass
-	Frames map[int64]FrameRow          // by our number
+	Frames map[int64]FrameRow          // by git-smithers' number of the frame
 	Tables map[string][]dbrow.Override // by the table's name; no list is empty
 	Marks  []Mark
-	// Answers are in the run's mailbox, but not in Smithers'.
+	// Answers has the keys of the answers that are in the run's mailbox and that Smithers does not have.
 	Answers AnswerKeys
 }
 
-// Pass is the progress of a run's import. Only the last entry of an import changes it, so a run is unchanged since
-// its import if its tip and the entry before have different passes.
+// Pass is the progress of a run's import. Only the last entry of an import changes the Pass. So a run is unchanged since
+// its import if the tip and the entry before the tip have different passes. The zero Pass means that the run was never
+// imported.
 type Pass struct {
-	Number int64 `json:"pass"`   // number of imports that changed the run
-	Frame  int64 `json:"frame"`  // the newest imported frame
-	Events int64 `json:"events"` // number of imported events of Smithers
-	// Rows is the digest, in hex, of all rows that the database had of the run.
+	Number int64 `json:"pass"`   // the number of imports that changed the run
+	Frame  int64 `json:"frame"`  // git-smithers' number of the newest frame at the import
+	Events int64 `json:"events"` // the number of imported events of Smithers
+	// Rows is the digest, in hex, of all rows that the database had of the run; "" after a watch imported only frames.
 	Rows string `json:"rows"`
-	// Movable is the digest of the same rows with a mark in place of the root's path. An export is compared with it.
-	// It is "" if no row has such a path, and for imports of old versions.
+	// Movable is the digest, in hex, of the same rows with a mark in place of the root's path. An import compares the
+	// rows of an exported run with Movable. Movable is "" if no row has the root's path, and in imports of old versions.
 	Movable string `json:"movable,omitempty"`
 }
 
-// SchemaLine is a table that differs from the tables of Smithers 0.32.0: a table with rows of the run, or a table for
-// outputs that existed at an import.
+// SchemaLine is a table that differs from the tables of Smithers 0.32.0: either a table with rows of the run, or an
+// output table that existed at an import.
 type SchemaLine struct {
 	Table   string      `json:"table"`
 	SQL     string      `json:"sql"`
-	Columns [][2]string `json:"columns,omitempty"` // an output table's names and kinds, in stored order
+	Columns [][2]string `json:"columns,omitempty"` // the name and kind of each column of an output table, in stored order
 }
 
-// FrameRow is the row of a frame in ext/smithers/frames. A frame without a row is exactly as predicted.
+// FrameRow is the row of a frame in ext/smithers/frames. A frame has no row if its rows in the database are exactly as
+// predicted.
 type FrameRow struct {
-	PeerNo *int64          `json:"frameNo,omitempty"` // absent if it is our number
-	Layout source.Layout   `json:"layout,omitempty"`  // absent if it is compact
-	Shape  *contents.Shape `json:"shape,omitempty"`   // absent if it is zero
-	// The overrides of the frame's rows in _smithers_snapshots and _smithers_frames. null means that the row does not
-	// exist.
+	PeerNo *int64          `json:"frameNo,omitempty"` // Smithers' number; nil if it equals git-smithers' number
+	Layout source.Layout   `json:"layout,omitempty"`  // "" means source.Compact
+	Shape  *contents.Shape `json:"shape,omitempty"`   // nil means the zero Shape
+	// Snapshot and Frame are the overrides of the frame's rows in _smithers_snapshots and _smithers_frames. null means
+	// that the row does not exist. nil means that the row is as predicted.
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`
 	Frame    json.RawMessage `json:"frame,omitempty"`
 }
 
-// empty reports whether the row is not stored because the frame is exactly as predicted.
+// empty reports whether r has no data, because the frame is exactly as predicted. An empty row is not stored.
 func (r FrameRow) empty() bool {
 	return r.PeerNo == nil && r.Layout == "" && r.Shape == nil && r.Snapshot == nil && r.Frame == nil
 }
 
-// PeerNo returns Smithers' number of our frame.
+// PeerNo returns Smithers' number of frame, or tables.NoNumber if Smithers never had the frame. A frame without a row has
+// the same number in Smithers.
 func (p *Peer) PeerNo(frame int64) int64 {
 	if row, ok := p.Frames[frame]; ok && row.PeerNo != nil {
 		return *row.PeerNo
@@ -90,21 +93,21 @@ func (p *Peer) PeerNo(frame int64) int64 {
 	return frame
 }
 
-// markRow is a Mark without the parts in its key. The key is "<frame>/<what>" or, if that is taken,
-// "<frame>/<what>/<n>" with n from 2.
+// markRow is a Mark without the fields in its key. The key is "<frame>/<what>". If another mark has that key, the key is
+// "<frame>/<what>/<n>" with the lowest free n from 2 on.
 type markRow struct {
 	PeerNo int64  `json:"frameNo"`
 	Stored string `json:"stored"`
 	Found  string `json:"found"`
 }
 
-// extContent is an encoded peer: files and rows by name.
+// extContent is an encoded Peer.
 type extContent struct {
-	files map[string]string
-	rows  map[string]map[string]string
+	files map[string]string            // the text of each file, by the file's name
+	rows  map[string]map[string]string // the values of each collection, by the collection's name and the row's key
 }
 
-// encode returns the stored form of the peer.
+// encode returns the stored form of p. The content is empty if p has the zero Pass.
 func (p *Peer) encode() (extContent, error) {
 	c := extContent{files: map[string]string{}, rows: map[string]map[string]string{}}
 	if p.Pass == (Pass{}) {
@@ -152,7 +155,7 @@ func (p *Peer) encode() (extContent, error) {
 	return c, err
 }
 
-// freeKey returns key, with a number added if key is taken.
+// freeKey returns key, or key with "/<n>" added if taken has key. n is the lowest free number from 2 on.
 func freeKey(taken map[string]string, key string) string {
 	for n, free := 2, key; ; n++ {
 		if _, ok := taken[free]; !ok {
@@ -162,7 +165,7 @@ func freeKey(taken map[string]string, key string) string {
 	}
 }
 
-// encodeJSON returns v as one line of JSON, without HTML escapes.
+// encodeJSON returns v as one line of JSON without a line end and without HTML escapes.
 func encodeJSON(v any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -173,8 +176,8 @@ func encodeJSON(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// decode is the inverse of encode. Content that it cannot parse is objstore.ErrCorrupt. It accepts other content that
-// encode would not write.
+// decode returns the Peer whose stored form is c. The error is objstore.ErrCorrupt if decode cannot parse c. decode
+// accepts some content that encode does not write, for example a frame's row without data.
 func (c extContent) decode() (*Peer, error) {
 	p := &Peer{Frames: map[int64]FrameRow{}, Tables: map[string][]dbrow.Override{}, Answers: AnswerKeys{}}
 	for _, collection := range mailCollections {
@@ -200,7 +203,7 @@ func (c extContent) decode() (*Peer, error) {
 		var row FrameRow
 		frame, err := strconv.ParseInt(key, 10, 64)
 		if err != nil || frame < 0 {
-			return nil, fmt.Errorf("%w: ext/%s/%s: %q is no frame", objstore.ErrCorrupt, Engine, extFrames, key)
+			return nil, fmt.Errorf("%w: ext/%s/%s: key %q is not a frame number", objstore.ErrCorrupt, Engine, extFrames, key)
 		}
 		if err := decodeJSON(extFrames, text, &row); err != nil {
 			return nil, err
@@ -222,14 +225,15 @@ func (c extContent) decode() (*Peer, error) {
 	return p, nil
 }
 
-// decodeMarks decodes the marks into p, sorted by frame.
+// decodeMarks appends the marks of c to p, sorted by frame and then by key. The error is objstore.ErrCorrupt if a key or
+// a value is invalid.
 func (c extContent) decodeMarks(p *Peer) error {
 	for _, key := range slices.Sorted(maps.Keys(c.rows[extMarks])) {
 		number, what, _ := strings.Cut(key, "/")
 		what, _, _ = strings.Cut(what, "/")
 		frame, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%w: ext/%s/%s: %q is no frame", objstore.ErrCorrupt, Engine, extMarks, key)
+			return fmt.Errorf("%w: ext/%s/%s: key %q does not begin with a frame number", objstore.ErrCorrupt, Engine, extMarks, key)
 		}
 		var row markRow
 		if err := decodeJSON(extMarks, c.rows[extMarks][key], &row); err != nil {
@@ -241,7 +245,8 @@ func (c extContent) decodeMarks(p *Peer) error {
 	return nil
 }
 
-// decodeJSON decodes JSON of the file or collection name into a value.
+// decodeJSON decodes the JSON text into into. name is the file or collection of text, for the error, which is
+// objstore.ErrCorrupt if the text is invalid.
 func decodeJSON(name, text string, into any) error {
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return fmt.Errorf("%w: ext/%s/%s: %w", objstore.ErrCorrupt, Engine, name, err)
@@ -249,27 +254,28 @@ func decodeJSON(name, text string, into any) error {
 	return nil
 }
 
-// tablePath returns the name of a table's collection in ext/smithers. It escapes slashes in the table's name.
+// tablePath returns the name of the table's collection in ext/smithers. It escapes percent signs and slashes in the
+// table's name.
 func tablePath(table string) string {
 	return extTables + "/" + strings.NewReplacer("%", "%25", "/", "%2f").Replace(table)
 }
 
-// tableOf is the inverse of tablePath.
+// tableOf returns the name of the table whose collection is at path. ok is false if path is not a table's collection.
 func tableOf(path string) (table string, ok bool) {
 	table, ok = strings.CutPrefix(path, extTables+"/")
 	return strings.NewReplacer("%25", "%", "%2f", "/").Replace(table), ok
 }
 
-// Mark is a difference between a value in the database and the computed one. The value was imported unchanged.
+// Mark is a difference between a value in the database and the computed value. The import did not change the value.
 type Mark struct {
-	Frame  int64  `json:"frame"`   // our number
+	Frame  int64  `json:"frame"`   // git-smithers' number
 	PeerNo int64  `json:"frameNo"` // Smithers' number
-	What   string `json:"what"`    // content_hash, xml_hash, frame, …
-	Stored string `json:"stored"`
-	Found  string `json:"found"` // the computed value, or the error
+	What   string `json:"what"`    // content_hash, xml_hash or frame
+	Stored string `json:"stored"`  // the value in the database
+	Found  string `json:"found"`   // the computed value, or the error of the computation
 }
 
-// Columns returns the columns of all output tables with rows of the run.
+// Columns returns the columns of all output tables in p.Schema, in stored order.
 func (p *Peer) Columns() []tables.OutputColumn {
 	var all []tables.OutputColumn
 	for _, line := range p.Schema {
@@ -280,8 +286,8 @@ func (p *Peer) Columns() []tables.OutputColumn {
 	return all
 }
 
-// OfFrames returns the peer with only the given frames and without tables: the parts that a pass over new frames may
-// change.
+// OfFrames returns a copy of p with only the given frames and without tables. These are the parts of p that a pass over
+// new frames may change.
 func (p *Peer) OfFrames(frames []int64) *Peer {
 	part := *p
 	part.Tables, part.Frames = nil, make(map[int64]FrameRow, len(frames))

@@ -8,7 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadPeer reads ext/smithers of an entry. It returns the zero peer if e is nil or has no ext/smithers.
+// ReadPeer returns the content of ext/smithers at e. It returns an empty Peer, with the zero Pass, if e is nil or has no
+// ext/smithers. The error is objstore.ErrCorrupt if the content is invalid.
 func ReadPeer(e *snapshot.Entry) (*Peer, error) {
 	c, err := readExt(e)
 	if err != nil {
@@ -17,6 +18,7 @@ func ReadPeer(e *snapshot.Entry) (*Peer, error) {
 	return c.decode()
 }
 
+// readExt returns the encoded content of ext/smithers at e. The content is empty if e is nil.
 func readExt(e *snapshot.Entry) (extContent, error) {
 	c := extContent{files: map[string]string{}, rows: map[string]map[string]string{}}
 	if e == nil {
@@ -59,7 +61,7 @@ func readExt(e *snapshot.Entry) (extContent, error) {
 	return c, nil
 }
 
-// Changes returns the changes from one peer to another, or nil if they are equal.
+// Changes returns the draft that changes ext/smithers from before to after, or nil if both have the same stored form.
 func Changes(before, after *Peer) (*snapshot.ExtDraft, error) {
 	had, err := before.encode()
 	if err != nil {
@@ -93,7 +95,8 @@ func Changes(before, after *Peer) (*snapshot.ExtDraft, error) {
 	return draft, nil
 }
 
-// rowChanges returns the changes from one collection's rows to another's, sorted by key.
+// rowChanges returns the changes that turn the rows had of a collection into the rows has, sorted by key. A change
+// without a value removes the row.
 func rowChanges(had, has map[string]string) []page.Change {
 	var changes []page.Change
 	keys := maps.Clone(had)

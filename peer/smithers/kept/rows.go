@@ -7,18 +7,19 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Rows are all rows of a run in a database, without the texts of snapshots and the columns of processes.
+// Rows has all rows of a run in a database. It has the hashes of snapshots instead of their texts.
 type Rows struct {
 	Schema      []SchemaLine
 	Heads       []source.Head
 	Tables      []source.Table          // sorted by name
-	Rows        map[string][]source.Row // by table; the rows of _smithers_frames are in Frames
-	FramesTable source.Table
-	Frames      []source.Row // sorted by frame_no
+	Rows        map[string][]source.Row // by the table's name; the rows of _smithers_frames are in Frames
+	FramesTable source.Table            // _smithers_frames; the zero Table if the database does not have the table
+	Frames      []source.Row            // sorted by frame_no
 }
 
-// Digest returns the digest of the rows. Snapshots count by their hashes. Output tables without rows of the run and
-// output columns without a value do not count, because another workflow may have added them to a shared table.
+// Digest returns the digest of all rows, in hex. Snapshots count by number, time and content hash. Columns of processes
+// do not count: see dbrow.IsProcessColumn. Output tables without rows of the run, and output columns without a value, do
+// not count either, because another workflow may have added these tables and columns.
 func (all Rows) Digest() string {
 	h := dbrow.NewDigester()
 	for _, line := range all.Schema {
@@ -45,8 +46,8 @@ func (all Rows) Digest() string {
 	return h.Sum()
 }
 
-// Has reports whether a digest is that of the rows, with or without the rows of _smithers_frames. An export writes
-// rows of that table, which Smithers needs, even if the imported database had no such table.
+// Has reports whether digest is the digest of the rows, either with or without the rows of _smithers_frames. An export
+// always writes rows of _smithers_frames for Smithers, even if the imported database had no such table.
 func (all Rows) Has(digest string) bool {
 	if all.Digest() == digest {
 		return true

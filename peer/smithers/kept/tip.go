@@ -5,7 +5,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ReadPass reads the progress of the run's import at an entry.
+// ReadPass returns the progress of the run's import at e. It returns the zero Pass if the run was never imported. A fork
+// begins with the Pass of its parent.
 func ReadPass(e *snapshot.Entry) (Pass, error) {
 	var p Pass
 	data, err := e.ExtFile(Engine, extPass)
@@ -15,16 +16,16 @@ func ReadPass(e *snapshot.Entry) (Pass, error) {
 	return p, decodeJSON(extPass, string(data), &p)
 }
 
-// Tip is the tip of a run, with its data of Smithers.
+// Tip is the tip of a run, with the run's data of Smithers.
 type Tip struct {
 	Entry    *snapshot.Entry
 	Row      snapshot.Run
 	Peer     *Peer
-	Exact    bool // the run is unchanged since its import
-	Imported bool // an import made some of the run's own entries, so Peer is about the run's own frames
+	Exact    bool // the run is unchanged since a complete import, and has no answers that Smithers does not have
+	Imported bool // an import made some of the run's own entries; if false, Peer may be about frames of the run's parent
 }
 
-// ReadTip reads an entry as a tip with its data of Smithers.
+// ReadTip returns entry as the tip of its run, with the run's data of Smithers.
 func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 	x := &Tip{Entry: entry}
 	var err error
@@ -49,11 +50,12 @@ func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 	if !x.Imported {
 		return x, nil
 	}
-	// Not exact if a watch left rows to a later pass, or if there are answers for Smithers.
+	// Pass.Rows is empty if a watch left rows to a later pass.
 	x.Exact = x.Peer.Pass.Rows != "" && len(x.Peer.Answers) == 0
 	if !x.Exact {
 		return x, nil
 	}
+	// The walk yields entry first and then the entry before.
 	walk := snapshot.NewWalk(objects, entry)
 	for range 2 {
 		earlier, err := walk.Next()
@@ -72,8 +74,8 @@ func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 	return x, nil
 }
 
-// InWorkingCopy reports whether the root of the run's paths was the top of a working copy when they were imported.
-// For a fork made here, that is the import of its parent.
+// InWorkingCopy reports whether the root of the run's paths was the top of a working copy at the import. For a fork that
+// was never imported, InWorkingCopy answers for the fork's parent.
 func (x *Tip) InWorkingCopy(s *timeline.Store) (bool, error) {
 	if x.Row.VCSType != "" || x.Imported || x.Row.Parent == nil {
 		return x.Row.VCSType != "", nil

@@ -5,20 +5,23 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Attempt is a row of _smithers_attempts in our form.
+// Attempt is a row of _smithers_attempts as an attempt of git-smithers.
 type Attempt struct {
 	Attempt snapshot.Attempt
-	Log     string
-	Wait    *tables.WaitRow // nil if the attempt does not wait
-	Done    bool            // before this pass, a frame after the first one since it ended had it in its journal
+	Log     string          // "" if the row has no log
+	Wait    *tables.WaitRow // nil if the attempt is not a wait
+	// Done means that an earlier pass stored the ended attempt in the journal of a later entry than the first frame after
+	// the attempt's end. The journal of the attempt is then complete.
+	Done bool
 }
 
-// EndedBy reports whether the attempt had ended at a time.
+// EndedBy reports whether the attempt ended at atMs or before.
 func (a *Attempt) EndedBy(atMs int64) bool {
 	return a.Attempt.FinishedAtMs != nil && *a.Attempt.FinishedAtMs <= atMs
 }
 
-// Then returns the attempt as it was at a time, and reports whether it had begun.
+// Then returns the attempt as it was at atMs. It returns false if the attempt began after atMs. If the attempt ended
+// after atMs, the result is in progress, without an end time, an error and a commit.
 func (a *Attempt) Then(atMs int64) (snapshot.Attempt, bool) {
 	was := a.Attempt
 	if ended := was.FinishedAtMs; ended != nil && *ended > atMs {

@@ -8,11 +8,11 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// RowsDigest returns the digest of the rows that the database has of the run.
+// RowsDigest returns the digest, in hex, of all rows that the database has of the run: see kept.Rows.Digest.
 func (p *Run) RowsDigest() string { return p.allRows().Digest() }
 
-// MovableDigest returns the digest of the same rows with a mark in place of the root's path, so that an export to any
-// folder can be compared with it. It returns "" if no row has the root's path.
+// MovableDigest returns the digest of the run's rows with a mark in place of the root's path. An export of the run to any
+// folder has the same MovableDigest. It returns "" if no row has the root's path.
 func (p *Run) MovableDigest() string {
 	all, moved := p.allRows(), false
 	for _, table := range all.Tables {
@@ -26,7 +26,7 @@ func (p *Run) MovableDigest() string {
 	return all.Digest()
 }
 
-// allRows returns the database's rows of the run, and the rows that do not belong to single runs.
+// allRows returns the database's rows of the run, and the rows of unknown tables that belong to no single run.
 func (p *Run) allRows() kept.Rows {
 	all := kept.Rows{Schema: p.Schema(p.uses), Heads: p.Heads, Tables: p.Tx.Tables(), Rows: maps.Clone(p.Rows)}
 	for _, one := range p.Left {

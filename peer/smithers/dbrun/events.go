@@ -12,14 +12,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Events are the events of a run in a database, in order.
+// Events has the events of a run in a database, sorted by Smithers' number.
 type Events struct {
 	run, workflow string // the run's id, and the name of its workflow
 	All           []Event
-	captured      map[int64]int // the index of the last event that captured each frame, by Smithers' number
+	captured      map[int64]int // the index of the last SnapshotCaptured of each frame, by Smithers' number of the frame
 }
 
-// listEvents returns the events of rows of _smithers_events, after the known ones.
+// listEvents returns the known events, followed by the events of rows, which are rows of _smithers_events.
 func listEvents(run, workflow string, known []Event, rows []source.Row) Events {
 	l := Events{run: run, workflow: workflow, All: known}
 	for _, row := range rows {
@@ -29,6 +29,7 @@ func listEvents(run, workflow string, known []Event, rows []source.Row) Events {
 	return l
 }
 
+// index computes l.captured from l.All.
 func (l *Events) index() {
 	l.captured = make(map[int64]int)
 	for i, e := range l.All {
@@ -38,7 +39,7 @@ func (l *Events) index() {
 	}
 }
 
-// Between returns the events with indexes from from to below upTo, as far as they exist.
+// Between returns the events at the indexes from from to upTo-1. Indexes without an event are left out.
 func (l *Events) Between(from, upTo int) []Event {
 	from = min(from, len(l.All))
 	return l.All[from:max(from, min(upTo, len(l.All)))]
@@ -46,18 +47,19 @@ func (l *Events) Between(from, upTo int) []Event {
 
 // Event is a row of _smithers_events.
 type Event struct {
-	Row     source.Row
-	atMs    int64
-	kind    string
-	frameNo int64  // the frame of a SnapshotCaptured; tables.NoNumber for other types
-	node    string // the node's key of an ApprovalRequested or SnapshotCaptured; "" for other types
+	Row     source.Row // nil for an event that Run.Seen has stripped
+	atMs    int64      // 0 if the row has no time
+	kind    string     // "" if the row has no type
+	frameNo int64      // the frame of a SnapshotCaptured; tables.NoNumber for other types
+	node    string     // the node's key of an ApprovalRequested or SnapshotCaptured; "" for other types
 }
 
-// is reports whether the event has the type and time of a stored event.
+// is reports whether the event and stored have the same type and time.
 func (e Event) is(stored snapshot.Event) bool {
 	return e.kind == stored.Type && e.atMs == stored.AtMs
 }
 
+// peerEventOf returns the event of a row of _smithers_events. An unreadable payload counts as empty.
 func peerEventOf(row source.Row) Event {
 	e := Event{Row: row, frameNo: tables.NoNumber}
 	e.atMs, _ = dbrow.ColumnNumber(row, "timestamp_ms")
@@ -82,8 +84,10 @@ func peerEventOf(row source.Row) Event {
 	return e
 }
 
-// UpTo returns the number of events up to the one that captured a frame or, if there is none, up to the frame's time.
-// from is the number of stored events.
+// UpTo returns the number of events that belong to a frame and the entries before the frame. frameNo is Smithers' number
+// of the frame, atMs the frame's time, and from the number of stored events. UpTo counts the events up to the last
+// SnapshotCaptured of the frame. If no event after the stored events captured the frame, UpTo counts the stored events
+// and the following events until atMs.
 func (l *Events) UpTo(from int, frameNo, atMs int64) int {
 	if last, ok := l.captured[frameNo]; ok && last >= from {
 		return last + 1
@@ -94,8 +98,8 @@ func (l *Events) UpTo(from int, frameNo, atMs int64) int {
 	return from
 }
 
-// Jump returns the time of Smithers' last rewind of the run after the first stored events, and the number of events
-// up to it. ok is false if there was none.
+// Jump returns the time of Smithers' last rewind of the run, and the number of events up to the rewind's event. It
+// ignores the first stored events. ok is false if the other events have no rewind.
 func (l *Events) Jump(stored int) (atMs int64, upTo int, ok bool) {
 	for i, e := range slices.Backward(l.All[min(stored, len(l.All)):]) {
 		if e.kind == jumped {
@@ -108,7 +112,8 @@ func (l *Events) Jump(stored int) (atMs int64, upTo int, ok bool) {
 // jumped is the type of the event with which Smithers rewinds a run.
 const jumped = "TimeTravelJumped"
 
-// HasFirst reports whether the run has the first n events of the database, in order.
+// HasFirst reports whether stored, the run's events in the repository, has the first n events of the database in the
+// same order. stored may have other events between these events. Invalid rows do not count.
 func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 	for _, e := range l.All[:n] {
 		if !tables.IsEvent(e.Row) {
@@ -123,10 +128,13 @@ func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 	return true
 }
 
-// PutKnownFirst moves the events that the run has before all others, and returns their number. In a database to which
-// another clone exported the run, new events may stand between the known ones.
+// PutKnownFirst moves the events that stored has to the beginning of l, and returns the number of these events. stored
+// has the run's events in the repository. If another clone exported the run to the database, new events may stand
+// between the known events. Events are equal if type, time and payload are equal. After these, an event with another
+// payload also matches a remaining stored event. Invalid rows count as known.
 func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	has := make([]bool, len(stored))
+	// take marks the first stored event without a match that equals e, and reports whether such an event exists.
 	take := func(e Event, is func(snapshot.Event) bool) bool {
 		for i, s := range stored {
 			if !has[i] && e.is(s) && is(s) {
@@ -156,7 +164,8 @@ func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	return len(first)
 }
 
-// CountKnown returns how many of the database's first events the run has, in order.
+// CountKnown returns the number of the database's first events that stored, the run's events, has in the same order.
+// stored may have other events between these events.
 func (l *Events) CountKnown(stored []snapshot.Event) int {
 	n := 0
 	for _, e := range stored {
@@ -167,9 +176,10 @@ func (l *Events) CountKnown(stored []snapshot.Event) int {
 	return n
 }
 
-// CountExported returns how many of the database's first events equal the run's first events. The result exceeds
-// imported if the run was later exported to this database. It returns 0 if the run has no more than the imported
-// events.
+// CountExported returns the number of the database's first events that equal the first events of stored, the run's
+// events. imported is the number of imported events. A result above imported means that the run was later exported to
+// the database. CountExported returns 0 if stored has at most imported events. It compares types and times, and also the
+// payloads of events that were not imported.
 func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 	if len(stored) <= imported {
 		return 0
@@ -182,8 +192,8 @@ func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 	return len(stored)
 }
 
-// HasOne reports whether the run has the event at an index or, if that event is invalid for our runs, the newest
-// valid event before it.
+// HasOne reports whether stored, the run's events, has an event with the type and time of the event at index i. An
+// invalid event is replaced by the newest valid event before index i. HasOne returns true if all these events are invalid.
 func (l *Events) HasOne(stored []snapshot.Event, i int) bool {
 	for ; i >= 0; i-- {
 		e, ok := tables.ReadEvent(l.All[i].Row, l.run, l.workflow, nil)
@@ -195,8 +205,8 @@ func (l *Events) HasOne(stored []snapshot.Event, i int) bool {
 	return true
 }
 
-// HasAll reports whether the database has all of the run's events that came from Smithers. The database may have
-// other events between them, if the run was exported to it.
+// HasAll reports whether the database has all events of stored that came from Smithers. stored has the run's events.
+// HasAll ignores the order, and compares types and times. The database may have more events.
 func (l *Events) HasAll(stored []snapshot.Event) bool {
 	type event struct {
 		kind string
@@ -219,8 +229,8 @@ func (l *Events) HasAll(stored []snapshot.Event) bool {
 	return true
 }
 
-// isOurs reports whether an event was added here: its payload names the run, which the import removes from Smithers'
-// events.
+// isOurs reports whether git-smithers added the event e, instead of importing the event. The payload of such an event
+// has the run's id, which an import removes from Smithers' events.
 func (l *Events) isOurs(e snapshot.Event) bool {
 	if !bytes.Contains(e.Payload, []byte(`"runId"`)) {
 		return false
@@ -230,7 +240,8 @@ func (l *Events) isOurs(e snapshot.Event) bool {
 	return err == nil && json.Unmarshal([]byte(jsonobject.RawOf(members, "runId")), &run) == nil && run == l.run
 }
 
-// IsRewound reports whether Smithers has rewound the run since the last import.
+// IsRewound reports whether Smithers has rewound the run since the last import: stored, the run's events, lacks a rewind
+// of the database.
 func (l *Events) IsRewound(stored []snapshot.Event) bool {
 	return slices.ContainsFunc(l.All, func(e Event) bool { return e.kind == jumped && !slices.ContainsFunc(stored, e.is) })
 }

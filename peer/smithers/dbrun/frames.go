@@ -8,7 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Snapshot reads a snapshot. Its time is limited to the times that our runs can have; its row has Smithers' time.
+// Snapshot returns the snapshot with Smithers' number no. AtMs is limited to the times that runs of git-smithers can
+// have: see dbrow.OurTime. Row has Smithers' time.
 func (p *Run) Snapshot(no int64) (*source.Snapshot, error) {
 	s, err := p.Tx.Snapshot(p.ID, no)
 	if err == nil {
@@ -17,7 +18,8 @@ func (p *Run) Snapshot(no int64) (*source.Snapshot, error) {
 	return s, err
 }
 
-// PlaceByTime sets the needs of the nodes of a state without a rendered tree.
+// PlaceByTime sets Needs of each node in w, the state of a frame at atMs without a rendered tree. It derives the needs
+// from the times of the attempts that began by atMs: see tree.NeedsByTime.
 func (p *Run) PlaceByTime(w *snapshot.Whole, atMs int64) {
 	var begun []snapshot.Attempt
 	for _, row := range p.Attempts {
@@ -31,8 +33,9 @@ func (p *Run) PlaceByTime(w *snapshot.Whole, atMs int64) {
 	}
 }
 
-// During returns a function that sets a run's row to its state while Smithers executed the run. pointer is the revision at
-// which the process of Smithers started. The row of a run that was never executed keeps its final state.
+// During returns a function that sets a row to the run's state while Smithers executed the run: running, without an end
+// and an error. pointer is the revision at which the process of Smithers started; "" or an invalid revision keeps the
+// run's revision. If the run never ran, the row gets the run's present state, as by Ended.
 func (p *Run) During(pointer string) func(*snapshot.Run) {
 	return func(row *snapshot.Run) {
 		p.Ended(row)
@@ -46,7 +49,8 @@ func (p *Run) During(pointer string) func(*snapshot.Run) {
 	}
 }
 
-// Ended changes our row of a run to its present state.
+// Ended sets row to the run's present state in the database. It keeps the parent, the epoch, and the numbers of the newest
+// frame and the next event.
 func (p *Run) Ended(row *snapshot.Run) {
 	is := p.Ours
 	is.Parent, is.Epoch = row.Parent, row.Epoch
@@ -54,12 +58,13 @@ func (p *Run) Ended(row *snapshot.Run) {
 	*row = is
 }
 
-// togetherMs is the maximum age of a frame, relative to the newest one, at which the frame gets the newest frame's
-// files. These files are closer to the frame's own than the files captured before it, which lack the work of its
-// tasks.
+// togetherMs is the maximum time in milliseconds between a frame and the newest frame at which the frame gets the newest
+// frame's files. The files captured before the frame lack the work of the frame's tasks, so the newest frame's files are
+// closer to the truth.
 const togetherMs = 250
 
-// IsTogether reports whether a frame is so close to the newest one that both were found together.
+// IsTogether reports whether a frame at atMs is at most togetherMs older than the newest frame. Such a frame gets the
+// newest frame's files.
 func (p *Run) IsTogether(atMs int64) bool {
 	return p.Heads[len(p.Heads)-1].AtMs-atMs <= togetherMs
 }

@@ -12,32 +12,34 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Seen is the rows of a run that were read up to a frame, so that the next frame needs only the rows added since.
-// Earlier rows that may have changed are counted. If the counts differ, all rows are read again. Other changes, such
-// as another value in an old row, are found by the next pass over all rows, which decides what an export writes.
+// Seen has the rows of a run up to a frame, so that the next frame needs only newer rows. Seen also counts the earlier
+// rows. If the database has another count, the caller reads all rows again. Only a pass over all rows finds other changes,
+// such as a new value in an old row. Only such a pass decides the rows that an export writes.
 type Seen struct {
 	Heads    []source.Head
-	events   []Event // only the last stored event and later ones have rows
+	events   []Event // Row is nil before the last stored event
 	attempts []Attempt
 	settled  source.Tally // the tally of the attempts that had ended at the newest frame
-	rendered int64        // number of rows of _smithers_frames up to the newest frame
+	rendered int64        // the number of rows in _smithers_frames up to the newest frame
 }
 
-// newestMs returns the time of the newest frame.
+// newestMs returns the time of the newest frame. The run must have a frame.
 func (s *Seen) newestMs() int64 { return s.Heads[len(s.Heads)-1].AtMs }
 
-// tallied returns the columns of attempts that the tally includes.
+// tallied returns the columns of _smithers_attempts that the tally includes.
 func tallied() []string {
 	return []string{"finished_at_ms", "state", "error_json", "jj_pointer", "response_text", "meta_json"}
 }
 
-// settledBy returns the condition for attempts that had ended at a time.
+// settledBy returns the condition for attempts that ended at atMs or before.
 func settledBy(atMs int64) source.Settled {
 	return source.Settled{Column: "finished_at_ms", Most: atMs}
 }
 
-// Seen returns the rows that were read. stored is the number of stored events. done has Attempt.Done for the next
-// pass. It returns nil if the run's clock was set back, because ended attempts would then count as open.
+// Seen returns the rows that p has read, for ReadLater in the next pass. stored is the number of stored events, which must
+// be at least 1. done has the new Attempt.Done of each attempt. The result shares its slices with p, and Seen changes p's
+// attempts and events. Seen returns nil if the newest frame is older than the newest frame of p.Had, because a clock was
+// set back: ended attempts would then count as open.
 func (p *Run) Seen(stored int, done []bool) *Seen {
 	newest := p.Heads[len(p.Heads)-1]
 	s := &Seen{Heads: p.Heads, events: p.Events.All, attempts: p.Attempts}
@@ -62,8 +64,9 @@ func (p *Run) Seen(stored int, done []bool) *Seen {
 	return s
 }
 
-// ReadLater reads the rows that were added after the seen ones. ok is false if the database no longer has the seen
-// rows.
+// ReadLater sets p to the run in the database, but reads only the rows that were added after seen. ok is false if the
+// database no longer has the rows of seen, or if the key of a table does not allow a partial read. p is then incomplete,
+// and the caller must read the run with another Run.
 func (p *Run) ReadLater(seen *Seen) (ok bool, err error) {
 	p.Had = seen
 	p.Ours, p.At = tables.ReadRun(p.Row)
@@ -84,6 +87,8 @@ func (p *Run) ReadLater(seen *Seen) (ok bool, err error) {
 	return true, nil
 }
 
+// laterHeads reads the snapshots after the newest seen frame and adds them to p.Heads. ok is false if the seen snapshots
+// have changed.
 func (p *Run) laterHeads() (ok bool, err error) {
 	known := p.Had.Heads
 	newest := known[len(known)-1]
@@ -94,10 +99,12 @@ func (p *Run) laterHeads() (ok bool, err error) {
 	for i := range heads {
 		heads[i].AtMs = dbrow.OurTime(heads[i].AtMs)
 	}
-	p.Heads = append(known, heads[1:]...) //nolint:gocritic // the spare capacity behind known is unused
+	p.Heads = append(known, heads[1:]...) //nolint:gocritic // no other slice uses the spare capacity behind known
 	return heads[0] == newest, nil
 }
 
+// laterEvents sets p.Events to the seen events and the events after them. ok is false if the number of seen events or the
+// last seen event has changed.
 func (p *Run) laterEvents() (ok bool, err error) {
 	known := p.Had.events
 	newest := known[len(known)-1].Row
@@ -109,7 +116,8 @@ func (p *Run) laterEvents() (ok bool, err error) {
 	return true, nil
 }
 
-// laterTrees reads the rows of _smithers_frames after the newest frame.
+// laterTrees sets p.Trees to the rows of _smithers_frames after the newest seen frame. ok is false if the number of
+// earlier rows has changed.
 func (p *Run) laterTrees() (ok bool, err error) {
 	p.Trees = Trees{}
 	if p.Tx.Table(tables.Frames) == nil {
@@ -128,6 +136,9 @@ func (p *Run) laterTrees() (ok bool, err error) {
 	return true, nil
 }
 
+// laterAttempts sets p.Attempts to the seen attempts that had ended at the newest seen frame, and to all other attempts of
+// the database, sorted by key. It sets p.Rows to the rows of the others. ok is false if the tally of the ended attempts
+// has changed.
 func (p *Run) laterAttempts() (ok bool, err error) {
 	by := settledBy(p.Had.newestMs())
 	settled, ok, err := p.Tx.Tally(tables.Attempts, p.ID, by, tallied())

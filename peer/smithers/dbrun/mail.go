@@ -7,21 +7,24 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Mail is the mailbox and the waits of a run, oldest first.
+// Mail has the mailbox and the waits of a run, in the order of Smithers' rows.
 type Mail struct {
 	Approvals     []snapshot.Approval
 	HumanRequests []snapshot.HumanRequest
 	Signals       []Signal
-	Tries         [][]Attempt // the attempts of each node that waits, or waited, for a signal or a time
+	Tries         [][]Attempt // the result of readTries
 }
 
-// Signal is a signal with Smithers' number. Its number here depends on the state that receives it.
+// Signal is a signal with Smithers' number. Signal.Seq of the inner signal is unset, because git-smithers' number depends
+// on the state that receives the signal.
 type Signal struct {
 	Signal snapshot.Signal
-	Seq    int64
+	Seq    int64 // Smithers' number
 }
 
-// ReadMail reads the mailbox from the rows of a run.
+// ReadMail reads the mailbox of a run from rows, by table. It leaves out invalid rows, gates of people's tasks, and every
+// later signal with the same digest. attempts, events and createdAtMs, the time of the run's start, give the request time
+// of an approval whose row has no request time.
 func ReadMail(rows map[string][]source.Row, attempts []Attempt, events []Event, createdAtMs int64) Mail {
 	mail := Mail{Approvals: readApprovals(rows[tables.Approvals], attempts, events, createdAtMs), Tries: readTries(attempts)}
 	for _, row := range rows[tables.HumanRequests] {
@@ -41,7 +44,9 @@ func ReadMail(rows map[string][]source.Row, attempts []Attempt, events []Event, 
 	return mail
 }
 
-// readApprovals reads the approvals. It leaves out the gates of people's tasks, which open when the task is done.
+// readApprovals reads the approvals from rows of _smithers_approvals. It leaves out invalid rows, and the gates of
+// people's tasks, which open when the task is done. A row without a request time gets the time of the node's last
+// ApprovalRequested, or else of the node's last attempt, or else createdAtMs.
 func readApprovals(rows []source.Row, attempts []Attempt, events []Event, createdAtMs int64) (approvals []snapshot.Approval) {
 	asked := make(map[string]int64)
 	for _, a := range attempts {
@@ -66,7 +71,8 @@ func readApprovals(rows []source.Row, attempts []Attempt, events []Event, create
 	return approvals
 }
 
-// readTries returns the attempts of each node that waits, or waited, for a signal or a time.
+// readTries returns the attempts of each node that waits, or waited, for a signal or a time: one list for each node, in
+// the order of attempts.
 func readTries(attempts []Attempt) (tries [][]Attempt) {
 	waits := make(map[string]bool)
 	for _, a := range attempts {

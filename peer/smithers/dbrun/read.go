@@ -9,7 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Read reads all that the database has of the run, except the contents of its snapshots.
+// Read sets p to the run in the database. It reads all rows of the run, except the contents of snapshots, and the list of
+// output columns. The error is source.ErrDamaged if the run's id is not a text.
 func (p *Run) Read() error {
 	var names []string
 	for _, table := range tables.OfRun(p.Tx.Tables()) {
@@ -29,12 +30,15 @@ func (p *Run) Read() error {
 	return nil
 }
 
-// ReadForFrames reads the rows from which frames are made.
+// ReadForFrames sets p to the run in the database, like Read, but reads only the rows that new frames need: snapshots,
+// rendered trees, attempts, events and the mailbox.
 func (p *Run) ReadForFrames() error {
 	return p.readThese(tables.Attempts, tables.Events, tables.Approvals, tables.HumanRequests, tables.Signals)
 }
 
-// readThese reads the run's snapshots, rendered trees, and its rows in tables.
+// readThese reads the run's snapshots without contents, the rendered trees, and the run's rows in the named tables. It
+// converts the run's row, the attempts, the events and the mailbox. The error is source.ErrDamaged if the run's id is not
+// a text.
 func (p *Run) readThese(names ...string) (err error) {
 	if v := p.Row["run_id"]; v.Kind != source.Text {
 		return fmt.Errorf("%w: a run's id is not a text", source.ErrDamaged)
@@ -64,7 +68,7 @@ func (p *Run) readThese(names ...string) (err error) {
 	return nil
 }
 
-// readRows reads the run's rows in tables.
+// readRows adds the run's rows in the named tables to p.Rows.
 func (p *Run) readRows(names ...string) error {
 	for _, table := range names {
 		for row, err := range p.Tx.Rows(table, p.ID) {
@@ -77,7 +81,7 @@ func (p *Run) readRows(names ...string) error {
 	return nil
 }
 
-// sortIn converts attempts, events and the mailbox to our form.
+// sortIn sets Attempts, Events, Mail and Copies from p.Rows. It sets the status of a run that never ran to pending.
 func (p *Run) sortIn() {
 	for _, row := range p.Rows[tables.Attempts] {
 		p.addAttempt(row)
@@ -90,7 +94,7 @@ func (p *Run) sortIn() {
 	p.Copies = p.All.OfRun(p.Row, p.Rows[tables.Attempts])
 }
 
-// addAttempt adds a row of _smithers_attempts.
+// addAttempt adds the attempt of a row of _smithers_attempts to p.Attempts. It skips an invalid row.
 func (p *Run) addAttempt(row source.Row) {
 	a, log, ok := tables.ReadAttempt(row)
 	if !ok {
@@ -103,8 +107,8 @@ func (p *Run) addAttempt(row source.Row) {
 	p.Attempts = append(p.Attempts, one)
 }
 
-// neverRan reports whether the run is a fork that was never started. Smithers shows its parent's status for such a
-// fork.
+// neverRan reports whether the run is a fork that was never started. In Smithers, such a fork has the status of its
+// parent.
 func (p *Run) neverRan() bool {
 	return p.Fork != nil && p.Ours.StartedAtMs == nil && len(p.Attempts) == 0 && len(p.Trees.Rows) == 0 && (p.Had == nil || p.Had.rendered == 0)
 }

@@ -1,5 +1,5 @@
-// Package dbrun reads one run from a database of Smithers: its rows, and their meaning in our form. It knows the run
-// in the repository only through its arguments.
+// Package dbrun reads the rows of one run from a database of Smithers, and converts them to git-smithers' types. The
+// package does not read the repository.
 package dbrun
 
 import (
@@ -10,25 +10,25 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Run is one run in a database. A pass reads it once and then does not change it, with two exceptions:
-// Events.PutKnownFirst reorders the events before the pass drafts anything, and Seen takes the run over at the end.
+// Run is one run in a database. A pass reads the Run once and then does not change the Run, with two exceptions:
+// Events.PutKnownFirst reorders the events before the pass drafts anything, and Seen reuses the slices at the end.
 type Run struct {
 	RunRow
 
 	Tx   *source.Tx
 	Own  map[string]source.Table // the tables of Smithers 0.32.0
-	Left []Unowned               // nil in a pass over new frames
-	All  *workcopy.Finder        // shared by all runs
+	Left []Unowned               // the rows that belong to no single run; nil in a pass over new frames
+	All  *workcopy.Finder        // the working copies of all runs
 
-	Ours     snapshot.Run // the run's row in our form, without parent, frame and event numbers
-	At       dbrow.Root
-	Heads    []source.Head
-	Rows     map[string][]source.Row // by table: see tables.OfRun
+	Ours     snapshot.Run            // the run's row as a run of git-smithers, without parent, frame and event numbers
+	At       dbrow.Root              // the folder of the paths in the rows
+	Heads    []source.Head           // the snapshots without contents, sorted by frame
+	Rows     map[string][]source.Row // the run's rows by table: see tables.OfRun
 	Trees    Trees
-	columns  []tables.OutputColumn
+	columns  []tables.OutputColumn // of all output tables; nil unless Read has read the run
 	Attempts []Attempt
 	Mail     Mail
 	Events   Events
 	Copies   *workcopy.Run
-	Had      *Seen // the rows before those that were read; nil if all rows were read
+	Had      *Seen // the earlier rows if ReadLater has read the run; else nil
 }

@@ -11,19 +11,20 @@ import (
 // RunRow is a run in the list of a database's runs.
 type RunRow struct {
 	ID   string
-	Row  source.Row // the row of _smithers_runs; nil if none
+	Row  source.Row // the row of _smithers_runs; nil if the database does not have the run
 	Fork *Fork      // nil if the run is not a fork, or descends from itself
 }
 
 // Fork is a row of _smithers_branches.
 type Fork struct {
-	Parent             string
-	FrameNo            int64 // Smithers' number
+	Parent             string // the id of the run from which the fork was made
+	FrameNo            int64  // Smithers' number of the frame from which the fork was made
 	Label, Description string
-	AtMs               int64
+	AtMs               int64 // the time of the fork, in milliseconds
 }
 
-// ReadForks returns the forks of a database, by run id.
+// ReadForks returns the forks of a database, by the fork's run id. It skips a row without a run, a parent, a frame number
+// or a time.
 func ReadForks(tx *source.Tx) (map[string]*Fork, error) {
 	forks := make(map[string]*Fork)
 	for row, err := range tx.Rows(tables.Branches, "") {
@@ -44,8 +45,10 @@ func ReadForks(tx *source.Tx) (map[string]*Fork, error) {
 	return forks, nil
 }
 
-// ParentsFirst returns the wanted runs, or all runs if wanted is nil, and all runs from which they were forked. A run
-// comes after its parent. A run that descends from itself has no Fork.
+// ParentsFirst returns the wanted runs, or all runs if wanted is nil, and all runs from which these runs were forked. Each
+// run comes once, and after its parent. rows has the rows of _smithers_runs, and forks is the result of ReadForks. A
+// wanted run without a row has a nil Row; a missing parent is left out. If a run descends from itself, one run of the
+// circle has no Fork.
 func ParentsFirst(rows []source.Row, forks map[string]*Fork, wanted []string) []RunRow {
 	known := make(map[string]source.Row, len(rows))
 	var ids []string

@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// Overrides returns the differences between the predicted rows of a table and the run's.
+// Overrides returns the overrides that turn the rows of table as predicted from f into the run's rows in the database.
 func (p *Run) Overrides(table source.Table, f *tables.Facts) ([]dbrow.Override, error) {
 	predicted, err := tables.Predict(f, table, p.columns)
 	if err != nil {
@@ -19,7 +19,7 @@ func (p *Run) Overrides(table source.Table, f *tables.Facts) ([]dbrow.Override, 
 	return dbrow.Differences(table, predicted, p.Rows[table.Name], p.At)
 }
 
-// LonelyFrames returns the rows of _smithers_frames without a snapshot.
+// LonelyFrames returns the run's rows of _smithers_frames without a snapshot, sorted by number.
 func (p *Run) LonelyFrames() []source.Row {
 	var rows []source.Row
 	for _, no := range p.Trees.Lonely {
@@ -28,7 +28,8 @@ func (p *Run) LonelyFrames() []source.Row {
 	return rows
 }
 
-// Schema returns the wanted tables that differ from those of Smithers 0.32.0.
+// Schema returns the tables of the database for which wanted returns true, sorted by name. It leaves out tables that
+// Smithers 0.32.0 creates with the same columns.
 func (p *Run) Schema(wanted func(source.Table) bool) []kept.SchemaLine {
 	var lines []kept.SchemaLine
 	for _, t := range p.Tx.Tables() {
@@ -47,7 +48,7 @@ func (p *Run) Schema(wanted func(source.Table) bool) []kept.SchemaLine {
 	return lines
 }
 
-// uses reports whether a table has rows of the run.
+// uses reports whether table has rows of the run, or rows in p.Left.
 func (p *Run) uses(table source.Table) bool {
 	name := table.Name
 	switch {
@@ -57,12 +58,13 @@ func (p *Run) uses(table source.Table) bool {
 	return slices.ContainsFunc(p.Left, func(u Unowned) bool { return u.Table.Name == name })
 }
 
-// Knows reports whether a table has rows of the run, or may receive the run's outputs.
+// Knows reports whether uses is true for table, or table is an output table with known columns, which may receive outputs
+// of the run.
 func (p *Run) Knows(table source.Table) bool {
 	return p.uses(table) || tables.IsOutputs(table) && slices.ContainsFunc(p.columns, func(c tables.OutputColumn) bool { return c.Table == table.Name })
 }
 
-// Unowned is a table whose rows belong to no single run. Every imported run gets a copy of them.
+// Unowned is a table whose rows belong to no single run. Every imported run gets a copy of these rows.
 type Unowned struct {
 	Table source.Table
 	Rows  []source.Row

@@ -10,13 +10,13 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Trees are a run's rows of _smithers_frames, with the rendered trees.
+// Trees has a run's rows of _smithers_frames, which contain the rendered trees. All numbers are Smithers'.
 type Trees struct {
 	Rows   map[int64]source.Row // by frame_no
 	Lonely []int64              // the numbers of the rows without a snapshot, sorted
 }
 
-// add adds a row.
+// add adds a row of _smithers_frames to t.Rows. The error is source.ErrDamaged if the row has no valid number.
 func (t *Trees) add(row source.Row) error {
 	no, ok := dbrow.ColumnNumber(row, "frame_no")
 	if !ok {
@@ -29,7 +29,7 @@ func (t *Trees) add(row source.Row) error {
 	return nil
 }
 
-// findLonely finds the rows without a snapshot.
+// findLonely adds the numbers of the rows without a snapshot to t.Lonely. heads has the run's snapshots, sorted by frame.
 func (t *Trees) findLonely(heads []source.Head) {
 	for _, no := range slices.Sorted(maps.Keys(t.Rows)) {
 		_, captured := slices.BinarySearchFunc(heads, no, func(h source.Head, no int64) int { return cmp.Compare(h.Frame, no) })
@@ -39,8 +39,9 @@ func (t *Trees) findLonely(heads []source.Head) {
 	}
 }
 
-// Inflate returns Smithers' rendered tree at a frame, or "" if there is none. before is the tree of the frame before.
-// An error says why the tree cannot be read.
+// Inflate returns Smithers' rendered tree at frame no. before is the tree of the frame before, or "" if that frame has no
+// tree. If frame no has no row, Inflate returns before. If the row cannot be read, or is a delta without a tree before,
+// Inflate returns "" and an error with the reason.
 func (t *Trees) Inflate(before string, no int64) (string, error) {
 	row, ok := t.Rows[no]
 	if !ok {
@@ -57,8 +58,9 @@ func (t *Trees) Inflate(before string, no int64) (string, error) {
 	return tree, nil
 }
 
-// Between returns the tree to which the next frame's delta applies: the tree of the newest row without a snapshot
-// after one frame and before another, or else the given tree.
+// Between returns the tree to which the delta of frame before applies. tree is the tree of frame after, the frame with
+// the snapshot before. after is tables.NoNumber if no earlier frame has a snapshot. If rows without a snapshot stand between the two frames, the result is the tree of the newest such row, or ""
+// if that row cannot be read. Otherwise the result is tree.
 func (t *Trees) Between(tree string, after, before int64) string {
 	i, _ := slices.BinarySearch(t.Lonely, after)
 	for ; i < len(t.Lonely) && t.Lonely[i] < before; i++ {
@@ -67,7 +69,8 @@ func (t *Trees) Between(tree string, after, before int64) string {
 	return tree
 }
 
-// InflateTo returns the rendered tree at a frame. It begins with the last complete tree before it.
+// InflateTo returns the rendered tree at frame no. It begins with the last complete tree up to no, and applies all later
+// deltas. It returns "" if no row up to no has a tree, or if one of these rows cannot be read.
 func (t *Trees) InflateTo(no int64) (tree string) {
 	var numbers []int64
 	for n := range t.Rows {

@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// keep takes over the answers given here. It leaves out answers to questions that Smithers no longer asks, and
-// signals that Smithers has. It records the answers that Smithers overrules or drops.
+// keep sets m.here to the answers of given that Smithers lacks and still asks for, and to the signals that Smithers lacks.
+// It sets m.overruled and m.dropped from the other answers. keep removes the other answers from the maps of given.
 func (m *mailbox) keep(given kept.Answers) {
 	m.overruled, m.dropped = m.overrule(given), m.drop(given)
 	asked := make(map[string]bool)
@@ -28,13 +28,16 @@ func (m *mailbox) keep(given kept.Answers) {
 	m.here = given
 }
 
-// untold returns the signals that were sent here and that Smithers does not have. If Smithers received the same
-// signal since the last import, that signal counts as the earliest one sent here that it matches.
+// untold returns the signals of given that Smithers does not have. Each signal that Smithers received since the last
+// import stands for one signal of given: a signal with the same digest, or else the earliest signal that isAlike accepts.
+// untold reuses the array of given.Signals.
 func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {
 	taken := make([]bool, len(m.Signals))
 	for i, p := range m.Signals {
 		taken[i] = given.Known[p.Signal.Digest()]
 	}
+	// told returns a function that reports whether Smithers has a signal by the comparison is, and marks Smithers' signal
+	// as taken.
 	told := func(is func(theirs, ours snapshot.Signal) bool) func(snapshot.Signal) bool {
 		return func(ours snapshot.Signal) bool {
 			for i, p := range m.Signals {
@@ -50,7 +53,8 @@ func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {
 	return slices.DeleteFunc(slices.DeleteFunc(given.Signals, told(same)), told(isAlike))
 }
 
-// isAlike reports whether a signal of Smithers can be a signal that was sent here.
+// isAlike reports whether theirs, a signal of Smithers, can be ours, a signal sent with git-smithers: name, correlation
+// and payload are equal, and theirs was not received before ours.
 func isAlike(theirs, ours snapshot.Signal) bool {
 	return theirs.Name == ours.Name && kept.SameCorrelation(theirs.CorrelationID, ours.CorrelationID) &&
 		theirs.ReceivedAtMs >= ours.ReceivedAtMs && kept.SameJSON(theirs.Payload, ours.Payload)

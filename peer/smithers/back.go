@@ -9,11 +9,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// goBack appends the frame that takes the run back to the point to which Smithers rewound: its first at.Count frames.
+// goBack appends the frame that takes the run back to the frame to which Smithers rewound the run. At that frame, Smithers
+// has only its first at.Count frames. The new frame records a travel, at the time of Smithers' rewind if the database has
+// the rewind's event. goBack sets r.out.Rewound, and r.ours to the tree of the old frame.
 func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	to := at.End
 	for r.now.PeerNo(to) == tables.NoNumber && r.frames[to].Based != snapshot.NoFrame {
-		to = r.frames[to].Based // skip the frame of an earlier rewind
+		to = r.frames[to].Based // skip frames that Smithers never had, such as the frame of an earlier rewind
 	}
 	var no int64 // 0 if Smithers began the run anew
 	if at.Count > 0 {
@@ -55,8 +57,8 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	return err
 }
 
-// goForward appends the frame that takes the run to Smithers' newest frame, after an undo here that went back
-// further.
+// goForward appends the frame that takes the run to at.End, Smithers' newest frame, after an undo in the repository took
+// the run to an earlier state. It sets r.ours to the tree of at.End.
 func (r *runPass) goForward(ctx context.Context, at kept.Meeting) error {
 	then := r.frames[at.End].Entry
 	state, err := then.State()

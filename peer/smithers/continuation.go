@@ -8,17 +8,18 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// continuation compares a run in a database with the imported part of it.
+// continuation compares a run in a database with the imported part of the run.
 type continuation struct {
-	run    string
-	events *dbrun.Events
-	stored []snapshot.Event
-	had    int64 // number of imported events of Smithers
+	run    string           // the run's id
+	events *dbrun.Events    // the events in the database
+	stored []snapshot.Event // the events in the repository
+	had    int64            // the number of imported events of Smithers
 }
 
-// refuseOther returns import_refused if the run in the database does not continue the imported one: the database is
-// an older copy, or the run was continued in both. Smithers never removes an event, even in a rewind. cut means that
-// the events were read only from the newest imported one on.
+// refuseOther returns import_refused if the database does not continue the imported run: either the database is an older
+// copy, or the run continued in two databases. The comparison of events is enough, because Smithers never removes an
+// event, even in a rewind. cut means that c.events has no rows before the newest imported event, so refuseOther compares
+// only that event.
 func (c continuation) refuseOther(cut bool) error {
 	count := len(c.events.All)
 	has := c.events.HasAll
@@ -27,17 +28,19 @@ func (c continuation) refuseOther(cut bool) error {
 	}
 	switch {
 	case int64(count) < c.had && c.events.HasOne(c.stored, count-1):
-		return fault.New(fault.ImportRefused, "the database has an older state of run %q: %d events, of which %d were imported", c.run, count, c.had).
-			Hint("import the database in which the run continued").Detail("runId", c.run)
+		return fault.New(fault.ImportRefused, "the database has an older state of run %q, with only %d of the %d imported events", c.run, count, c.had).
+			Hint("import the newest copy of the database").Detail("runId", c.run)
 	case int64(count) < c.had, !has(c.stored):
-		return fault.New(fault.ImportRefused, "run %q continued elsewhere, and in this database too: its events are not those that were imported", c.run).
-			Hint("import this database into another clone, and push from there: what was added becomes a fork").Detail("runId", c.run)
+		return fault.New(fault.ImportRefused, "run %q continued in two databases: this database lacks imported events", c.run).
+			Hint("import this database into another clone").
+			Hint("push the run from the other clone, so that the run's new entries become a fork").Detail("runId", c.run)
 	}
 	return nil
 }
 
-// refuseLacking returns import_refused if the run in the database lacks signals that Smithers had at the last import.
-// had has their digests. Smithers removes signals only in a rewind, and a rewind adds an event.
+// refuseLacking returns import_refused if signals, the run's signals in the database, lacks signals that Smithers had at
+// the last import. had has the digests of the latter signals. Missing signals are allowed after a rewind, which the events
+// show: Smithers removes signals only in a rewind.
 func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool) error {
 	has, wentOn := 0, int64(len(c.events.All)) > c.had
 	for _, p := range signals {
@@ -51,20 +54,22 @@ func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool)
 	case has == len(had), c.events.IsRewound(c.stored):
 		return nil
 	case wentOn:
-		return fault.New(fault.ImportRefused, "run %q continued elsewhere, and in this database too: it lacks %d of %d signals that were imported",
+		return fault.New(fault.ImportRefused, "run %q continued in two databases: this database lacks %d of %d imported signals",
 			c.run, len(had)-has, len(had)).
-			Hint("import this database into another clone, and push from there: what was added becomes a fork").Detail("runId", c.run)
+			Hint("import this database into another clone").
+			Hint("push the run from the other clone, so that the run's new entries become a fork").Detail("runId", c.run)
 	}
-	return fault.New(fault.ImportRefused, "the database has an older state of run %q: it lacks %d of %d signals that were imported", c.run, len(had)-has, len(had)).
-		Hint("import the database in which the run continued").Detail("runId", c.run)
+	return fault.New(fault.ImportRefused, "the database has an older state of run %q: %d of %d imported signals are missing", c.run, len(had)-has, len(had)).
+		Hint("import the newest copy of the database").Detail("runId", c.run)
 }
 
-// continuation returns the comparison of the run with its imported part.
+// continuation returns the continuation that compares the pass's run in the database with the run's imported part.
 func (r *runPass) continuation() continuation {
 	return continuation{run: r.ID, events: &r.Events, stored: r.stored, had: r.was.Pass.Events}
 }
 
-// tellOurs marks the frames that were added here since the last import as unknown to Smithers.
+// tellOurs records in ext/smithers that Smithers never had the frames that git-smithers added since the last import. It
+// leaves frames with a row in ext/smithers unchanged, and does nothing if the run was never imported.
 func (r *runPass) tellOurs() {
 	if !r.imported {
 		return

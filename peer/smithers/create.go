@@ -16,7 +16,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// create begins a run that the repository does not have.
+// create begins the series of a run that the repository does not have. A fork begins at its parent's frame if the
+// repository has that frame: create then sets r.parent, r.journal and r.ours. create sets the layout of outputs from the
+// newest snapshot. If the database has no snapshot 0, create appends the start entry. See notBegun for the errors.
 func (r *runPass) create(ctx context.Context) error {
 	forked, err := r.forkedFrom(ctx)
 	if err != nil {
@@ -48,21 +50,21 @@ func (r *runPass) create(ctx context.Context) error {
 			return inSnapshot(newest, err)
 		}
 		if r.Heads[0].Frame == 0 {
-			return nil // the snapshot is the run's first frame
+			return nil // snapshot 0 becomes the run's first entry
 		}
 	}
 	return r.appendStart(ctx)
 }
 
-// forkedFrom returns the frame from which the run was forked. It returns nil if the run is not a fork, or if the
-// repository does not have that frame.
+// forkedFrom returns the entry of the frame from which the run was forked, and sets r.parent. It returns nil and leaves
+// r.parent unchanged if the run is not a fork, or if the repository does not have the parent or the frame.
 func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	if r.Fork == nil {
 		return nil, nil //nolint:nilnil // not a fork
 	}
 	head, err := r.im.store.Head(ctx, r.Fork.Parent)
 	if fault.CodeOf(err) == fault.RunNotFound {
-		return nil, nil //nolint:nilnil // the parent was pruned here, or the database no longer has it
+		return nil, nil //nolint:nilnil // the parent was pruned, or the database no longer has the parent
 	}
 	if err != nil {
 		return nil, err
@@ -80,7 +82,7 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 		return nil, nil //nolint:nilnil // the parent does not have the frame
 	}
 	entry := at.Entry
-	if entry.Frame == snapshot.NoFrame { // frame 0 of an unchanged fork is its parent's
+	if entry.Frame == snapshot.NoFrame { // frame 0 of an unchanged fork is a frame of the fork's own parent
 		if entry, err = snapshot.ReadEntry(r.im.store.Objects(), head.Row().Parent.Commit); err != nil {
 			return nil, timeline.Explain(err)
 		}
@@ -92,7 +94,9 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	return entry, nil
 }
 
-// forkedAt returns the frame that had Smithers' number by.FrameNo when the run was forked.
+// forkedAt returns the frame that had Smithers' number by.FrameNo at the time of the fork. After rewinds, several frames
+// can have the number: forkedAt takes the last frame that is not newer than the fork, or else the first frame. of has
+// Smithers' numbers of frames. ok is false if no frame has the number.
 func forkedAt(frames []kept.Frame, of *kept.Peer, by *dbrun.Fork) (found kept.Frame, ok bool) {
 	for _, f := range frames {
 		if of.PeerNo(f.Number) == by.FrameNo && (f.Entry.AtMs <= by.AtMs || !ok) {
@@ -102,25 +106,28 @@ func forkedAt(frames []kept.Frame, of *kept.Peer, by *dbrun.Fork) (found kept.Fr
 	return found, ok
 }
 
-// revives reports whether a run is imported even if it was pruned and collected here.
+// revives reports whether the request names run and asks to import named runs that were pruned and collected.
 func (im *importJob) revives(run string) bool {
 	return im.req.Revive && slices.Contains(im.req.Runs, run)
 }
 
-// notBegun explains why a run cannot be created.
+// notBegun returns err, an error of a new series for run, as an error for the user. run_exists becomes the error of
+// errOvertaken, because another process has created the run. For a collected run, notBegun sets the hint to --revive. It
+// returns every other error unchanged.
 func (im *importJob) notBegun(run string, err error) error {
 	if fault.CodeOf(err) == fault.RunExists {
 		return errOvertaken(run)
 	}
 	if pruned, ok := errors.AsType[*fault.Error](err); ok && pruned.Details["collected"] == true {
 		pruned.Hints = []string{fmt.Sprintf(
-			"the run was also collected: `git smithers import %s --run %s --revive` imports it again", fault.Word(im.path), fault.Word(run))}
+			"`git smithers import %s --run %s --revive` imports the collected run again", fault.Word(im.path), fault.Word(run))}
 	}
 	return err
 }
 
-// appendStart appends the entry before a run's first snapshot. It has the run's start and input. A fork gets no frame
-// here, because it has the frame from which it was forked.
+// appendStart appends the entry before the run's first snapshot, with the events of the run's start. The entry is frame 0
+// with the input and the working copy of the first snapshot. The entry of a fork is not a frame and has no input, because
+// the fork begins with its parent's frame. Smithers does not have frame 0.
 func (r *runPass) appendStart(ctx context.Context) error {
 	draft := snapshot.Draft{AtMs: r.Ours.CreatedAtMs, Subject: "run started", Run: r.During(""), Limits: r.im.limits}
 	if r.parent == nil {

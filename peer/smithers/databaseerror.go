@@ -10,7 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// explainDatabase gives an error about the database at path its code and hints.
+// explainDatabase returns err, an error about the database at path, with its error code and hints. It returns nil for nil,
+// and a *fault.Error unchanged. timeline.Explain explains an error that is not about the database.
 func explainDatabase(path string, err error) error {
 	if err == nil {
 		return nil
@@ -22,7 +23,7 @@ func explainDatabase(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.New(fault.DatabaseNotFound, "database %s does not exist", path).
-			Hint("Smithers keeps smithers.db in the folder in which it was started")
+			Hint("name the file smithers.db in the folder in which Smithers was started")
 	case errors.Is(err, source.ErrBusy):
 		return fault.New(fault.Locked, "%s: %w", path, err).Hint("try again")
 	case errors.Is(err, source.ErrInterrupted):
@@ -30,24 +31,25 @@ func explainDatabase(path string, err error) error {
 	case errors.Is(err, source.ErrTooLarge):
 		return fault.New(fault.LimitExceeded, "%s: %w", path, err).Hint("git-smithers reads values of at most 256 MiB")
 	case errors.Is(err, source.ErrIncomplete):
-		return out.Hint("wait until the copy is complete, or copy the database again")
+		return out.Hint("if the database is being copied, wait until the copy is complete").Hint("otherwise, copy the database again")
 	case errors.Is(err, source.ErrIndex):
-		return out.Hint("the runs of this index are in its repository; `git smithers fetch` fetches runs from another repository").
-			Hint("Smithers keeps its own runs in smithers.db")
+		return out.Hint("`git smithers fetch` fetches the runs of another repository").
+			Hint("name the file in which Smithers keeps its runs: smithers.db")
 	case errors.Is(err, source.ErrNotDatabase):
 		return out.Hint("name the file in which Smithers keeps its runs: smithers.db")
 	case errors.Is(err, source.ErrNotSmithers):
 		return out.Hint("name the file in which Smithers keeps its runs: smithers.db")
 	case errors.Is(err, source.ErrDamaged):
-		return out.Hint("`sqlite3 FILE .recover` saves what can be saved of a damaged database")
+		return out.Hint("`sqlite3 FILE .recover` saves the readable rows of a damaged database")
 	case errors.Is(err, fs.ErrPermission):
 		return out.Hint("make the file and its folder readable")
 	}
 	return timeline.Explain(err)
 }
 
-// stoppedAfter gives the error that ended an import its code. A hint says whether runs were imported before the
-// error.
+// stoppedAfter returns err, which ended an import of the database at path, with its error code and hints. It returns nil
+// for nil. imported has the result before the error, or is nil. A hint says that runs were imported before the error, or,
+// for a locked database, that no run was imported.
 func stoppedAfter(path string, imported *Imported, err error) error {
 	if err == nil {
 		return nil

@@ -10,16 +10,17 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// The subjects of a Mark.
+// The values of kept.Mark.What. Each names the column that differs; markFrame is a rendered tree that cannot be used.
 const (
 	markContent = "content_hash"
 	markXML     = "xml_hash"
 	markFrame   = "frame"
 )
 
-// describe returns how a frame's rows differ from the predicted ones, and the hashes that do not match. differs has
-// the differences of the snapshot's texts. wrong says why our tree differs from Smithers'. end is the end of the
-// line, with the frame's tree and the rows before the frame's.
+// describe returns the differences between a frame's rows and the predicted rows, and the marks of the frame. s is the
+// frame's snapshot, one has the frame's facts, and differs has the differences of the snapshot's texts. wrong, if not nil,
+// says why the frame does not have Smithers' tree. end has the frame's tree and the earlier rows. If the frame has a row
+// in _smithers_frames, describe sets end.lastRow and end.lastTree.
 func (d *drafter) describe(end *lineEnd, s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) (note frameNote, err error) {
 	row := &note.row
 	mark := func(what, stored, found string) {

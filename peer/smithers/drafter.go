@@ -16,31 +16,32 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// drafter drafts the next entries of a run from the database's rows and the line so far. It writes nothing and
-// changes neither, so equal lines have equal next steps.
+// drafter drafts the next entries of a run from the database's rows and the line so far. A drafter writes nothing, and
+// changes neither the rows nor the line, so equal lines have equal next steps.
 type drafter struct {
 	peer   *dbrun.Run
 	box    *mailbox
 	limits snapshot.Limits
 	isNew  bool // the repository had no entry of the run before the pass
-	live   bool // the newest frame records how far the run was imported
+	live   bool // the pass imports only new frames, so the newest frame records the progress of the import
 }
 
 // peerFrame is a frame of Smithers to draft.
 type peerFrame struct {
 	*source.Snapshot
 
-	index    int                // in the database's list of frames
-	captured *jjbridge.Captured // the captured working copy, if it belongs to the frame; else nil
+	index    int                // the index of the frame in the database's list of frames
+	captured *jjbridge.Captured // the captured working copy of the frame, or nil
 }
 
-// moment returns the time and revision that determine the frame's working copies.
+// moment returns the frame's time and revision, which determine the frame's working copies.
 func (f *peerFrame) moment() workcopy.Moment {
 	return workcopy.Moment{AtMs: f.AtMs, Pointer: dbrow.TextOf(f.Row, "vcs_pointer")}
 }
 
-// frame drafts a frame. Before it, it drafts entries for working copies since the last frame that no other entry
-// keeps.
+// frame returns the step that appends the frame of, with earlier entries for working copies that no frame has. If the
+// snapshot changes only the mailbox, the draft is an entry without a frame of git-smithers' own state: see
+// snapshot.Draft.Mailbox. In a live pass, the newest frame also gets the progress of the import.
 func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	tree, rendered, wrong := d.treesOf(&line.lineEnd, of)
 	end := line.lineEnd
@@ -87,8 +88,9 @@ func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	return step, nil
 }
 
-// treesOf returns the rendered tree of a frame in the database, and the tree for our frame, or nil to keep the tree
-// of the frame before. wrong says why the two differ.
+// treesOf returns tree, the rendered tree of the frame in the database, and rendered, the new tree of the frame in the
+// repository. A nil rendered keeps the tree of the frame before. wrong says why Smithers' tree is missing or invalid; the
+// frame then keeps the tree of the frame before.
 func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []byte, wrong error) {
 	before := int64(tables.NoNumber)
 	if of.index > 0 {
@@ -98,20 +100,21 @@ func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []b
 	if tree == "" || tree == end.ours || tree == export.NoTree && end.ours == "" {
 		return tree, nil, wrong
 	}
-	// The tree is invalid here: only Smithers' row keeps it, and the frame gets the tree of the frame before.
+	// An invalid tree stays in the stored row of Smithers, but is not the tree of a frame in the repository.
 	if err := snapshot.CheckRendered([]byte(tree)); err != nil {
 		return tree, nil, err
 	}
 	return tree, []byte(tree), wrong
 }
 
-// inSnapshot adds the number of a snapshot to an error about its texts.
+// inSnapshot returns err, an error about the texts of s, with Smithers' number of s.
 func inSnapshot(s *source.Snapshot, err error) error {
 	return fmt.Errorf("snapshot %d: %w", s.Frame, err)
 }
 
-// wholeOf returns the state of a snapshot that follows an entry, and how the snapshot's texts differ from the texts
-// that follow from the state. ours is the frame's rendered tree, or "".
+// wholeOf returns the state of s, a snapshot that follows entry, with the mailbox at the snapshot's time. The Shape has the
+// differences between the snapshot's texts and the texts that follow from the state. ours is the frame's rendered tree, or
+// "": the nodes' needs then come from the times of attempts. entry is nil before a run's first entry.
 func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string, layout contents.Layout) (snapshot.Whole, contents.Shape, error) {
 	texts, err := contents.Parse(s.Contents, ours, d.limits)
 	if err != nil {
@@ -132,7 +135,8 @@ func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string
 	return w, texts.Shape(d.peer.ID, s.Contents, w, signals, layout), nil
 }
 
-// addFiles gives a frame its working copy, and drafts entries for earlier working copies that no frame has.
+// addFiles sets the working copy of step.draft, and adds entries to step.passing for earlier working copies that no frame
+// has. If the frame has a captured working copy, addFiles also sets end.files to the captured files.
 func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lineEnd) error {
 	current, err := filesOf(line.entry)
 	if err != nil {
@@ -154,12 +158,14 @@ func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lin
 	return nil
 }
 
-// filesOnly drafts an entry for files that an attempt left and that the next entry does not have.
+// filesOnly returns the draft of an entry at atMs for vcs, files that an attempt left and that the next entry does not
+// have.
 func (d *drafter) filesOnly(vcs *snapshot.VCS, atMs int64) snapshot.Draft {
 	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: d.limits}
 }
 
-// addHistory adds the events and attempts up to a frame. files are the files captured for the frame, or nil.
+// addHistory sets the events, the attempts and the subject of step.draft up to the frame one. files are the files captured
+// for the frame, or nil. nodes are the nodes of the frame.
 func (d *drafter) addHistory(line *runLine, step *lineStep, one tables.FrameFacts, files *snapshot.VCS, nodes []snapshot.Node) {
 	step.upTo = d.peer.Events.UpTo(line.behind, one.PeerNo, one.AtMs)
 	step.draft.Events = line.eventsOf(d.peer, step.upTo, &one)
@@ -167,14 +173,15 @@ func (d *drafter) addHistory(line *runLine, step *lineStep, one tables.FrameFact
 	d.addAttempts(line, step, one.AtMs, d.attemptFiles(line, one.Frame, files))
 }
 
-// addAttempts adds the attempts as they were at a time.
+// addAttempts sets the journal of step and of step.draft to the attempts as they were at atMs. files sets the pointers of
+// ended attempts.
 func (d *drafter) addAttempts(line *runLine, step *lineStep, atMs int64, files attemptFiles) {
 	step.journal = line.journal.changesTo(atMs, d.peer.Attempts, line.done, files)
 	step.draft.Journal = step.journal.changes
 }
 
-// attemptFiles returns the source of the files of attempts that end by the next entry. captured are the files
-// captured for the newest frame, or nil.
+// attemptFiles returns the attemptFiles for attempts that end by the next entry. frame is the number of the next frame or,
+// if no frame follows, of the newest frame. captured has the files captured for that frame, or is nil.
 func (d *drafter) attemptFiles(line *runLine, frame int64, captured *snapshot.VCS) attemptFiles {
 	return attemptFiles{frame: frame, before: line.before, first: d.isNew, captured: captured, copies: d.peer.Copies}
 }

@@ -13,7 +13,7 @@ type ExportRequest = export.Request
 // Exported is the result of Export.
 type Exported = export.Result
 
-// ExportedRun is one run that was exported.
+// ExportedRun is the result of the export of one run.
 type ExportedRun = export.Run
 
 // Refusal is a reason why Smithers cannot resume an exported run.
@@ -27,10 +27,10 @@ const (
 	RefusedRepository = export.RefusedRepository
 )
 
-// Export writes runs to a database: see export.Runs.
+// Export writes the runs of req to a database of Smithers: see export.Runs.
 func Export(ctx context.Context, s *timeline.Store, req ExportRequest) (*Exported, error) {
 	return export.Runs(ctx, s, req)
 }
 
-// CheckExport checks whether Export could write to a database: see export.Check.
+// CheckExport returns an error if Export could not write to the database at path to: see export.Check.
 func CheckExport(ctx context.Context, to string) error { return export.Check(ctx, to) }

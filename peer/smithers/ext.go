@@ -10,10 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// addFirst adds to the first entry of a run the parts of ext/smithers that every frame needs in case it is forked:
-// the layout of outputs, the schema, and the run's row.
+// addFirst adds to draft, the first entry of a run, the parts of ext/smithers that a fork of any frame needs: the layout
+// of outputs, the schema, and the overrides of the run's row. These parts replace the ext/smithers of a fork's parent. If
+// the run is not a fork, addFirst also sets the draft's base commit. addFirst sets r.ext.
 func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
-	row := snapshot.Run{Parent: r.parent} // as this pass leaves it, except for its numbers
+	row := snapshot.Run{Parent: r.parent} // the run's row after this pass, without frame and event numbers
 	if r.head != nil {
 		row = r.head.Row()
 	}
@@ -22,8 +23,7 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	if err != nil {
 		return err
 	}
-	// A fork replaces the ext/smithers of its parent.
-	had, err := kept.ReadPeer(r.entry)
+	had, err := kept.ReadPeer(r.entry) // the ext/smithers of a fork's parent; else empty
 	if err != nil {
 		return err
 	}
@@ -41,8 +41,9 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	return err
 }
 
-// appendExt appends the differences between the database's rows and the predicted ones. changed reports whether the
-// pass has changed the run.
+// appendExt appends the last entry of a pass, with the new Pass and the differences between the database's rows and the
+// predicted rows. changed means that the pass has appended other entries. Without such entries and without differences,
+// appendExt appends nothing, unless an earlier pass of a watch imported only frames.
 func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	entry := r.entry
 	f, err := kept.FactsAt(entry)
@@ -58,7 +59,7 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	}
 	r.now.Pass = r.ext.Pass
 	draft, err := kept.Changes(r.ext, r.now)
-	whole := !r.imported || r.ext.Pass.Rows != "" // live passes left the rest to this one
+	whole := !r.imported || r.ext.Pass.Rows != "" // false if a live pass left the other rows to this pass
 	if err != nil || draft == nil && !changed && whole {
 		return err
 	}
@@ -71,7 +72,9 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	return r.append(ctx, snapshot.Draft{Ext: draft, AtMs: entry.AtMs, Subject: "imported", Limits: r.im.limits}, r.behind)
 }
 
-// describeTables records how the rows of all tables differ from the predicted ones.
+// describeTables sets r.now.Tables to the differences between the database's rows and the rows predicted from f, and
+// r.now.Schema. The rows that belong to no single run, and the rows of _smithers_frames without a snapshot, have no
+// prediction.
 func (r *runPass) describeTables(f *tables.Facts) error {
 	r.now.Tables, r.now.Schema = map[string][]dbrow.Override{}, r.Schema(r.Knows)
 	note := func(table string, over []dbrow.Override, err error) error {

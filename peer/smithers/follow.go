@@ -14,8 +14,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// follow sets the line to Smithers' stored frames up to the meeting point, and restores what the next frame needs
-// from the newest of them.
+// follow sets r.line to the stored frames of Smithers up to the meeting at. If a next frame or files of attempts follow,
+// it also sets the end of the line from the newest of these frames: the snapshot's row and moment, the tree, and the last
+// row of _smithers_frames. If a watch knows the line, follow takes the line from the watch. If the run was never imported,
+// follow describes each frame with describeOurs.
 func (r *runPass) follow(at kept.Meeting) error {
 	if r.Had != nil {
 		r.followKnown(r.recalled)
@@ -34,7 +36,7 @@ func (r *runPass) follow(at kept.Meeting) error {
 			r.addFrame(one)
 			continue
 		}
-		// The run was never imported: the frame is ours, and its rows in the database are not described yet.
+		// git-smithers made the frame, and an export wrote its rows, which no import has described.
 		if err := r.describeOurs(f, one); err != nil {
 			return err
 		}
@@ -59,8 +61,9 @@ func (r *runPass) follow(at kept.Meeting) error {
 	return nil
 }
 
-// knownFrame returns the facts of a stored frame without its tree. Hashes that were marked as wrong are replaced by
-// the computed ones.
+// knownFrame returns the facts of f, a stored frame, without the tree. head is Smithers' snapshot of the frame. If a hash
+// of the frame has a mark, knownFrame returns the computed hash. It also computes the hash of the tree if Smithers has no
+// row in _smithers_frames, or if the run was never imported.
 func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts, error) {
 	one := tables.FrameFacts{Frame: f.Number, PeerNo: head.Frame, AtMs: f.Entry.AtMs, ContentHash: head.ContentHash}
 	row, has := r.Trees.Rows[head.Frame]
@@ -85,8 +88,9 @@ func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts,
 	return one, err
 }
 
-// describeOurs records how the database's rows of a frame that was made here differ from the predicted ones, and adds
-// the frame to the line.
+// describeOurs adds f, a frame that git-smithers made and exported, to the line. one has the facts of f. It records the
+// differences between the database's rows and the predicted rows in r.now, and the marks in r.out too. It sets the end of
+// the line.
 func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) {
 	s, err := r.Snapshot(one.PeerNo)
 	if err != nil {
@@ -126,7 +130,7 @@ func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) 
 	return nil
 }
 
-// treeOf returns the rendered tree stored at an entry, or "" if there is none.
+// treeOf returns the rendered tree at entry, or "" if the frame has no tree.
 func treeOf(store *timeline.Store, entry *snapshot.Entry) (string, error) {
 	tree, err := store.Rendered(entry)
 	if string(tree) == export.NoTree {

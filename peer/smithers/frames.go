@@ -6,13 +6,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// drafter returns the drafter of the pass.
+// drafter returns a drafter for the run of the pass, with the pass's mailbox.
 func (r *runPass) drafter() *drafter {
 	return &drafter{peer: r.Run, box: &r.box, limits: r.im.limits, isNew: r.head == nil, live: r.live}
 }
 
-// appendFrame appends the frame of snapshot i. Before it, it appends entries for working copies since the last frame
-// that no other entry keeps.
+// appendFrame appends the frame of the snapshot with index i in r.Heads. Before the frame, it appends entries for working
+// copies that no frame has. If the request asks for files, appendFrame captures the working copy for the newest frame and
+// for frames that IsTogether accepts.
 func (r *runPass) appendFrame(ctx context.Context, i int) (err error) {
 	of := peerFrame{index: i}
 	if of.Snapshot, err = r.Snapshot(r.Heads[i].Frame); err != nil {
@@ -30,7 +31,7 @@ func (r *runPass) appendFrame(ctx context.Context, i int) (err error) {
 	return r.take(ctx, step)
 }
 
-// take appends the entries of a step, and updates the line.
+// take appends the entries of step, updates the line, and counts the frame and its marks in r.out.
 func (r *runPass) take(ctx context.Context, step *lineStep) error {
 	for _, draft := range step.passing {
 		if err := r.append(ctx, draft, r.behind); err != nil {
@@ -48,7 +49,9 @@ func (r *runPass) take(ctx context.Context, step *lineStep) error {
 	return nil
 }
 
-// append appends an entry. After it, the first upTo events of the database are stored.
+// append appends the entry of draft to the series and updates the end of the line, the stored events and the journal.
+// upTo is the number of the database's events that are stored after the entry. append adds the first parts of ext/smithers
+// to a run's first entry. A frame also takes back the ops of r.overtakes.
 func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) error {
 	if r.first() {
 		if err := r.addFirst(ctx, &draft); err != nil {
@@ -70,8 +73,8 @@ func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) er
 	return r.journal.take(draft.Journal)
 }
 
-// stateOf returns the state of an entry. If entry is nil or its state cannot be read, it returns the empty state;
-// append reports the error.
+// stateOf returns the state of entry. It returns the empty state if entry is nil or the state cannot be read. append
+// returns the error of an unreadable state.
 func stateOf(entry *snapshot.Entry) *snapshot.State {
 	if entry != nil {
 		if state, err := entry.State(); err == nil {
@@ -81,15 +84,15 @@ func stateOf(entry *snapshot.Entry) *snapshot.State {
 	return snapshot.EmptyState()
 }
 
-// filesOf returns the working copy of an entry, or nil.
+// filesOf returns the working copy of entry. It returns nil if entry is nil or has no working copy.
 func filesOf(entry *snapshot.Entry) (*snapshot.VCS, error) {
 	if entry == nil {
-		return nil, nil //nolint:nilnil // no entry has no files
+		return nil, nil //nolint:nilnil // a missing entry has no working copy
 	}
 	return entry.VCSRevision()
 }
 
-// ofCore reports whether a change is outside the mailbox.
+// ofCore reports whether c changes the state outside the mailbox.
 func ofCore(c snapshot.Change) bool {
 	switch c.Collection {
 	case snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionSignals, snapshot.CollectionWaits:

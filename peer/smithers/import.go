@@ -8,24 +8,27 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ImportRequest describes an import.
+// ImportRequest selects the runs of a database to import.
 type ImportRequest struct {
-	Runs []string // exact ids, imported with the runs from which they were forked; nil for all
-	// Revive also imports named runs that were pruned and collected here.
+	// Runs has the exact ids of the runs to import. Import also imports the runs from which these runs were forked. nil
+	// means all runs.
+	Runs []string
+	// Revive allows to import runs of Runs that were pruned and collected.
 	Revive bool
-	// Files captures the working copy into the newest frame of each run with new frames. Only Watch sets it, because
-	// only then the files belong to the frame.
-	Files    bool
-	Progress func(run string, done, total int) // frames of a run; may be nil
+	// Files captures the working copy into the newest frame of each run with new frames. Only Watch sets Files, because
+	// only Watch imports a frame while its files are in the working copy.
+	Files bool
+	// Progress, if not nil, is called after each new frame of a run. done and total are numbers of the run's new frames.
+	Progress func(run string, done, total int)
 }
 
 // Imported is the result of an import.
 type Imported struct {
 	Runs []ImportedRun
-	Left []LeftTable // tables with rows that belong to no run and are not imported
+	Left []LeftTable // the tables with rows that belong to no run and were not imported; empty for a watch
 }
 
-// LeftTable counts the rows of a table that are not imported.
+// LeftTable is a table of a database with the number of rows that were not imported, because they belong to no run.
 type LeftTable struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`
@@ -33,47 +36,46 @@ type LeftTable struct {
 
 // The outcomes of ImportedRun.
 const (
-	OutcomeCreated   = "created"
-	OutcomeContinued = "continued"
-	OutcomeUnchanged = "unchanged"
-	OutcomeRefused   = "refused" // nothing of the run was imported now; see Err
+	OutcomeCreated   = "created"   // the repository did not have the run
+	OutcomeContinued = "continued" // the run got new entries
+	OutcomeUnchanged = "unchanged" // the database has nothing new, or the run has neither frames nor an end yet
+	OutcomeRefused   = "refused"   // the import changed nothing in the run, for the reason in Err
 )
 
 // ImportedRun is the result of the import of one run.
 type ImportedRun struct {
 	RunID   string
-	Outcome string
-	Frames  int64       // number of new frames
-	Frame   int64       // the newest frame
-	Tip     string      // the newest entry
+	Outcome string      // OutcomeCreated, OutcomeContinued, OutcomeUnchanged or OutcomeRefused
+	Frames  int64       // the number of new frames
+	Frame   int64       // the number of the newest frame
+	Tip     string      // the id of the newest entry; "" if the repository does not have the run
 	Rewound bool        // Smithers rewound the run
-	Marks   []kept.Mark // new differences between stored and computed values
-	// Overruled are the answers given here for which Smithers now has different answers.
+	Marks   []kept.Mark // the new differences between stored and computed values
+	// Overruled has the answers given with git-smithers for which Smithers now has different answers.
 	Overruled []Overruled
-	// Dropped are the answers given here to questions that Smithers no longer asks.
+	// Dropped has the answers given with git-smithers to questions that Smithers no longer asks.
 	Dropped []Dropped
-	// Overtaken are the travels and resets done here after which Smithers continued from its own frames.
+	// Overtaken has the travels and resets of git-smithers after which Smithers continued from its own frames.
 	Overtaken []Overtaken
-	// Rendered counts the rendered frames of a run without any snapshot, as made by old versions. They are stored,
-	// but are not frames here.
+	// Rendered is the number of rendered trees of a run without snapshots. Old versions of Smithers made such runs. The
+	// import stores the trees, but makes no frames of them.
 	Rendered int64
-	Err      error
+	Err      error // the reason of OutcomeRefused; else nil
 }
 
-// Mark is a difference between a value stored in a database and the computed one. The stored value was imported
-// unchanged.
+// Mark is a difference between a value in a database and the computed value. The import did not change the value.
 type Mark = kept.Mark
 
-// Import brings the runs of a database up to date in the repository. Each run is imported completely or, with an
-// error in its ImportedRun, not at all. A new fork is imported only after the run from which it was forked. Each run
-// is durable before the next one begins, and each is read from one state of the database; later runs may be read from
-// a newer state. If other processes append to a run meanwhile, or an engine begins to write the database, Import
-// reads and imports the affected runs again, a few times.
+// Import brings the runs of the database at path up to date in the repository. It imports each run either completely or,
+// with an error in the ImportedRun, not at all. Import imports a new fork only after the fork's parent. Each run is durable
+// before the import of the next run begins. Import reads each run from one state of the database; later runs may be read
+// from a newer state. If other processes append to a run during the import, or Smithers begins to write to the database,
+// Import reads and imports the affected runs again, at most maxTries times.
 //
-// An error of Import itself concerns more than one run. The result then has the runs imported before it, or is nil if
-// there are none. The codes are database_not_found; invalid_database, also for an interrupted transaction;
-// limit_exceeded; locked, if other processes lock the database or keep writing it; interrupted; and disk_full,
-// read_only and write_failed, about the repository.
+// An error of Import itself concerns more than one run. The result then has the runs imported before the error, or is nil
+// if the import had no result before the error. The codes are database_not_found; invalid_database, also for an interrupted
+// transaction; limit_exceeded; locked, if other processes lock the database or keep writing to the database; interrupted;
+// and disk_full, read_only and write_failed, about the repository.
 //
 // The stored history depends only on the database, and on which of the commits that it names are in the repository.
 func Import(ctx context.Context, s *timeline.Store, path string, req ImportRequest) (*Imported, error) {
@@ -85,7 +87,7 @@ func Import(ctx context.Context, s *timeline.Store, path string, req ImportReque
 	return newImportJob(s, path, req).from(ctx, db)
 }
 
-// from imports from an open database.
+// from imports the runs of the open database db, packs the new entries, and returns the result as Import does.
 func (im *importJob) from(ctx context.Context, db *source.DB) (*Imported, error) {
 	out, err := im.passes(ctx, db)
 	switch {

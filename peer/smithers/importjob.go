@@ -21,32 +21,34 @@ import (
 // time.
 type importJob struct {
 	store  *timeline.Store
-	path   string // of the database
+	path   string // the path of the database
 	req    ImportRequest
 	limits snapshot.Limits
-	tips   map[objstore.ID]bool // the tips of all runs before the pass
-	copies *workcopy.Finder     // the working copies of the pass; a watch captures some before the pass
-	failed map[string]error     // the runs refused in this pass, with the reasons
-	made   []objstore.ID        // the entries of all passes
-	own    map[string]source.Table
+	tips   map[objstore.ID]bool    // the tips of all runs before the pass
+	copies *workcopy.Finder        // the working copies of the pass; a watch captures some before the pass
+	failed map[string]error        // the reasons of the runs refused in this pass, by run id
+	made   []objstore.ID           // the entries of all passes
+	own    map[string]source.Table // the tables of Smithers 0.32.0, by name
 
-	// Of the pass: unknown tables that belong to no run. A watch's pass over new frames reads them only when needed.
+	// left has the rows of unknown tables that belong to no single run. leftRead means that this pass has read left. A
+	// watch's pass over new frames reads left only when a run needs left.
 	left     []dbrun.Unowned
 	leftRead bool
 
-	// Used only by a watch.
+	// Only a watch uses the following fields.
 	memory   *memory
-	thorough bool                   // reads ended runs again, whatever memory has of them
+	thorough bool                   // the pass reads ended runs again, even if memory has the runs
 	filesOf  []source.Row           // rows of _smithers_runs: the runs whose files are captured before the pass
 	upTo     map[string]source.Head // the newest frames of the runs with new frames; nil for a pass over the whole database
-	parents  map[string]bool        // in a pass over new frames: the parents of runs that are not here yet
+	parents  map[string]bool        // in a pass over new frames: the parents of forks that the repository lacks
 }
 
-// manyEntries is the minimum number of entries that an import packs. A later merge packs the few entries of a watch.
+// manyEntries is the minimum number of new entries that pack packs. An import with fewer entries, such as a pass of a
+// watch, leaves the packing to a later merge.
 const manyEntries = 32
 
-// pack stores the imported entries as deltas, because consecutive entries differ little. If it fails, the entries are
-// still stored.
+// pack packs the new entries as deltas, because consecutive entries differ little. If the packing fails, pack warns: the
+// entries are stored, but take more space.
 func (im *importJob) pack(ctx context.Context) {
 	if len(im.made) < manyEntries {
 		return
@@ -56,6 +58,8 @@ func (im *importJob) pack(ctx context.Context) {
 	}
 }
 
+// newImportJob returns an importJob for the database at path, with the limits of the store's settings and without the
+// fields of a watch.
 func newImportJob(s *timeline.Store, path string, req ImportRequest) *importJob {
 	own := make(map[string]source.Table)
 	for _, t := range source.Schema() {
@@ -64,8 +68,9 @@ func newImportJob(s *timeline.Store, path string, req ImportRequest) *importJob 
 	return &importJob{store: s, path: path, req: req, limits: s.Settings().Limits, own: own}
 }
 
-// pass imports everything that the database has and the repository lacks. If an error ends it, the runs imported
-// before the error stay, and are returned with it.
+// pass imports the requested runs from one read transaction of the database. The result has one ImportedRun for each run,
+// without runs that a watch skips. If an error ends the pass, pass returns the error with the runs imported before the
+// error, which stay in the repository; the result is nil if no run was begun.
 func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err error) {
 	rows, err := tx.Runs()
 	if err != nil {
@@ -77,7 +82,7 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 	}
 	out, sources := &Imported{}, dbrun.ParentsFirst(rows, forks, im.req.Runs)
 	im.left, im.leftRead, im.failed = nil, false, make(map[string]error)
-	if im.upTo == nil { // frames do not need these rows
+	if im.upTo == nil { // new frames do not need the rows that belong to no run
 		out.Left, err = im.readUnowned(tx, rows)
 	} else {
 		im.parents = im.parentsOfNew(ctx, sources)
@@ -108,8 +113,9 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 	return out, nil
 }
 
-// passRun imports one run. If the run must be refused, the result has the reason. It returns nil if a watch need not
-// import the run. An error ends the pass.
+// passRun imports one run. A refused run is a result with the reason in Err, and passRun adds the reason to im.failed.
+// The result is nil if passesOver skips the run. An error ends the pass; the result then has the run if the run was
+// imported before the error.
 func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (*ImportedRun, error) {
 	over, err := im.passesOver(tx, from)
 	if over || err != nil {
@@ -135,7 +141,8 @@ func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from dbrun.RunR
 	return nil, err
 }
 
-// noSuchRun returns run_not_found for a run that the database does not have.
+// noSuchRun returns run_not_found for run, which the database does not have. rows has the database's runs, of which a hint
+// names the first.
 func noSuchRun(run string, rows []source.Row) error {
 	const most = 3
 	out := fault.New(fault.RunNotFound, "the database has no run %q", run).Detail("runId", run)
@@ -147,12 +154,13 @@ func noSuchRun(run string, rows []source.Row) error {
 		ids = append(ids, dbrow.TextOf(row, "run_id"))
 	}
 	if more := len(rows) - len(ids); more > 0 {
-		return out.Hint("the database has %s and %d more", strings.Join(ids, ", "), more)
+		return out.Hint("name a run of the database: %s or one of %d more", strings.Join(ids, ", "), more)
 	}
-	return out.Hint("the database has %s", strings.Join(ids, ", "))
+	return out.Hint("name a run of the database: %s", strings.Join(ids, ", "))
 }
 
-// stopsImport reports whether an error concerns all runs and so ends the import.
+// stopsImport reports whether err, an error of one run's import, concerns all runs and therefore ends the import: ctx has
+// ended, the database is locked, or the repository cannot be written.
 func stopsImport(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, source.ErrBusy) {
 		return true
@@ -161,14 +169,17 @@ func stopsImport(ctx context.Context, err error) bool {
 	return slices.Contains([]fault.Code{fault.Interrupted, fault.DiskFull, fault.ReadOnly, fault.WriteFailed}, code)
 }
 
-// refused explains why a run is not imported.
+// refused returns the error of a refused run. It returns err unchanged if err has an error code other than invalid_state
+// and limit_exceeded. Otherwise it returns import_refused with the reason err, and a hint about the limits or the other
+// runs.
 func refused(run string, err error) error {
 	if coded, ok := errors.AsType[*fault.Error](err); ok && coded.Code != fault.InvalidState && coded.Code != fault.LimitExceeded {
 		return err
 	}
 	out := fault.New(fault.ImportRefused, "run %q cannot be imported: %w", run, err).Detail("runId", run)
 	if errors.Is(err, snapshot.ErrLimit) {
-		return out.Hint("`git config smithers.maxDepth` and smithers.maxValue raise the limits, as far as `git smithers help format` allows")
+		return out.Hint("raise smithers.maxDepth or smithers.maxValue with `git config`").
+			Hint("`git smithers help format` lists the greatest possible limits")
 	}
-	return out.Hint("the other runs of the database are imported, except new forks of this one")
+	return out.Hint("the other runs of the database are imported, except new forks of run %q", run)
 }

@@ -16,7 +16,7 @@ type journal struct {
 	logs     map[string]string           // by the keys of their attempts
 }
 
-// readJournal reads the journal of an entry.
+// readJournal returns the attempts and logs in the journal of entry.
 func readJournal(entry *snapshot.Entry) (j journal, err error) {
 	attempts, err := kept.AttemptsAt(entry)
 	if err != nil {
@@ -30,7 +30,7 @@ func readJournal(entry *snapshot.Entry) (j journal, err error) {
 	return j, err
 }
 
-// take adds the attempts of stored changes.
+// take adds the attempts of changes, which were just stored, to j. It leaves out logs, which runLine.move adds.
 func (j *journal) take(changes []snapshot.Change) error {
 	for _, c := range changes {
 		if c.Collection != snapshot.CollectionAttempts {
@@ -45,8 +45,8 @@ func (j *journal) take(changes []snapshot.Change) error {
 	return nil
 }
 
-// leftMore reports whether attempts with a commit have ended since a time and are not ended in the journal: they may
-// have left files.
+// leftMore reports whether an attempt of rows with a commit ended after sinceMs and has not ended in the journal. Such an
+// attempt may have left files that no entry has.
 func (j *journal) leftMore(rows []dbrun.Attempt, sinceMs int64) bool {
 	return slices.ContainsFunc(rows, func(row dbrun.Attempt) bool {
 		a := row.Attempt
@@ -55,16 +55,18 @@ func (j *journal) leftMore(rows []dbrun.Attempt, sinceMs int64) bool {
 	})
 }
 
-// attemptFiles sets the files that ended attempts left.
+// attemptFiles sets the pointers of ended attempts to the files that the attempts left.
 type attemptFiles struct {
-	frame    int64            // the first frame after the new attempts ended, or the newest
-	before   *workcopy.Moment // Smithers' newest frame before; nil if none
-	first    bool             // the run has no entry before this pass
-	captured *snapshot.VCS    // the files captured for the newest frame; nil if none
+	frame    int64            // the first frame after the new attempts ended; the newest frame if no frame follows
+	before   *workcopy.Moment // the moment of Smithers' newest stored frame; nil if no frame is stored
+	first    bool             // the repository had no entry of the run before this pass
+	captured *snapshot.VCS    // the files captured for the newest frame, or nil
 	copies   *workcopy.Run
 }
 
-// addTo sets the files of an attempt. had is the attempt in the journal, if known is true.
+// addTo sets the pointer of a. known reports whether the journal has the attempt, as had. If had ended at the same time
+// and has a frame, a gets the pointer of had. An attempt that ended since the newest stored frame gets the captured files or,
+// if the attempt has its own pointer or worktree, the working copy that the attempt left. Any other attempt stays unchanged.
 func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bool) {
 	since := f.before == nil && f.first || f.before != nil && a.FinishedAtMs != nil && *a.FinishedAtMs > f.before.AtMs
 	switch {
@@ -77,15 +79,16 @@ func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bo
 	}
 }
 
-// journalStep is what an entry adds to the journal.
+// journalStep has the changes of a step to the journal.
 type journalStep struct {
-	changes []snapshot.Change
+	changes []snapshot.Change // the changes to store
 	logs    map[string]string // changes to journal.logs
 	done    map[int]bool      // changes to runLine.done
 }
 
-// changesTo returns the changes that bring the journal up to a time: the attempts as they were then, and the logs of
-// ended ones. done is runLine.done.
+// changesTo returns the step that brings the journal to atMs: the attempts of rows as they were at atMs, and the logs of
+// ended attempts. It leaves out attempts that began later. It skips attempts whose journal is complete by done, which is
+// runLine.done. files sets the pointers of the attempts.
 func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files attemptFiles) journalStep {
 	step := journalStep{logs: make(map[string]string), done: make(map[int]bool)}
 	for i := range rows {
@@ -114,7 +117,7 @@ func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files
 	return step
 }
 
-// doneOf returns Attempt.Done of attempts.
+// doneOf returns Attempt.Done of each of the attempts.
 func doneOf(attempts []dbrun.Attempt) []bool {
 	done := make([]bool, len(attempts))
 	for i, a := range attempts {
@@ -123,12 +126,12 @@ func doneOf(attempts []dbrun.Attempt) []bool {
 	return done
 }
 
-// sameEnd reports whether two attempts with one key have both ended, with equal start and end times.
+// sameEnd reports whether a and b, two states of one attempt, have both ended, with equal start and end times.
 func sameEnd(a, b snapshot.Attempt) bool {
 	return a.StartedAtMs == b.StartedAtMs && a.FinishedAtMs != nil && b.FinishedAtMs != nil && *a.FinishedAtMs == *b.FinishedAtMs
 }
 
-// setRow returns the change that sets a row of a collection.
+// setRow returns the change that adds row to collection, or replaces the row with the same key.
 func setRow(collection string, row page.Row) snapshot.Change {
 	return snapshot.Change{Op: snapshot.OpSet, Collection: collection, Key: row.Key, Value: row.Value}
 }

@@ -5,13 +5,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// keptRun is the part of a run that the repository has before a pass. The method open reads it, and then the pass
-// does not change it.
+// keptRun is the part of a run that the repository has before a pass. The method open reads the keptRun. From then on, the
+// pass does not change the keptRun.
 type keptRun struct {
-	head     *timeline.Head // nil if the run is new
-	frames   []kept.Frame
-	was      *kept.Peer // the stored ext/smithers
-	imported bool       // the run, or a part of it, was imported before
-	hidden   bool       // an undo here went back to before an import: see hidesImported
-	recalled *knownRows // the rows that the watch knew at the run's tip; nil if none
+	head     *timeline.Head // nil if the repository does not have the run
+	frames   []kept.Frame   // all frames by number: see kept.FramesOf
+	was      *kept.Peer     // the stored ext/smithers
+	imported bool           // an earlier import made some of the run's own entries
+	hidden   bool           // the result of hidesImported
+	recalled *knownRows     // the rows that the watch knows at the run's tip, or nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 )
 
-// knownRows is what a watch remembers of a run's rows in the database, up to the newest imported frame, and the data
-// from which the next frame is made.
+// knownRows has the rows of a run in the database up to the newest imported frame, and the state of the run's line, for the
+// next pass of a watch. The fields have the names and meanings of the fields of runLine.
 type knownRows struct {
 	dbrun.Seen
 
@@ -22,7 +22,8 @@ type knownRows struct {
 	last, lastRow  source.Row
 }
 
-// rowsKnown returns the rows that a pass knows, or nil if it does not know enough.
+// rowsKnown returns the rows that the pass knows. It returns nil if lineKnown returns nil, if no event is stored, if the
+// database has fewer events than are stored, or if a clock was set back.
 func (r *runPass) rowsKnown() *knownRows {
 	k := r.lineKnown()
 	if k == nil || r.behind == 0 || r.behind > len(r.Events.All) {
@@ -36,8 +37,9 @@ func (r *runPass) rowsKnown() *knownRows {
 	return k
 }
 
-// lineKnown returns what a pass knows of the frames up to the newest one. It returns nil unless this pass or the one
-// before appended that frame.
+// lineKnown returns a knownRows with the state of the line at the newest frame, but without Seen and seq. If the pass found
+// no new frame, lineKnown returns the state from the pass before. It returns nil if neither this pass nor the pass before
+// has the newest frame at the end of the line.
 func (r *runPass) lineKnown() *knownRows {
 	n := len(r.Heads)
 	switch {
@@ -58,7 +60,7 @@ func (r *runPass) lineKnown() *knownRows {
 	}
 }
 
-// followKnown sets the data from which the next frame is made, as the previous pass left it.
+// followKnown sets the line to the state k, which the previous pass left.
 func (l *runLine) followKnown(k *knownRows) {
 	l.line, l.byPeer, l.seq = k.line, k.byPeer, &k.seq
 	l.last, l.lastRow, l.before, l.tree, l.lastTree = k.last, k.lastRow, &k.before, k.tree, k.lastTree

@@ -20,14 +20,14 @@ const touched = `UPDATE _smithers_nodes SET updated_at_ms = updated_at_ms + 1`
 func TestADatabaseThatLacksASignalIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ change, message string }{
-		"an older copy": {touched, `the database has an older state of run "` + replayRun + `": it lacks 1 of 2 signals that were imported`},
+		"an older copy": {touched, `the database has an older state of run "` + replayRun + `": 1 of 2 imported signals are missing`},
 		"another signal": {
 			signalRow(42, "another", decided+2),
-			`run "` + replayRun + `" continued elsewhere, and in this database too: it lacks 1 of 2 signals that were imported`,
+			`run "` + replayRun + `" continued in two databases: this database lacks 1 of 2 imported signals`,
 		},
 		"an event": {
 			`INSERT INTO _smithers_events SELECT run_id, max(seq) + 1, 1795199900002, 'RunStarted', '{}' FROM _smithers_events WHERE run_id = '` + replayRun + `'`,
-			`run "` + replayRun + `" continued elsewhere, and in this database too: it lacks 1 of 2 signals that were imported`,
+			`run "` + replayRun + `" continued in two databases: this database lacks 1 of 2 imported signals`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,24 +6,24 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// lineStep is a step of a line: its next entries, and the state of the line after them.
+// lineStep is a step of a line: the next entries of the line, and the state of the line after these entries.
 type lineStep struct {
-	passing []snapshot.Draft // earlier entries, for files that the draft does not have
+	passing []snapshot.Draft // the entries before draft, with files that draft does not have
 	draft   snapshot.Draft
-	upTo    int // number of the database's events that are stored after the step
+	upTo    int // the number of the database's events that are stored after the step
 	journal journalStep
-	frame   *frameStep // nil if the draft has no frame of Smithers
+	frame   *frameStep // nil if draft does not store a frame of Smithers
 }
 
 // frameStep is the state of a line after a frame of Smithers.
 type frameStep struct {
-	facts tables.FrameFacts // without the tree, which is in end
+	facts tables.FrameFacts // the facts of the frame without the tree, which is in end
 	note  frameNote
-	pass  *kept.Pass // the progress of the import, if the frame records it; else nil
+	pass  *kept.Pass // the progress of the import, if the frame records the progress; else nil
 	end   lineEnd
 }
 
-// frameNote is how the rows of a frame differ from the predicted ones.
+// frameNote has the differences between the rows of a frame and the predicted rows.
 type frameNote struct {
 	row   kept.FrameRow
 	marks []kept.Mark // differences between stored and computed values

@@ -12,18 +12,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// mailbox is the mailbox of the run in the database, with the answers given here in the meantime.
+// mailbox is the mailbox of the run in the database, with the answers given with git-smithers that Smithers lacks.
 type mailbox struct {
 	dbrun.Mail
 
-	here      kept.Answers
-	overruled []Overruled // in the order of Smithers' rows
-	dropped   []Dropped
+	here      kept.Answers // the answers that Smithers lacks and still asks for
+	overruled []Overruled  // in the order of Smithers' rows
+	dropped   []Dropped    // sorted by node, iteration and kind
 }
 
-// fill sets the mailbox of a state to the one at a time. It adds all answers given here to questions that Smithers
-// still asks, whatever their time, because the imported entries follow them here. Rows without a later time count as
-// present. had has the numbers of the state's signals. fill returns the signals that Smithers has.
+// fill sets the mailbox of w to the mailbox at atMs. It adds all answers of m.here at any time, because the new entries
+// follow these answers in the repository. A decision or answer after atMs is left out. had has the numbers of the signals
+// in the state before. fill returns the numbers of the signals that Smithers has.
 func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (signals []contents.SignalSeq) {
 	w.Approvals, w.HumanRequests, w.Signals = []snapshot.Approval{}, []snapshot.HumanRequest{}, []snapshot.Signal{}
 	for _, a := range m.Approvals {
@@ -51,7 +51,8 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 	return signals
 }
 
-// fillHumanRequests adds the human requests. If an agent asked several questions for one node, it adds the newest.
+// fillHumanRequests adds the human requests at atMs to w. If an agent asked several questions for one iteration of a node,
+// fillHumanRequests adds only the newest question.
 func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 	at := make(map[string]int)
 	for _, h := range m.HumanRequests {
@@ -73,7 +74,8 @@ func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 	}
 }
 
-// mailChanges returns the changes that set the mailbox of a state to that of w.
+// mailChanges returns the changes that set the mailbox of state to the mailbox of w, sorted by collection and key. w must
+// be empty except for its mailbox.
 func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, error) {
 	empty, err := snapshot.ChangesTo(snapshot.EmptyState(), *w)
 	if err != nil {
@@ -110,7 +112,8 @@ func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, e
 	return changes, nil
 }
 
-// waitsAt returns the waits at a time: those of each node's newest attempt then.
+// waitsAt returns the waits at atMs: the wait of each node's newest attempt that began by atMs. signals maps Smithers'
+// numbers of signals to git-smithers' numbers. The result is never nil.
 func (m *mailbox) waitsAt(atMs int64, signals []contents.SignalSeq) []snapshot.Wait {
 	ours := make(map[int64]int64, len(signals))
 	for _, s := range signals {

@@ -13,30 +13,31 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// memory is what a watch remembers between passes, so that it does not read again the history that it has just
-// written, nor the rows of ended runs. All of it can be found again.
+// memory is the state that a watch keeps between passes. With the memory, a pass reads neither the history that the pass
+// before wrote nor the rows of ended runs. A pass without memory has the same result. The methods accept a nil memory.
 type memory struct {
-	runs    map[string]*knownRun
-	settled map[string]settledRun
+	runs    map[string]*knownRun  // the runs that have not ended, by id
+	settled map[string]settledRun // the ended runs that were imported completely, by id
 }
 
+// newMemory returns an empty memory.
 func newMemory() *memory {
 	return &memory{runs: make(map[string]*knownRun), settled: make(map[string]settledRun)}
 }
 
-// knownRun is what a pass knows of a run in the repository at a tip.
+// knownRun is the stored part of a run at a tip, as a pass left the run.
 type knownRun struct {
 	tip     objstore.ID
-	frames  []kept.Frame
-	peer    *kept.Peer
-	journal journal
-	stored  []snapshot.Event
-	tree    string
-	rows    *knownRows // the rows of the database; nil if unknown
+	frames  []kept.Frame     // all frames by number
+	peer    *kept.Peer       // ext/smithers
+	journal journal          // the journal at the tip
+	stored  []snapshot.Event // the run's events
+	tree    string           // the rendered tree at the tip; "" if the tip has no tree
+	rows    *knownRows       // the rows of the database; nil if the pass did not know enough rows
 }
 
-// take removes and returns what is known of a run, because the caller changes it. It returns nil if the run has
-// another tip.
+// take returns the knownRun of run and removes the knownRun from m, because the caller changes its parts. It returns nil
+// if m does not have the run, or has the run at a tip other than tip.
 func (m *memory) take(run string, tip objstore.ID) *knownRun {
 	if m == nil {
 		return nil
@@ -49,14 +50,16 @@ func (m *memory) take(run string, tip objstore.ID) *knownRun {
 	return known
 }
 
-// keep remembers what a pass knows of its run. tip is the run's tip after the pass.
+// keep remembers the run of the pass r at tip, the run's tip after the pass. It remembers nothing if m is nil, if the pass
+// created the run, if the run was never imported before, if the run has ended, or if the numbers of the new frames do not
+// follow the known frames.
 func (m *memory) keep(r *runPass, tip objstore.ID) error {
 	if m == nil || !r.imported || r.head == nil || r.Ours.Status.Ended() {
 		return nil
 	}
 	frames := r.frames
 	for _, id := range r.made {
-		// Read again, because a just appended entry holds much more memory.
+		// Read the entry again, because an entry from Append uses much more memory.
 		entry, err := snapshot.ReadEntry(r.im.store.Objects(), id)
 		if err != nil {
 			return err
@@ -67,7 +70,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 		if entry.Frame != int64(len(frames)) {
 			return nil
 		}
-		frames = append(frames, kept.FrameOf(entry)) //nolint:gocritic // no other slice uses the room behind the known frames
+		frames = append(frames, kept.FrameOf(entry)) //nolint:gocritic // no other slice uses the capacity behind r.frames
 	}
 	m.runs[r.ID] = &knownRun{
 		tip: tip, frames: frames, peer: r.now, journal: r.journal, stored: r.stored, tree: r.ours, rows: r.rowsKnown(),
@@ -75,7 +78,8 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 	return nil
 }
 
-// recall restores what is known of the run. It copies the peer, so that the stored one does not change.
+// recall sets the stored part of the run from known, as if the pass had read the repository. r.now is a copy of the known
+// ext/smithers, so that changes of r.now do not change r.was.
 func (r *runPass) recall(known *knownRun) {
 	r.imported = true
 	r.frames, r.journal, r.stored, r.ours = known.frames, known.journal, known.stored, known.tree
@@ -85,14 +89,15 @@ func (r *runPass) recall(known *knownRun) {
 	r.now = &now
 }
 
-// settledRun identifies the state of an ended run when all of it was imported.
+// settledRun identifies the state of an ended run in the database.
 type settledRun struct {
-	row    string // digest of its row in _smithers_runs
-	newest source.Head
-	event  source.Value // the greatest seq
+	row    string       // the digest of the run's row in _smithers_runs
+	newest source.Head  // the newest snapshot
+	event  source.Value // the greatest seq of the run's events
 }
 
-// settledOf returns the present state of a run. ok is false if the run has not ended.
+// settledOf returns the present state of the run with the given row. ok is false if the run has not ended or has no
+// snapshot.
 func settledOf(tx *source.Tx, row source.Row) (now settledRun, ok bool, err error) {
 	id := dbrow.TextOf(row, "run_id")
 	run, _ := tables.ReadRun(row)
@@ -112,9 +117,9 @@ func settledOf(tx *source.Tx, row source.Row) (now settledRun, ok bool, err erro
 	return now, true, nil
 }
 
-// passesOver reports whether a pass of a watch can skip a run. A pass over new frames reads runs with new frames,
-// parents of new runs, and runs that the watch does not know. Any other pass skips ended runs that have not changed,
-// unless the pass is thorough.
+// passesOver reports whether a pass of a watch can skip the run from. A pass over new frames skips all runs except runs with
+// new frames, parents of new runs, and runs that the watch does not know. Any other pass skips ended runs that have not
+// changed since their import. A thorough pass, and an import without memory, skip no run.
 func (im *importJob) passesOver(tx *source.Tx, from dbrun.RunRow) (bool, error) {
 	switch {
 	case im.memory == nil || im.thorough || from.Row == nil:
@@ -129,7 +134,9 @@ func (im *importJob) passesOver(tx *source.Tx, from dbrun.RunRow) (bool, error) 
 	return known && ended && now == was, err
 }
 
-// settle remembers an ended run whose rows were all imported.
+// settle remembers the state of the run from, if the run has ended, so that later passes skip the run. The pass must have
+// imported all rows of the run. settle does nothing in an import without memory and in a pass over new frames. The error
+// is source.ErrOvertaken if the rows may be from two states of the database.
 func (im *importJob) settle(tx *source.Tx, from dbrun.RunRow) error {
 	if im.memory == nil || im.upTo != nil {
 		return nil

@@ -12,7 +12,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// open reads the stored part of the run. known reports whether the database has nothing new.
+// open reads the stored part of the run and prepares the pass. known is true if the database has no news of the run: all
+// rows are as in the last import, or only an export wrote the rows. The error is that of errOvertaken if the run's tip has
+// changed since the pass began, and run_owned if a live process owns the run.
 func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
 		r.found = r.RowsDigest()
@@ -29,6 +31,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	}
 	tip := r.head.Entry()
 	r.opened = true
+	// The database was read after the tips. A newer tip may be from newer rows than the pass has read.
 	if !r.im.tips[tip.ID] {
 		return false, errOvertaken(r.ID)
 	}
@@ -58,8 +61,8 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	return false, r.readKept(tip)
 }
 
-// readKept reads the stored part of the run from the repository. A fork that was never imported has its parent's
-// ext/smithers, which is about other frames.
+// readKept reads the stored part of the run at tip from the repository. A fork that was never imported has its parent's
+// ext/smithers, which describes frames of the parent. Only the layout of outputs of that ext/smithers applies to the fork.
 func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
 	store := r.im.store
 	if r.frames, err = kept.FramesOf(store, tip); err != nil {
@@ -85,15 +88,18 @@ func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
 	return err
 }
 
-// begin begins the series, and returns the index of the first new snapshot.
+// begin begins the series and returns the index in r.Heads of the first new snapshot. The error is run_exists if the
+// repository has another run with the id, and import_refused if the database is an older copy or the run continued in two
+// databases.
 func (r *runPass) begin(ctx context.Context) (int, error) {
 	if r.head == nil {
 		return 0, r.create(ctx)
 	}
 	if r.imported {
 		if r.head.Row().CreatedAtMs != r.Ours.CreatedAtMs {
-			return 0, fault.New(fault.RunExists, "the repository has another run %q, which began at another time", r.ID).
-				Hint("`git smithers prune %s` removes the run in the repository", fault.Word(r.ID)).Detail("runId", r.ID)
+			return 0, fault.New(fault.RunExists, "the repository has another run %q: the run in the database began at another time", r.ID).
+				Hint("`git smithers prune %s` removes the run in the repository", fault.Word(r.ID)).
+				Hint("to keep both runs, import the database into another clone").Detail("runId", r.ID)
 		}
 		if err := r.continuation().refuseOther(r.Had != nil); err != nil {
 			return 0, err
@@ -106,8 +112,9 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	at := kept.Meet(r.frames, r.now, r.head.Row().Parent != nil, r.Heads)
 	switch {
 	case !r.imported && at.Count == 0:
-		return 0, fault.New(fault.RunExists, "the repository has another run %q", r.ID).
-			Hint("its frames differ from those in the database; prune it, or import the database into another clone").Detail("runId", r.ID)
+		return 0, fault.New(fault.RunExists, "the repository has another run %q: the run in the database has other frames", r.ID).
+			Hint("`git smithers prune %s` removes the run in the repository", fault.Word(r.ID)).
+			Hint("to keep both runs, import the database into another clone").Detail("runId", r.ID)
 	case at.End == snapshot.NoFrame:
 		at.End = 0
 	}
@@ -121,7 +128,9 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	return at.Count, r.goOn(ctx, at)
 }
 
-// goOn begins the series at the last frame that Smithers' list of frames and ours have in common.
+// goOn begins the series of a run that the repository has. at is the meeting of Smithers' list of frames with the frames
+// in the repository. If Smithers rewound the run, goOn takes the run back; if an undo in the repository hid Smithers'
+// newest frame, goOn takes the run to that frame. Otherwise it sets the frame on which the next frame is based.
 func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 	more, newest := at.Count < len(r.Heads), r.head.Row().Frame
 	back := r.imported && at.End < r.newestPeer(r.now)
@@ -147,7 +156,8 @@ func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 	return nil
 }
 
-// newestPeer returns our number of Smithers' newest frame at the last import, or snapshot.NoFrame.
+// newestPeer returns git-smithers' number of the newest frame that Smithers had at the last import, or snapshot.NoFrame. now
+// has Smithers' numbers.
 func (k *keptRun) newestPeer(now *kept.Peer) int64 {
 	for _, f := range slices.Backward(k.frames) {
 		if f.Number <= k.was.Pass.Frame && now.PeerNo(f.Number) != tables.NoNumber {
@@ -157,14 +167,15 @@ func (k *keptRun) newestPeer(now *kept.Peer) int64 {
 	return snapshot.NoFrame
 }
 
-// keepAnswers takes over the answers that were given here.
+// keepAnswers adds to the mailbox the answers in the repository that Smithers lacks, and sets r.now.Answers to their keys.
+// The error is import_refused if the database lacks signals that Smithers had at the last import.
 func (r *runPass) keepAnswers() error {
 	r.now.Answers = nil
 	given, err := kept.AnswersAt(r.im.store, r.head.Entry(), r.was.Answers)
 	if err != nil {
 		return err
 	}
-	if r.imported { // else the earlier signals are unknown
+	if r.imported { // without an import, the signals that Smithers had are unknown
 		if err := r.continuation().refuseLacking(r.Mail.Signals, given.Known); err != nil {
 			return err
 		}
@@ -174,7 +185,8 @@ func (r *runPass) keepAnswers() error {
 	return nil
 }
 
-// isExported reports whether the database has of the run only what an export wrote.
+// isExported reports whether all rows of the run in the database are rows that an export of the run wrote. tip is the run's
+// tip.
 func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, error) {
 	if len(r.Trees.Lonely) > 0 {
 		return false, nil

@@ -38,7 +38,7 @@ func TestAForkWhoseParentIsRefusedIsRefusedUntilItsParentIsImported(t *testing.T
 	assert.Equal(t, fault.ImportRefused, fault.CodeOf(runs[replayRun].Err))
 	assert.Equal(t, smithers.OutcomeRefused, runs[nestedRun].Outcome)
 	assert.Equal(t, fault.ImportRefused, fault.CodeOf(runs[nestedRun].Err))
-	assert.ErrorContains(t, runs[nestedRun].Err, `without run "`+replayRun+`", which it was forked from`)
+	assert.ErrorContains(t, runs[nestedRun].Err, `without its parent, run "`+replayRun+`"`)
 	assert.Equal(t, smithers.OutcomeCreated, runs[plainFork].Outcome, "it was forked from another run")
 	runs = h.take(copyOf(t, gitFixture))
 	assert.Equal(t, smithers.OutcomeCreated, runs[replayRun].Outcome)

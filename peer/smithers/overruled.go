@@ -8,17 +8,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Overruled is an answer given here that did not reach Smithers before Smithers got a different one. From then on
-// Smithers' answer counts. The answer given here stays in the earlier entries.
+// Overruled is an answer given with git-smithers that did not reach Smithers before Smithers got a different answer. From
+// then on, Smithers' answer counts. The overruled answer stays in the earlier entries.
 type Overruled struct {
 	NodeID      string `json:"nodeId"`
 	Iteration   int    `json:"iteration"`
 	RequestKind string `json:"requestKind"` // approval, or the kind of a human request: ask, confirm, select, json
-	Here        string `json:"here"`        // the status given here: approved, denied, answered, cancelled
+	Here        string `json:"here"`        // the status in the repository: approved, denied, answered, cancelled
 	Smithers    string `json:"smithers"`    // the status in Smithers
 }
 
-// overrule returns the answers given here for which Smithers has different ones.
+// overrule returns the answers of given for which Smithers has a different answer, in the order of Smithers' rows. An
+// approval differs by the status, and a human request by the status or the response.
 func (m *mailbox) overrule(given kept.Answers) (list []Overruled) {
 	for _, is := range m.Approvals {
 		here, ok := given.Approvals[snapshot.Key(is.NodeID, is.Iteration)]
@@ -36,18 +37,19 @@ func (m *mailbox) overrule(given kept.Answers) (list []Overruled) {
 	return list
 }
 
-// Dropped is an answer given here that did not reach Smithers and no longer answers a question of Smithers: the
-// question is gone or was asked again. The answer stays in the earlier entries.
+// Dropped is an answer given with git-smithers that did not reach Smithers, and that no longer answers a question of
+// Smithers, because Smithers removed the question or asked again. The answer stays in the earlier entries.
 type Dropped struct {
 	NodeID      string `json:"nodeId"`
 	Iteration   int    `json:"iteration"`
 	RequestKind string `json:"requestKind"` // as in Overruled
-	Here        string `json:"here"`
-	AskedAgain  bool   `json:"askedAgain"`
+	Here        string `json:"here"`        // as in Overruled
+	AskedAgain  bool   `json:"askedAgain"`  // Smithers asked again; false if Smithers removed the question
 }
 
-// drop returns the answers given here to questions that Smithers no longer asks. It removes the dropped answers to
-// human requests from given.
+// drop returns the answers of given to questions that Smithers no longer asks, sorted by node, iteration and kind. An
+// answer to a question that Smithers has decided is not dropped. drop removes the dropped answers to human requests from
+// given.HumanRequests.
 func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 	for key, here := range given.Approvals {
 		is := m.approvalOf(key)
@@ -62,7 +64,7 @@ func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 			continue
 		}
 		list = append(list, Dropped{here.NodeID, here.Iteration, here.Kind, here.Status, newest != nil})
-		delete(given.HumanRequests, key) // Smithers may still have the older question
+		delete(given.HumanRequests, key) // otherwise the answer would count for an older question that Smithers still has
 	}
 	slices.SortFunc(list, func(a, b Dropped) int {
 		return cmp.Or(cmp.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration), cmp.Compare(a.RequestKind, b.RequestKind))
@@ -70,7 +72,7 @@ func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 	return list
 }
 
-// approvalOf returns Smithers' approval with a key, or nil.
+// approvalOf returns Smithers' approval with the given key, or nil if Smithers has no such approval.
 func (m *mailbox) approvalOf(key string) *snapshot.Approval {
 	for i, a := range m.Approvals {
 		if snapshot.Key(a.NodeID, a.Iteration) == key {
@@ -80,8 +82,8 @@ func (m *mailbox) approvalOf(key string) *snapshot.Approval {
 	return nil
 }
 
-// requestsOf returns Smithers' newest human request with a key, or nil. decided reports whether the request made at
-// atMs has been answered or cancelled.
+// requestsOf returns Smithers' newest human request with the given key, or nil if Smithers has no such request. decided is
+// true if the request made at atMs is no longer pending.
 func (m *mailbox) requestsOf(key string, atMs int64) (newest *snapshot.HumanRequest, decided bool) {
 	for i, h := range m.HumanRequests {
 		if snapshot.Key(h.NodeID, h.Iteration) != key {

@@ -10,23 +10,24 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Overtaken is a travel or reset that was done here and no longer counts, because Smithers did not know of it and
-// continued from one of its own frames. The frames made after the op stay in the run's history.
+// Overtaken is a travel or reset of git-smithers that no longer counts, because Smithers did not know the op and continued
+// from one of Smithers' own frames. The frames made after the op stay in the run's history.
 type Overtaken struct {
 	snapshot.Op
 
-	From int64 `json:"from"` // our number of the frame from which Smithers continued
+	From int64 `json:"from"` // git-smithers' number of the frame from which Smithers continued
 }
 
-// takeBack is the ops that a pass takes back, and the frame from which Smithers continues.
+// takeBack has the ops that a pass takes back, and the frame from which Smithers continues.
 type takeBack struct {
 	ops  []snapshot.Op // oldest first
-	from int64
+	from int64         // git-smithers' number
 }
 
-// overtake finds the ops that no longer count when Smithers continues from the last common frame. The returned
-// meeting ends before the frames that these ops made. Ops that Smithers knows from an export are taken back too,
-// because a later undo of them would drop Smithers' newer frames. Only the others are reported.
+// overtake sets r.overtakes to the ops that the next frame takes back, because Smithers continues from at, the last common
+// frame. The returned meeting ends before the frames that these ops made. overtake also takes back ops that Smithers knows
+// from an export, because a later undo of such an op would drop Smithers' newer frames. r.overtaken, for the user, has only
+// the ops that Smithers does not know.
 func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 	ops, err := r.opsHere(r.head.Entry())
 	if err != nil || len(ops) == 0 {
@@ -45,7 +46,8 @@ func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 	return at, nil
 }
 
-// opsHere returns the travels and resets that were done here and not undone, oldest first.
+// opsHere returns the travels and resets at tip that git-smithers did and that are not undone, oldest first. It leaves out
+// ops of engines, and ops without a frame in k.frames.
 func (k *keptRun) opsHere(tip *snapshot.Entry) ([]snapshot.Op, error) {
 	ops, err := timeline.OpsAt(tip)
 	return slices.DeleteFunc(ops, func(op snapshot.Op) bool {
@@ -53,13 +55,13 @@ func (k *keptRun) opsHere(tip *snapshot.Entry) ([]snapshot.Op, error) {
 	}), err
 }
 
-// goesBack reports whether an op gave the run another state.
+// goesBack reports whether op is a travel or a reset, which set the run's state back.
 func goesBack(op snapshot.Op) bool {
 	return op.Kind == snapshot.OpTravel || op.Kind == snapshot.OpReset
 }
 
-// beforeOps returns the frame before the oldest op among the ops whose frames follow Smithers' newest frame on the
-// line to end. If there are none, it returns end.
+// beforeOps returns the frame on which the frame of the oldest op is based. Only ops count whose frames follow Smithers'
+// newest frame on the line to end. If no op counts, beforeOps returns end. now has Smithers' numbers of frames.
 func (k *keptRun) beforeOps(now *kept.Peer, end int64, ops []snapshot.Op) int64 {
 	before := end
 	for at := end; at != snapshot.NoFrame && now.PeerNo(at) == tables.NoNumber; at = k.frames[at].Based {
@@ -71,7 +73,7 @@ func (k *keptRun) beforeOps(now *kept.Peer, end int64, ops []snapshot.Op) int64 
 	return before
 }
 
-// onLine returns the numbers of the frames on the line to a frame.
+// onLine returns the set of the numbers of the frames on the line to the frame last.
 func onLine(frames []kept.Frame, last int64) map[int64]bool {
 	on := make(map[int64]bool)
 	for _, f := range kept.LineTo(frames, last) {
@@ -80,7 +82,8 @@ func onLine(frames []kept.Frame, last int64) map[int64]bool {
 	return on
 }
 
-// addTo adds to a draft of the next frame the changes that take the ops back. tip is the entry before.
+// addTo adds to draft, the next frame with the number frame, an undo for each op of o, and then empties o. tip is the entry
+// before the draft.
 func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64) error {
 	rows, err := tip.Ops()
 	if err != nil {
@@ -107,8 +110,8 @@ func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64
 	return nil
 }
 
-// hidesImported reports whether an undo since the last import went back to before an import. The imported frames are
-// then in the repository but not in the run's timeline.
+// hidesImported reports whether an undo after last, the last import, undid an op from before that import. Imported frames
+// may then be in the repository but not in the run's timeline. Only undos of travels and resets by git-smithers count.
 func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass) (bool, error) {
 	ops, err := timeline.OpsAt(tip)
 	if err != nil {
@@ -129,7 +132,8 @@ func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass)
 	return false, nil
 }
 
-// isSince reports whether an op was done after the import of a pass.
+// isSince reports whether op was done after the import with the Pass last. It returns false if op does not name the entry
+// before the op.
 func isSince(objects objstore.Reader, op snapshot.Op, last kept.Pass) (bool, error) {
 	if op.Before.IsZero() {
 		return false, nil

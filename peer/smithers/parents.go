@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// isHere reports whether the repository has a run.
+// isHere reports whether the repository has the run. It returns an error if the run is unreadable or its id is invalid.
 func (im *importJob) isHere(ctx context.Context, run string) (bool, error) {
 	_, err := im.store.Head(ctx, run)
 	if fault.CodeOf(err) == fault.RunNotFound {
@@ -17,22 +17,24 @@ func (im *importJob) isHere(ctx context.Context, run string) (bool, error) {
 	return err == nil, err
 }
 
-// parentsOfNew returns the parents of the forks that the repository does not have yet.
+// parentsOfNew returns the set of the parents of those forks in sources that the repository does not have. A watch must
+// import these parents first. parentsOfNew leaves out a fork whose ref cannot be read.
 func (im *importJob) parentsOfNew(ctx context.Context, sources []dbrun.RunRow) map[string]bool {
 	parents := make(map[string]bool)
 	for _, one := range sources {
 		if one.Fork == nil || one.Row == nil || im.memory.runs[one.ID] != nil {
 			continue
 		}
-		if here, err := im.isHere(ctx, one.ID); !here && err == nil { // the run's import reports the error
+		if here, err := im.isHere(ctx, one.ID); !here && err == nil { // the import of the run reports an error
 			parents[one.Fork.Parent] = true
 		}
 	}
 	return parents
 }
 
-// refuseOrphan refuses a new run if this pass could not import its parent, because the run would never get a parent.
-// If the parent was pruned here, the run is imported without it.
+// refuseOrphan returns import_refused if from is a new fork and this pass refused the fork's parent. Without the error, the
+// fork would never get a parent. The error is conflict if other processes appended to the parent, so another import may
+// succeed. If the parent was pruned, refuseOrphan returns nil, and the fork is imported without a parent.
 func (im *importJob) refuseOrphan(ctx context.Context, from dbrun.RunRow) error {
 	if from.Fork == nil {
 		return nil
@@ -46,12 +48,12 @@ func (im *importJob) refuseOrphan(ctx context.Context, from dbrun.RunRow) error 
 		return err
 	}
 	if err := timeline.CheckNew(ctx, im.store, from.ID); fault.CodeOf(err) == fault.RunPruned && !im.revives(from.ID) {
-		return nil // the run's import returns the error
+		return nil // the import of the run returns run_pruned
 	}
 	if code := fault.CodeOf(why); code == fault.Conflict || code == fault.Locked {
 		return fault.New(fault.Conflict, "run %q was forked from run %q, to which another process is appending", from.ID, parent).
-			Hint("the run was not imported; import again").Detail("runId", from.ID)
+			Hint("run the import again").Detail("runId", from.ID)
 	}
-	return fault.New(fault.ImportRefused, "run %q cannot be imported without run %q, which it was forked from", from.ID, parent).
+	return fault.New(fault.ImportRefused, "run %q cannot be imported without its parent, run %q", from.ID, parent).
 		Hint("import run %q first", parent).Detail("runId", from.ID)
 }

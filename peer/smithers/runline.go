@@ -11,55 +11,57 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// runLine is the line of entries that a pass appends to a run, with the data from which the next entry is made.
+// runLine is the line of entries that a pass appends to a run, with the data from which the pass makes the next entry.
 type runLine struct {
 	lineEnd
 
-	entry  *snapshot.Entry // the newest entry; before a run's first, the frame from which it was forked, or nil
-	opened bool            // the run has at least one entry
-	ext    *kept.Peer      // the stored ext/smithers
-	now    *kept.Peer      // the ext/smithers to store
+	// entry is the newest entry. Before the first entry of a fork, entry is the frame from which the run was forked. Before
+	// the first entry of another run, entry is nil.
+	entry  *snapshot.Entry
+	opened bool       // the run has at least one entry
+	ext    *kept.Peer // the stored ext/smithers
+	now    *kept.Peer // the ext/smithers to store
 
 	journal journal
-	done    []bool // by index of an attempt: the journal has the ended attempt, as of a frame after its end
-	stored  []snapshot.Event
-	seq     *int64 // see nextSeq; nil until computed
-	behind  int    // number of the database's events that are stored
+	done    []bool           // dbrun.Attempt.Done after the newest entry, by the attempt's index in the database
+	stored  []snapshot.Event // the run's events in the repository
+	seq     *int64           // the result of nextSeq; nil until store computes the number
+	behind  int              // the number of the database's events that are stored
 
-	line      []tables.FrameFacts         // Smithers' stored frames
-	byPeer    map[int64]tables.FrameFacts // the same by Smithers' numbers: the newest of each
-	described []int64                     // the frames whose rows in ext were set
+	line      []tables.FrameFacts         // Smithers' stored frames, oldest first
+	byPeer    map[int64]tables.FrameFacts // the newest frame of line with each of Smithers' numbers
+	described []int64                     // the frames whose row in now.Frames the pass has set
 }
 
-// lineEnd is the end of a line. Each frame replaces it.
+// lineEnd is the end of a line. Each frame replaces the lineEnd. "The newest frame" is Smithers' newest stored frame.
 type lineEnd struct {
-	based    *int64           // the frame that the next one is based on; nil for the run's newest
-	before   *workcopy.Moment // Smithers' newest frame; nil if none
-	tree     string           // its rendered tree in the database; "" if none
-	last     source.Row       // its row in _smithers_snapshots
+	based    *int64           // the frame on which the next frame is based; nil means the run's newest frame
+	before   *workcopy.Moment // the moment of the newest frame; nil if no frame is stored or read
+	tree     string           // the newest frame's rendered tree in the database; "" if the frame has no tree
+	last     source.Row       // the newest frame's row in _smithers_snapshots
 	lastRow  source.Row       // the newest row in _smithers_frames
-	lastTree string           // our rendered tree at lastRow
-	ours     string           // the rendered tree of the newest entry
-	files    *snapshot.VCS    // the files captured for the newest frame; nil if none
+	lastTree string           // the rendered tree in the repository at the frame of lastRow
+	ours     string           // the rendered tree in the repository at the newest entry; "" if the entry has no tree
+	files    *snapshot.VCS    // the files captured for the newest frame, or nil
 }
 
-// first reports whether the next entry is the run's first.
+// first reports whether the next entry is the first entry of the run.
 func (l *runLine) first() bool { return !l.opened }
 
-// next returns the number of the next frame.
+// next returns git-smithers' number of the next frame. It returns 0 for a run without entries.
 func (l *runLine) next() int64 {
 	if l.first() {
 		return 0
 	}
 	row, err := l.entry.RunRow()
 	if err != nil {
-		return 0 // append returns the error
+		return 0 // append returns the error of an unreadable row
 	}
 	return row.Frame + 1
 }
 
-// eventsOf returns the events before an index that are not stored yet. next is the frame that is being drafted, or
-// nil.
+// eventsOf returns the events of p before the index upTo that are not stored, with Smithers' numbers where the numbers do
+// not follow each other. It leaves out invalid rows. next has the facts of the frame in the draft, or is nil.
 func (l *runLine) eventsOf(p *dbrun.Run, upTo int, next *tables.FrameFacts) []snapshot.Event {
 	frames := func(no int64) (tables.FrameFacts, bool) {
 		if next != nil && next.PeerNo == no {
@@ -81,7 +83,8 @@ func (l *runLine) eventsOf(p *dbrun.Run, upTo int, next *tables.FrameFacts) []sn
 	return events
 }
 
-// nextSeq returns the number that Smithers would give the next event.
+// nextSeq returns the number after Smithers' number of the newest stored event. Smithers gives this number to the next
+// event unless there is a gap.
 func (l *runLine) nextSeq() int64 {
 	if l.seq != nil {
 		return *l.seq
@@ -90,7 +93,7 @@ func (l *runLine) nextSeq() int64 {
 	return next
 }
 
-// store adds events to the stored ones.
+// store adds events to l.stored and updates l.seq.
 func (l *runLine) store(events []snapshot.Event) {
 	next := l.nextSeq()
 	for _, e := range events {
@@ -102,7 +105,7 @@ func (l *runLine) store(events []snapshot.Event) {
 	l.stored, l.seq = append(l.stored, events...), &next
 }
 
-// addFrame adds a frame of Smithers to the line.
+// addFrame adds one, the facts of a frame of Smithers, to l.line and l.byPeer.
 func (l *runLine) addFrame(one tables.FrameFacts) {
 	if l.byPeer == nil {
 		l.byPeer = make(map[int64]tables.FrameFacts)
@@ -110,13 +113,13 @@ func (l *runLine) addFrame(one tables.FrameFacts) {
 	l.line, l.byPeer[one.PeerNo] = append(l.line, one), one
 }
 
-// note records how the rows of a frame differ from the predicted ones.
+// note adds the differences n of a frame to l.now. frame is git-smithers' number.
 func (l *runLine) note(frame int64, n frameNote) {
 	l.setFrameRow(frame, n.row)
 	l.now.Marks = append(l.now.Marks, n.marks...)
 }
 
-// setFrameRow sets the ext/smithers row of a frame.
+// setFrameRow sets the row of frame in l.now.Frames, and adds the frame to l.described.
 func (l *runLine) setFrameRow(frame int64, row kept.FrameRow) {
 	if l.now.Frames == nil {
 		l.now.Frames = map[int64]kept.FrameRow{}
@@ -125,7 +128,8 @@ func (l *runLine) setFrameRow(frame int64, row kept.FrameRow) {
 	l.described = append(l.described, frame)
 }
 
-// move updates the line after the entries of a step were stored.
+// move updates the line after the entries of step were stored: the logs, l.done and, if step has a frame of Smithers, the
+// end of the line and ext/smithers.
 func (l *runLine) move(step *lineStep) {
 	maps.Copy(l.journal.logs, step.journal.logs)
 	for i, done := range step.journal.done {

@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// runPass brings one run up to date: it appends what the database has to the stored run.
+// runPass imports one run: it appends the new rows of the database to the run in the repository.
 type runPass struct {
 	*dbrun.Run
 	*keptRun
@@ -23,14 +23,16 @@ type runPass struct {
 	made      []objstore.ID // the entries of this pass
 	box       mailbox
 	live      bool             // the pass imports only new frames
-	parent    *snapshot.Parent // the parent of a new run
+	parent    *snapshot.Parent // the parent of a new run; nil if the run is not new or not a fork of a known frame
 	overtakes takeBack         // the ops that the next frame takes back
-	overtaken []Overtaken      // the reported ones of these ops
-	found     string           // the digest of the database's rows
+	overtaken []Overtaken      // the ops of overtakes that the result reports
+	found     string           // the digest of the database's rows; "" in a live pass
 	out       ImportedRun
 }
 
-// importRun brings one run up to date. All of its new entries become visible at once.
+// importRun imports one run and returns the result. All new entries of the run become visible at once. If a watch wants
+// only the new frames of the run, importRun tries framesFirst before a pass over all rows. A new running run without
+// snapshots stays unimported, because the first snapshot has the run's input.
 func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (ImportedRun, error) {
 	if upTo, live := im.upTo[from.ID]; live {
 		if out, done, err := im.framesFirst(ctx, tx, from, upTo); done || err != nil {
@@ -48,7 +50,7 @@ func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.Ru
 		return r.out, err
 	}
 	if r.head == nil && len(r.Heads) == 0 && r.Ours.Status == snapshot.RunRunning {
-		return r.out, nil // its input comes with the first snapshot
+		return r.out, nil // the first snapshot will have the run's input
 	}
 	first, err := r.begin(ctx)
 	if err != nil {
@@ -73,13 +75,15 @@ func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.Ru
 	return r.commit(ctx, before)
 }
 
-// runPass begins a pass over a run.
+// runPass returns a pass over the run from that has read nothing, with the outcome OutcomeUnchanged.
 func (im *importJob) runPass(tx *source.Tx, from dbrun.RunRow) *runPass {
 	theirs := &dbrun.Run{RunRow: from, Tx: tx, Own: im.own, Left: im.left, All: im.copies}
 	return &runPass{im: im, Run: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.ID, Outcome: OutcomeUnchanged}}
 }
 
-// commit makes the new entries visible if the database has not changed in a way that mixes two states of it.
+// commit makes the new entries visible and returns the result of the pass. before is the newest entry before the pass, for
+// the outcome. The error is source.ErrOvertaken if the rows may be from two states of the database, and that of errOvertaken
+// if another process created the run. The watch remembers the run: see memory.keep.
 func (r *runPass) commit(ctx context.Context, before *snapshot.Entry) (ImportedRun, error) {
 	if err := r.Tx.Check(); err != nil {
 		return r.out, err

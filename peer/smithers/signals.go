@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// signalNumbers returns the numbers of a state's signals, by digest.
+// signalNumbers returns the numbers of the signals in state, by the signal's digest.
 func signalNumbers(state *snapshot.State) (map[string]int64, error) {
 	numbers := make(map[string]int64)
 	for s, err := range state.AllSignals() {
@@ -20,8 +20,9 @@ func signalNumbers(state *snapshot.State) (map[string]int64, error) {
 	return numbers, nil
 }
 
-// numberSignals numbers signals from 0: first those that the state has, in its order, and then the others in theirs.
-// So signals keep their numbers as long as none is removed. If no signal was sent here, the order is Smithers'.
+// numberSignals sets Seq of signals to the numbers from 0. had has the numbers of the signals in the state before. The
+// signals in had come first, in the order of their numbers, and then the others, in the order of signals. So a signal keeps
+// its number unless an earlier signal is removed.
 func numberSignals(signals []snapshot.Signal, had map[string]int64) {
 	const unknown = math.MaxInt64
 	order, was := make([]int, len(signals)), make([]int64, len(signals))

@@ -10,7 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// appendTail appends what happened after the newest frame, and the run's current row.
+// appendTail appends an entry with the run's row, events, attempts and mailbox after the newest frame. It appends nothing
+// if nothing has changed since the newest entry.
 func (r *runPass) appendTail(ctx context.Context) error {
 	step, err := r.drafter().tail(r.runLine)
 	if err != nil || step == nil {
@@ -19,8 +20,8 @@ func (r *runPass) appendTail(ctx context.Context) error {
 	return r.take(ctx, step)
 }
 
-// tail drafts the entry for what happened after the newest frame, with the run's current row. It returns nil if
-// nothing happened.
+// tail returns the step that appends all events, attempts, files and mail after the newest frame, with the run's present
+// row. It returns nil if nothing has changed since the newest entry.
 func (d *drafter) tail(line *runLine) (*lineStep, error) {
 	step := &lineStep{
 		draft: snapshot.Draft{Run: d.peer.Ended, Limits: d.limits, Subject: "smithers: " + string(d.peer.Ours.Status)},
@@ -48,13 +49,15 @@ func (d *drafter) tail(line *runLine) (*lineStep, error) {
 	after := row
 	d.peer.Ended(&after)
 	if len(step.draft.Mailbox)+len(step.draft.Events)+len(step.draft.Journal) == 0 && step.draft.VCS == nil && reflect.DeepEqual(row, after) {
-		return nil, nil //nolint:nilnil // nothing has happened
+		return nil, nil //nolint:nilnil // nothing has changed since the newest entry
 	}
 	step.draft.AtMs = d.newest(line, step.draft.Events)
 	return step, nil
 }
 
-// addLastFiles gives the last entry of a pass the files that attempts left since the newest frame.
+// addLastFiles sets the working copy of step, the last entry of a pass, to the files that attempts left since the newest
+// frame, and adds entries for earlier files to step.passing. It does nothing if no frame is stored or read, or if the pass
+// captured the newest frame's files.
 func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
 	if line.before == nil || line.files != nil {
 		return nil
@@ -74,7 +77,8 @@ func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
 	return nil
 }
 
-// newest returns the time of the newest event, attempt end or run end, but at least that of the newest entry.
+// newest returns the time of the entry that tail drafts: the latest time among the newest entry, events, and the ends of
+// attempts. If the run is new, the end of the run counts too.
 func (d *drafter) newest(line *runLine, events []snapshot.Event) int64 {
 	atMs := line.entry.AtMs
 	for _, e := range events {

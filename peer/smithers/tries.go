@@ -12,16 +12,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// maxTries limits how often a run is imported again because other processes append to it.
+// maxTries is the maximum number of passes of an import. A pass is repeated if other processes append to the runs or write
+// to the database.
 const maxTries = 16
 
-// errOvertaken returns the error that another process has created the run, or appended to it, since the pass began.
+// errOvertaken returns the conflict error for run: another process has created the run, or appended to the run, since the
+// pass began.
 func errOvertaken(run string) error {
-	return fault.New(fault.Conflict, "another process is appending to run %q", run).Hint("the run was not imported; import again")
+	return fault.New(fault.Conflict, "another process is appending to run %q", run).Hint("run the import again")
 }
 
-// passes imports the runs. It imports again those runs to which other processes have appended meanwhile, or all runs
-// if an engine has begun to write the database. With an error it returns the result so far, or nil.
+// passes imports the runs in at most maxTries passes, and returns the combined result. It repeats the pass for those runs
+// to which other processes have appended, or for all runs if Smithers has begun to write to the database. After the last
+// pass, such runs keep the error conflict. With an error, passes returns the result before the error, or nil.
 func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, err error) {
 	wanted := im.req.Runs
 	for range maxTries {
@@ -42,10 +45,11 @@ func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, 
 	return out, err
 }
 
-// onePass reads the database once, and imports from it.
+// onePass reads the tips of all runs, captures the working copies that a watch wants, and then imports the requested runs
+// from one read transaction of db. It closes the working copies.
 func (im *importJob) onePass(ctx context.Context, db *source.DB) (out *Imported, err error) {
-	// All that is in a run now was read from the database before this pass reads it. So if the database has less, Smithers
-	// went back.
+	// The tips must be read before the database. Then every imported row in a run is older than this pass's read of the
+	// database. So if the database lacks such a row, Smithers has rewound the run.
 	if im.tips, err = im.readTips(ctx); err != nil {
 		return nil, err
 	}
@@ -59,10 +63,10 @@ func (im *importJob) onePass(ctx context.Context, db *source.DB) (out *Imported,
 	return out, errors.Join(err, im.letGo())
 }
 
-// readTips reads the tips of all runs.
+// readTips returns the set of the tips of all runs. It leaves out runs with a broken ref.
 func (im *importJob) readTips(ctx context.Context) (map[objstore.ID]bool, error) {
 	list, err := im.store.Refs().Tips(ctx)
-	if err != nil && !errors.Is(err, refs.ErrBroken) { // a run with a broken ref reports it itself
+	if err != nil && !errors.Is(err, refs.ErrBroken) { // the import of a run reports the run's broken ref
 		return nil, timeline.Explain(err)
 	}
 	tips := make(map[objstore.ID]bool, len(list))
@@ -72,7 +76,8 @@ func (im *importJob) readTips(ctx context.Context) (map[objstore.ID]bool, error)
 	return tips, nil
 }
 
-// overtaken returns the runs to which another process has appended meanwhile.
+// overtaken returns the ids of the runs in out with the error conflict, because another process appended to the run during
+// the import.
 func overtaken(out *Imported) (runs []string) {
 	for _, run := range out.Runs {
 		if run.Err != nil && fault.CodeOf(run.Err) == fault.Conflict {
@@ -82,7 +87,8 @@ func overtaken(out *Imported) (runs []string) {
 	return runs
 }
 
-// merged returns the combined result of two passes, or nil if both are nil.
+// merged returns the combined result of out and the later pass. It changes out. If either result is nil, merged returns
+// the other.
 func merged(out, later *Imported) *Imported {
 	switch {
 	case out == nil:
@@ -102,7 +108,8 @@ func merged(out, later *Imported) *Imported {
 	return out
 }
 
-// mergedRun returns the combined result of two passes over one run.
+// mergedRun returns the combined result of two passes over one run. If only one of the passes changed the run, the result
+// is that of this pass, except that an error other than conflict in later wins.
 func mergedRun(run, later ImportedRun) ImportedRun {
 	switch {
 	case run.Err != nil || run.Outcome == OutcomeUnchanged:

@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// needUnowned reads the rows that do not belong to single runs, unless the pass has read them.
+// needUnowned reads the rows that belong to no single run into im.left, unless the pass has read these rows.
 func (im *importJob) needUnowned(tx *source.Tx) error {
 	if im.leftRead {
 		return nil
@@ -16,8 +16,9 @@ func (im *importJob) needUnowned(tx *source.Tx) error {
 	return err
 }
 
-// readUnowned reads the rows that do not belong to single runs. It keeps the rows of unknown tables, and counts those
-// of Smithers' own tables.
+// readUnowned sets im.left to the rows of unknown tables without a run column, and sets im.leftRead. It returns the number
+// of rows of each other table that belong to no run, except tables of frames, and except in a watch, which does not report
+// these rows. runs has the database's rows of _smithers_runs.
 func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable, error) {
 	im.left = nil
 	var left []LeftTable
@@ -26,7 +27,7 @@ func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable,
 		var err error
 		switch {
 		case tables.IsOfFrames(table.Name) || table.Name == tables.Migrated || table.Name == tables.Columns:
-		case im.memory != nil && (tables.HasRun(table) || im.isOwn(table.Name)): // a watch does not report these
+		case im.memory != nil && (tables.HasRun(table) || im.isOwn(table.Name)): // a watch does not report these tables
 		case tables.HasRun(table):
 			rows, err = ownerless(tx, table, runs)
 		case im.isOwn(table.Name):
@@ -45,7 +46,7 @@ func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable,
 	return left, nil
 }
 
-// ownerless counts the rows of a table that belong to none of the runs.
+// ownerless returns the number of rows in table that belong to no run of runs.
 func ownerless(tx *source.Tx, table source.Table, runs []source.Row) (int64, error) {
 	rows, err := tx.Count(table.Name, "")
 	for _, run := range runs {
@@ -59,7 +60,7 @@ func ownerless(tx *source.Tx, table source.Table, runs []source.Row) (int64, err
 	return rows, err
 }
 
-// keepUnowned keeps the rows of an unknown table.
+// keepUnowned adds table with all its rows to im.left, unless the table is empty.
 func (im *importJob) keepUnowned(tx *source.Tx, table source.Table) error {
 	one := dbrun.Unowned{Table: table}
 	for row, err := range tx.Rows(table.Name, "") {
@@ -74,7 +75,7 @@ func (im *importJob) keepUnowned(tx *source.Tx, table source.Table) error {
 	return nil
 }
 
-// isOwn reports whether Smithers 0.32.0 has a table of that name.
+// isOwn reports whether Smithers 0.32.0 has a table with the given name.
 func (im *importJob) isOwn(name string) bool {
 	_, own := im.own[name]
 	return own

@@ -6,16 +6,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Untold is the answers given here to a run of Smithers that have not reached Smithers: at the last import Smithers
-// still asked, or lacked the signal. The run's mailbox has these answers.
+// Untold has the answers given with git-smithers to a run of Smithers that have not reached Smithers: at the last import,
+// Smithers still asked the question or lacked the signal. The run's mailbox has these answers.
 type Untold struct {
-	// Imported reports whether the run itself was imported. If not, for example for a fork made here, there are no
-	// answers.
+	// Imported means that the run itself was imported. A run that was never imported, for example a fork made by
+	// git-smithers, has no answers in Untold.
 	Imported bool
 	answers  kept.Answers
 }
 
-// ReadUntold reads the answers for a run that have not reached Smithers.
+// ReadUntold returns the answers at head that have not reached Smithers.
 func ReadUntold(s *timeline.Store, head *timeline.Head) (*Untold, error) {
 	known, err := kept.ReadTip(s, head.Entry())
 	if err != nil || !known.Imported {
@@ -25,21 +25,22 @@ func ReadUntold(s *timeline.Store, head *timeline.Head) (*Untold, error) {
 	return &Untold{true, given}, timeline.Explain(err)
 }
 
-// Approval returns the decision given here. ok is false if there is none, or if Smithers knows it.
+// Approval returns the decision that has not reached Smithers about the approval of a node's iteration. ok is false if u
+// has no such decision.
 func (u *Untold) Approval(nodeID string, iteration int) (a snapshot.Approval, ok bool) {
 	a, ok = u.answers.Approvals[snapshot.Key(nodeID, iteration)]
 	return a, ok
 }
 
-// HumanRequest returns the answer given here to a human request. ok is false if there is none, or if Smithers knows
-// it.
+// HumanRequest returns the answer that has not reached Smithers to the human request of a node's iteration. ok is false if
+// u has no such answer.
 func (u *Untold) HumanRequest(nodeID string, iteration int) (h snapshot.HumanRequest, ok bool) {
 	h, ok = u.answers.HumanRequests[snapshot.Key(nodeID, iteration)]
 	return h, ok
 }
 
-// Signal returns the first signal sent here that ends a wait for the name and correlation. ok is false if there is
-// none.
+// Signal returns the first signal that has not reached Smithers and that ends a wait for name and correlation. A nil or
+// empty correlation matches only signals without a correlation. ok is false if u has no such signal.
 func (u *Untold) Signal(name string, correlation *string) (s snapshot.Signal, ok bool) {
 	for _, s := range u.answers.Signals {
 		if s.Name == name && kept.SameCorrelation(s.CorrelationID, correlation) {

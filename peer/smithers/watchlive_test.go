@@ -151,5 +151,5 @@ func TestAnEarlierCopyThatGoesOnIsNamedOnceAsThatAndOnceAsWhatWentOnOtherwise(t 
 	}
 	require.Len(t, reasons, 2)
 	assert.Contains(t, reasons[0], "older state")
-	assert.Contains(t, reasons[1], "continued elsewhere")
+	assert.Contains(t, reasons[1], "continued in two databases")
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// keep sets m.here to the answers of given that Smithers lacks and still asks for, and to the signals that Smithers lacks.
-// It sets m.overruled and m.dropped from the other answers. keep removes the other answers from the maps of given.
+// keep sets m.here to the answers of given that Smithers lacks and still asks for, and to the signals that Smithers
+// lacks. It sets m.overruled and m.dropped from the other answers. keep removes the other answers from the maps of
+// given.
 func (m *mailbox) keep(given kept.Answers) {
 	m.overruled, m.dropped = m.overrule(given), m.drop(given)
 	asked := make(map[string]bool)
@@ -29,15 +30,15 @@ func (m *mailbox) keep(given kept.Answers) {
 }
 
 // untold returns the signals of given that Smithers does not have. Each signal that Smithers received since the last
-// import stands for one signal of given: a signal with the same digest, or else the earliest signal that isAlike accepts.
-// untold reuses the array of given.Signals.
+// import stands for one signal of given: a signal with the same digest, or else the earliest signal that isAlike
+// accepts. untold reuses the array of given.Signals.
 func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {
 	taken := make([]bool, len(m.Signals))
 	for i, p := range m.Signals {
 		taken[i] = given.Known[p.Signal.Digest()]
 	}
-	// told returns a function that reports whether Smithers has a signal by the comparison is, and marks Smithers' signal
-	// as taken.
+	// told returns a function that reports whether Smithers has a signal by the comparison is, and marks Smithers'
+	// signal as taken.
 	told := func(is func(theirs, ours snapshot.Signal) bool) func(snapshot.Signal) bool {
 		return func(ours snapshot.Signal) bool {
 			for i, p := range m.Signals {
@@ -53,8 +54,8 @@ func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {
 	return slices.DeleteFunc(slices.DeleteFunc(given.Signals, told(same)), told(isAlike))
 }
 
-// isAlike reports whether theirs, a signal of Smithers, can be ours, a signal sent with git-smithers: name, correlation
-// and payload are equal, and theirs was not received before ours.
+// isAlike reports whether theirs, a signal of Smithers, can be ours, a signal sent with git-smithers: name,
+// correlation and payload are equal, and theirs was not received before ours.
 func isAlike(theirs, ours snapshot.Signal) bool {
 	return theirs.Name == ours.Name && kept.SameCorrelation(theirs.CorrelationID, ours.CorrelationID) &&
 		theirs.ReceivedAtMs >= ours.ReceivedAtMs && kept.SameJSON(theirs.Payload, ours.Payload)

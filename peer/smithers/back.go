@@ -9,9 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// goBack appends the frame that takes the run back to the frame to which Smithers rewound the run. At that frame, Smithers
-// has only its first at.Count frames. The new frame records a travel, at the time of Smithers' rewind if the database has
-// the rewind's event. goBack sets r.out.Rewound, and r.ours to the tree of the old frame.
+// goBack appends the frame that takes the run back to the frame to which Smithers rewound the run. At that frame,
+// Smithers has only its first at.Count frames. The new frame records a travel, at the time of Smithers' rewind if the
+// database has the rewind's event. goBack sets r.out.Rewound, and r.ours to the tree of the old frame.
 func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	to := at.End
 	for r.now.PeerNo(to) == tables.NoNumber && r.frames[to].Based != snapshot.NoFrame {
@@ -57,8 +57,8 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	return err
 }
 
-// goForward appends the frame that takes the run to at.End, Smithers' newest frame, after an undo in the repository took
-// the run to an earlier state. It sets r.ours to the tree of at.End.
+// goForward appends the frame that takes the run to at.End, Smithers' newest frame, after an undo in the repository
+// took the run to an earlier state. It sets r.ours to the tree of at.End.
 func (r *runPass) goForward(ctx context.Context, at kept.Meeting) error {
 	then := r.frames[at.End].Entry
 	state, err := then.State()

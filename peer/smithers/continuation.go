@@ -16,10 +16,10 @@ type continuation struct {
 	had    int64            // the number of imported events of Smithers
 }
 
-// refuseOther returns import_refused if the database does not continue the imported run: either the database is an older
-// copy, or the run continued in two databases. The comparison of events is enough, because Smithers never removes an
-// event, even in a rewind. cut means that c.events has no rows before the newest imported event, so refuseOther compares
-// only that event.
+// refuseOther returns import_refused if the database does not continue the imported run: either the database is an
+// older copy, or the run continued in two databases. The comparison of events is enough, because Smithers never
+// removes an event, even in a rewind. cut means that c.events has no rows before the newest imported event, so
+// refuseOther compares only that event.
 func (c continuation) refuseOther(cut bool) error {
 	count := len(c.events.All)
 	has := c.events.HasAll
@@ -38,9 +38,9 @@ func (c continuation) refuseOther(cut bool) error {
 	return nil
 }
 
-// refuseLacking returns import_refused if signals, the run's signals in the database, lacks signals that Smithers had at
-// the last import. had has the digests of the latter signals. Missing signals are allowed after a rewind, which the events
-// show: Smithers removes signals only in a rewind.
+// refuseLacking returns import_refused if signals, the run's signals in the database, lacks signals that Smithers had
+// at the last import. had has the digests of the latter signals. Missing signals are allowed after a rewind, which
+// the events show: Smithers removes signals only in a rewind.
 func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool) error {
 	has, wentOn := 0, int64(len(c.events.All)) > c.had
 	for _, p := range signals {
@@ -68,8 +68,8 @@ func (r *runPass) continuation() continuation {
 	return continuation{run: r.ID, events: &r.Events, stored: r.stored, had: r.was.Pass.Events}
 }
 
-// tellOurs records in ext/smithers that Smithers never had the frames that git-smithers added since the last import. It
-// leaves frames with a row in ext/smithers unchanged, and does nothing if the run was never imported.
+// tellOurs records in ext/smithers that Smithers never had the frames that git-smithers added since the last import.
+// It leaves frames with a row in ext/smithers unchanged, and does nothing if the run was never imported.
 func (r *runPass) tellOurs() {
 	if !r.imported {
 		return

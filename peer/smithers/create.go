@@ -17,8 +17,9 @@ import (
 )
 
 // create begins the series of a run that the repository does not have. A fork begins at its parent's frame if the
-// repository has that frame: create then sets r.parent, r.journal and r.ours. create sets the layout of outputs from the
-// newest snapshot. If the database has no snapshot 0, create appends the start entry. See notBegun for the errors.
+// repository has that frame: create then sets r.parent, r.journal and r.ours. create sets the layout of outputs from
+// the newest snapshot. If the database has no snapshot 0, create appends the start entry. See notBegun for the
+// errors.
 func (r *runPass) create(ctx context.Context) error {
 	forked, err := r.forkedFrom(ctx)
 	if err != nil {
@@ -56,8 +57,8 @@ func (r *runPass) create(ctx context.Context) error {
 	return r.appendStart(ctx)
 }
 
-// forkedFrom returns the entry of the frame from which the run was forked, and sets r.parent. It returns nil and leaves
-// r.parent unchanged if the run is not a fork, or if the repository does not have the parent or the frame.
+// forkedFrom returns the entry of the frame from which the run was forked, and sets r.parent. It returns nil and
+// leaves r.parent unchanged if the run is not a fork, or if the repository does not have the parent or the frame.
 func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	if r.Fork == nil {
 		return nil, nil //nolint:nilnil // not a fork
@@ -94,9 +95,9 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	return entry, nil
 }
 
-// forkedAt returns the frame that had Smithers' number by.FrameNo at the time of the fork. After rewinds, several frames
-// can have the number: forkedAt takes the last frame that is not newer than the fork, or else the first frame. of has
-// Smithers' numbers of frames. ok is false if no frame has the number.
+// forkedAt returns the frame that had Smithers' number by.FrameNo at the time of the fork. After rewinds, several
+// frames can have the number: forkedAt takes the last frame that is not newer than the fork, or else the first frame.
+// of has Smithers' numbers of frames. ok is false if no frame has the number.
 func forkedAt(frames []kept.Frame, of *kept.Peer, by *dbrun.Fork) (found kept.Frame, ok bool) {
 	for _, f := range frames {
 		if of.PeerNo(f.Number) == by.FrameNo && (f.Entry.AtMs <= by.AtMs || !ok) {
@@ -112,8 +113,8 @@ func (im *importJob) revives(run string) bool {
 }
 
 // notBegun returns err, an error of a new series for run, as an error for the user. run_exists becomes the error of
-// errOvertaken, because another process has created the run. For a collected run, notBegun sets the hint to --revive. It
-// returns every other error unchanged.
+// errOvertaken, because another process has created the run. For a collected run, notBegun sets the hint to --revive.
+// It returns every other error unchanged.
 func (im *importJob) notBegun(run string, err error) error {
 	if fault.CodeOf(err) == fault.RunExists {
 		return errOvertaken(run)
@@ -125,9 +126,9 @@ func (im *importJob) notBegun(run string, err error) error {
 	return err
 }
 
-// appendStart appends the entry before the run's first snapshot, with the events of the run's start. The entry is frame 0
-// with the input and the working copy of the first snapshot. The entry of a fork is not a frame and has no input, because
-// the fork begins with its parent's frame. Smithers does not have frame 0.
+// appendStart appends the entry before the run's first snapshot, with the events of the run's start. The entry is
+// frame 0 with the input and the working copy of the first snapshot. The entry of a fork is not a frame and has no
+// input, because the fork begins with its parent's frame. Smithers does not have frame 0.
 func (r *runPass) appendStart(ctx context.Context) error {
 	draft := snapshot.Draft{AtMs: r.Ours.CreatedAtMs, Subject: "run started", Run: r.During(""), Limits: r.im.limits}
 	if r.parent == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// explainDatabase returns err, an error about the database at path, with its error code and hints. It returns nil for nil,
-// and a *fault.Error unchanged. timeline.Explain explains an error that is not about the database.
+// explainDatabase returns err, an error about the database at path, with its error code and hints. It returns nil for
+// nil, and a *fault.Error unchanged. timeline.Explain explains an error that is not about the database.
 func explainDatabase(path string, err error) error {
 	if err == nil {
 		return nil
@@ -31,7 +31,7 @@ func explainDatabase(path string, err error) error {
 	case errors.Is(err, source.ErrTooLarge):
 		return fault.New(fault.LimitExceeded, "%s: %w", path, err).Hint("git-smithers reads values of at most 256 MiB")
 	case errors.Is(err, source.ErrIncomplete):
-		return out.Hint("if the database is being copied, wait until the copy is complete").Hint("otherwise, copy the database again")
+		return out.Hint("wait until the copy of the database is complete").Hint("if no program is copying the database, copy the database again")
 	case errors.Is(err, source.ErrIndex):
 		return out.Hint("`git smithers fetch` fetches the runs of another repository").
 			Hint("name the file in which Smithers keeps its runs: smithers.db")
@@ -47,9 +47,9 @@ func explainDatabase(path string, err error) error {
 	return timeline.Explain(err)
 }
 
-// stoppedAfter returns err, which ended an import of the database at path, with its error code and hints. It returns nil
-// for nil. imported has the result before the error, or is nil. A hint says that runs were imported before the error, or,
-// for a locked database, that no run was imported.
+// stoppedAfter returns err, which ended an import of the database at path, with its error code and hints. It returns
+// nil for nil. imported has the result before the error, or is nil. A hint says that runs were imported before the
+// error, or, for a locked database, that no run was imported.
 func stoppedAfter(path string, imported *Imported, err error) error {
 	if err == nil {
 		return nil

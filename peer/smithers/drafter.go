@@ -16,8 +16,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// drafter drafts the next entries of a run from the database's rows and the line so far. A drafter writes nothing, and
-// changes neither the rows nor the line, so equal lines have equal next steps.
+// drafter drafts the next entries of a run from the database's rows and the line so far. A drafter writes nothing,
+// and changes neither the rows nor the line, so equal lines have equal next steps.
 type drafter struct {
 	peer   *dbrun.Run
 	box    *mailbox
@@ -40,8 +40,8 @@ func (f *peerFrame) moment() workcopy.Moment {
 }
 
 // frame returns the step that appends the frame of, with earlier entries for working copies that no frame has. If the
-// snapshot changes only the mailbox, the draft is an entry without a frame of git-smithers' own state: see
-// snapshot.Draft.Mailbox. In a live pass, the newest frame also gets the progress of the import.
+// first snapshot of a fork changes at most the mailbox of the parent's frame, the draft is an entry that is not a
+// frame. In a live pass, the newest frame also gets the progress of the import.
 func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	tree, rendered, wrong := d.treesOf(&line.lineEnd, of)
 	end := line.lineEnd
@@ -88,9 +88,9 @@ func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	return step, nil
 }
 
-// treesOf returns tree, the rendered tree of the frame in the database, and rendered, the new tree of the frame in the
-// repository. A nil rendered keeps the tree of the frame before. wrong says why Smithers' tree is missing or invalid; the
-// frame then keeps the tree of the frame before.
+// treesOf returns tree, the rendered tree of the frame in the database, and rendered, the new tree of the frame in
+// the repository. A nil rendered keeps the tree of the frame before. wrong says why Smithers' tree is missing or
+// invalid; the frame then keeps the tree of the frame before.
 func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []byte, wrong error) {
 	before := int64(tables.NoNumber)
 	if of.index > 0 {
@@ -112,9 +112,10 @@ func inSnapshot(s *source.Snapshot, err error) error {
 	return fmt.Errorf("snapshot %d: %w", s.Frame, err)
 }
 
-// wholeOf returns the state of s, a snapshot that follows entry, with the mailbox at the snapshot's time. The Shape has the
-// differences between the snapshot's texts and the texts that follow from the state. ours is the frame's rendered tree, or
-// "": the nodes' needs then come from the times of attempts. entry is nil before a run's first entry.
+// wholeOf returns the state of s, a snapshot that follows entry, with the mailbox at the snapshot's time. The Shape
+// has the differences between the snapshot's texts and the texts that follow from the state. ours is the frame's
+// rendered tree, or "": the nodes' needs then come from the times of attempts. entry is nil before a run's first
+// entry.
 func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string, layout contents.Layout) (snapshot.Whole, contents.Shape, error) {
 	texts, err := contents.Parse(s.Contents, ours, d.limits)
 	if err != nil {
@@ -135,8 +136,8 @@ func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string
 	return w, texts.Shape(d.peer.ID, s.Contents, w, signals, layout), nil
 }
 
-// addFiles sets the working copy of step.draft, and adds entries to step.passing for earlier working copies that no frame
-// has. If the frame has a captured working copy, addFiles also sets end.files to the captured files.
+// addFiles sets the working copy of step.draft, and adds entries to step.passing for earlier working copies that no
+// frame has. If the frame has a captured working copy, addFiles also sets end.files to the captured files.
 func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lineEnd) error {
 	current, err := filesOf(line.entry)
 	if err != nil {
@@ -158,14 +159,14 @@ func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lin
 	return nil
 }
 
-// filesOnly returns the draft of an entry at atMs for vcs, files that an attempt left and that the next entry does not
-// have.
+// filesOnly returns the draft of an entry at atMs for vcs, files that an attempt left and that the next entry does
+// not have.
 func (d *drafter) filesOnly(vcs *snapshot.VCS, atMs int64) snapshot.Draft {
 	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: d.limits}
 }
 
-// addHistory sets the events, the attempts and the subject of step.draft up to the frame one. files are the files captured
-// for the frame, or nil. nodes are the nodes of the frame.
+// addHistory sets the events, the attempts and the subject of step.draft up to the frame one. files are the files
+// captured for the frame, or nil. nodes are the nodes of the frame.
 func (d *drafter) addHistory(line *runLine, step *lineStep, one tables.FrameFacts, files *snapshot.VCS, nodes []snapshot.Node) {
 	step.upTo = d.peer.Events.UpTo(line.behind, one.PeerNo, one.AtMs)
 	step.draft.Events = line.eventsOf(d.peer, step.upTo, &one)
@@ -173,15 +174,15 @@ func (d *drafter) addHistory(line *runLine, step *lineStep, one tables.FrameFact
 	d.addAttempts(line, step, one.AtMs, d.attemptFiles(line, one.Frame, files))
 }
 
-// addAttempts sets the journal of step and of step.draft to the attempts as they were at atMs. files sets the pointers of
-// ended attempts.
+// addAttempts sets the journal of step and of step.draft to the attempts as they were at atMs. files sets the
+// pointers of ended attempts.
 func (d *drafter) addAttempts(line *runLine, step *lineStep, atMs int64, files attemptFiles) {
 	step.journal = line.journal.changesTo(atMs, d.peer.Attempts, line.done, files)
 	step.draft.Journal = step.journal.changes
 }
 
-// attemptFiles returns the attemptFiles for attempts that end by the next entry. frame is the number of the next frame or,
-// if no frame follows, of the newest frame. captured has the files captured for that frame, or is nil.
+// attemptFiles returns the attemptFiles for attempts that end by the next entry. frame is the number of the next
+// frame or, if no frame follows, of the newest frame. captured has the files captured for that frame, or is nil.
 func (d *drafter) attemptFiles(line *runLine, frame int64, captured *snapshot.VCS) attemptFiles {
 	return attemptFiles{frame: frame, before: line.before, first: d.isNew, captured: captured, copies: d.peer.Copies}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// follow sets r.line to the stored frames of Smithers up to the meeting at. If a next frame or files of attempts follow,
-// it also sets the end of the line from the newest of these frames: the snapshot's row and moment, the tree, and the last
-// row of _smithers_frames. If a watch knows the line, follow takes the line from the watch. If the run was never imported,
-// follow describes each frame with describeOurs.
+// follow sets r.line to the stored frames of Smithers up to the meeting at. If a next frame or files of attempts
+// follow, it also sets the end of the line from the newest of these frames: the snapshot's row and moment, the tree,
+// and the last row of _smithers_frames. If a watch knows the line, follow takes the line from the watch. If the run
+// was never imported, follow describes each frame with describeOurs.
 func (r *runPass) follow(at kept.Meeting) error {
 	if r.Had != nil {
 		r.followKnown(r.recalled)
@@ -61,9 +61,9 @@ func (r *runPass) follow(at kept.Meeting) error {
 	return nil
 }
 
-// knownFrame returns the facts of f, a stored frame, without the tree. head is Smithers' snapshot of the frame. If a hash
-// of the frame has a mark, knownFrame returns the computed hash. It also computes the hash of the tree if Smithers has no
-// row in _smithers_frames, or if the run was never imported.
+// knownFrame returns the facts of f, a stored frame, without the tree. head is Smithers' snapshot of the frame. If a
+// hash of the frame has a mark, knownFrame returns the computed hash. It also computes the hash of the tree if
+// Smithers has no row in _smithers_frames, or if the run was never imported.
 func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts, error) {
 	one := tables.FrameFacts{Frame: f.Number, PeerNo: head.Frame, AtMs: f.Entry.AtMs, ContentHash: head.ContentHash}
 	row, has := r.Trees.Rows[head.Frame]
@@ -88,9 +88,9 @@ func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts,
 	return one, err
 }
 
-// describeOurs adds f, a frame that git-smithers made and exported, to the line. one has the facts of f. It records the
-// differences between the database's rows and the predicted rows in r.now, and the marks in r.out too. It sets the end of
-// the line.
+// describeOurs adds f, a frame that git-smithers made and exported, to the line. one has the facts of f. It records
+// the differences between the database's rows and the predicted rows in r.now, and the marks in r.out too. It sets
+// the end of the line.
 func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) {
 	s, err := r.Snapshot(one.PeerNo)
 	if err != nil {

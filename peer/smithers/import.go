@@ -10,15 +10,16 @@ import (
 
 // ImportRequest selects the runs of a database to import.
 type ImportRequest struct {
-	// Runs has the exact ids of the runs to import. Import also imports the runs from which these runs were forked. nil
-	// means all runs.
+	// Runs has the exact ids of the runs to import. Import also imports the runs from which these runs were forked.
+	// nil means all runs.
 	Runs []string
 	// Revive allows to import runs of Runs that were pruned and collected.
 	Revive bool
-	// Files captures the working copy into the newest frame of each run with new frames. Only Watch sets Files, because
-	// only Watch imports a frame while its files are in the working copy.
+	// Files captures the working copy into the newest frame of each run with new frames. Only Watch sets Files,
+	// because only Watch imports a frame while its files are in the working copy.
 	Files bool
-	// Progress, if not nil, is called after each new frame of a run. done and total are numbers of the run's new frames.
+	// Progress, if not nil, is called after each new frame of a run. done and total are numbers of the run's new
+	// frames.
 	Progress func(run string, done, total int)
 }
 
@@ -38,7 +39,7 @@ type LeftTable struct {
 const (
 	OutcomeCreated   = "created"   // the repository did not have the run
 	OutcomeContinued = "continued" // the run got new entries
-	OutcomeUnchanged = "unchanged" // the database has nothing new, or the run has neither frames nor an end yet
+	OutcomeUnchanged = "unchanged" // the database has nothing new, or no snapshot of a new run yet
 	OutcomeRefused   = "refused"   // the import changed nothing in the run, for the reason in Err
 )
 
@@ -57,8 +58,8 @@ type ImportedRun struct {
 	Dropped []Dropped
 	// Overtaken has the travels and resets of git-smithers after which Smithers continued from its own frames.
 	Overtaken []Overtaken
-	// Rendered is the number of rendered trees of a run without snapshots. Old versions of Smithers made such runs. The
-	// import stores the trees, but makes no frames of them.
+	// Rendered is the number of rendered trees of a run without snapshots. Old versions of Smithers made such runs.
+	// The import stores the trees, but makes no frames of them.
 	Rendered int64
 	Err      error // the reason of OutcomeRefused; else nil
 }
@@ -66,16 +67,16 @@ type ImportedRun struct {
 // Mark is a difference between a value in a database and the computed value. The import did not change the value.
 type Mark = kept.Mark
 
-// Import brings the runs of the database at path up to date in the repository. It imports each run either completely or,
-// with an error in the ImportedRun, not at all. Import imports a new fork only after the fork's parent. Each run is durable
-// before the import of the next run begins. Import reads each run from one state of the database; later runs may be read
-// from a newer state. If other processes append to a run during the import, or Smithers begins to write to the database,
-// Import reads and imports the affected runs again, at most maxTries times.
+// Import brings the runs of the database at path up to date in the repository. It imports each run either completely
+// or, with an error in the ImportedRun, not at all. Import imports a new fork only after the fork's parent. Each run
+// is durable before the import of the next run begins. Import reads each run from one state of the database; later
+// runs may be read from a newer state. If other processes append to a run during the import, or Smithers begins to
+// write to the database, Import reads and imports the affected runs again, at most maxTries times.
 //
-// An error of Import itself concerns more than one run. The result then has the runs imported before the error, or is nil
-// if the import had no result before the error. The codes are database_not_found; invalid_database, also for an interrupted
-// transaction; limit_exceeded; locked, if other processes lock the database or keep writing to the database; interrupted;
-// and disk_full, read_only and write_failed, about the repository.
+// An error of Import itself concerns more than one run. The result then has the runs imported before the error, or is
+// nil if the import had no result before the error. The codes are database_not_found; invalid_database, also for an
+// interrupted transaction; limit_exceeded; locked, if other processes lock the database or keep writing to the
+// database; interrupted; and disk_full, read_only and write_failed, about the repository.
 //
 // The stored history depends only on the database, and on which of the commits that it names are in the repository.
 func Import(ctx context.Context, s *timeline.Store, path string, req ImportRequest) (*Imported, error) {

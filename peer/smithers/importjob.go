@@ -30,8 +30,8 @@ type importJob struct {
 	made   []objstore.ID           // the entries of all passes
 	own    map[string]source.Table // the tables of Smithers 0.32.0, by name
 
-	// left has the rows of unknown tables that belong to no single run. leftRead means that this pass has read left. A
-	// watch's pass over new frames reads left only when a run needs left.
+	// left has the rows of unknown tables that belong to no single run. leftRead means that this pass has read left.
+	// A watch's pass over new frames reads left only when a run needs left.
 	left     []dbrun.Unowned
 	leftRead bool
 
@@ -47,8 +47,8 @@ type importJob struct {
 // watch, leaves the packing to a later merge.
 const manyEntries = 32
 
-// pack packs the new entries as deltas, because consecutive entries differ little. If the packing fails, pack warns: the
-// entries are stored, but take more space.
+// pack packs the new entries as deltas, because consecutive entries differ little. If the packing fails, pack warns:
+// the entries are stored, but take more space.
 func (im *importJob) pack(ctx context.Context) {
 	if len(im.made) < manyEntries {
 		return
@@ -68,9 +68,9 @@ func newImportJob(s *timeline.Store, path string, req ImportRequest) *importJob 
 	return &importJob{store: s, path: path, req: req, limits: s.Settings().Limits, own: own}
 }
 
-// pass imports the requested runs from one read transaction of the database. The result has one ImportedRun for each run,
-// without runs that a watch skips. If an error ends the pass, pass returns the error with the runs imported before the
-// error, which stay in the repository; the result is nil if no run was begun.
+// pass imports the requested runs from one read transaction of the database. The result has one ImportedRun for each
+// run, without runs that a watch skips. If an error ends the pass, pass returns the error with the runs imported
+// before the error, which stay in the repository; the result is nil if no run was begun.
 func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err error) {
 	rows, err := tx.Runs()
 	if err != nil {
@@ -113,9 +113,9 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 	return out, nil
 }
 
-// passRun imports one run. A refused run is a result with the reason in Err, and passRun adds the reason to im.failed.
-// The result is nil if passesOver skips the run. An error ends the pass; the result then has the run if the run was
-// imported before the error.
+// passRun imports one run. A refused run is a result with the reason in Err, and passRun adds the reason to
+// im.failed. The result is nil if passesOver skips the run. An error ends the pass; the result then has the run if
+// the run was imported before the error.
 func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (*ImportedRun, error) {
 	over, err := im.passesOver(tx, from)
 	if over || err != nil {
@@ -141,8 +141,8 @@ func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from dbrun.RunR
 	return nil, err
 }
 
-// noSuchRun returns run_not_found for run, which the database does not have. rows has the database's runs, of which a hint
-// names the first.
+// noSuchRun returns run_not_found for run, which the database does not have. rows has the database's runs, of which a
+// hint names the first.
 func noSuchRun(run string, rows []source.Row) error {
 	const most = 3
 	out := fault.New(fault.RunNotFound, "the database has no run %q", run).Detail("runId", run)
@@ -159,8 +159,8 @@ func noSuchRun(run string, rows []source.Row) error {
 	return out.Hint("name a run of the database: %s", strings.Join(ids, ", "))
 }
 
-// stopsImport reports whether err, an error of one run's import, concerns all runs and therefore ends the import: ctx has
-// ended, the database is locked, or the repository cannot be written.
+// stopsImport reports whether err, an error of one run's import, concerns all runs and therefore ends the import: ctx
+// has ended, the database is locked, or the repository cannot be written.
 func stopsImport(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, source.ErrBusy) {
 		return true
@@ -169,9 +169,9 @@ func stopsImport(ctx context.Context, err error) bool {
 	return slices.Contains([]fault.Code{fault.Interrupted, fault.DiskFull, fault.ReadOnly, fault.WriteFailed}, code)
 }
 
-// refused returns the error of a refused run. It returns err unchanged if err has an error code other than invalid_state
-// and limit_exceeded. Otherwise it returns import_refused with the reason err, and a hint about the limits or the other
-// runs.
+// refused returns the error of a refused run. It returns err unchanged if err has an error code other than
+// invalid_state and limit_exceeded. Otherwise it returns import_refused with the reason err, and a hint about the
+// limits or the other runs.
 func refused(run string, err error) error {
 	if coded, ok := errors.AsType[*fault.Error](err); ok && coded.Code != fault.InvalidState && coded.Code != fault.LimitExceeded {
 		return err

@@ -5,8 +5,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// keptRun is the part of a run that the repository has before a pass. The method open reads the keptRun. From then on, the
-// pass does not change the keptRun.
+// keptRun is the part of a run that the repository has before a pass. The method open reads the keptRun. From then
+// on, the pass does not change the keptRun.
 type keptRun struct {
 	head     *timeline.Head // nil if the repository does not have the run
 	frames   []kept.Frame   // all frames by number: see kept.FramesOf

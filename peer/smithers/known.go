@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 )
 
-// knownRows has the rows of a run in the database up to the newest imported frame, and the state of the run's line, for the
-// next pass of a watch. The fields have the names and meanings of the fields of runLine.
+// knownRows has the rows of a run in the database up to the newest imported frame, and the state of the run's line,
+// for the next pass of a watch. The fields have the names and meanings of the fields of runLine.
 type knownRows struct {
 	dbrun.Seen
 
@@ -22,8 +22,8 @@ type knownRows struct {
 	last, lastRow  source.Row
 }
 
-// rowsKnown returns the rows that the pass knows. It returns nil if lineKnown returns nil, if no event is stored, if the
-// database has fewer events than are stored, or if a clock was set back.
+// rowsKnown returns the rows that the pass knows. It returns nil if lineKnown returns nil, if no event is stored, if
+// the database has fewer events than are stored, or if a clock was set back.
 func (r *runPass) rowsKnown() *knownRows {
 	k := r.lineKnown()
 	if k == nil || r.behind == 0 || r.behind > len(r.Events.All) {
@@ -37,9 +37,9 @@ func (r *runPass) rowsKnown() *knownRows {
 	return k
 }
 
-// lineKnown returns a knownRows with the state of the line at the newest frame, but without Seen and seq. If the pass found
-// no new frame, lineKnown returns the state from the pass before. It returns nil if neither this pass nor the pass before
-// has the newest frame at the end of the line.
+// lineKnown returns a knownRows with the state of the line at the newest frame, but without Seen and seq. If the pass
+// found no new frame, lineKnown returns the state from the pass before. It returns nil if neither this pass nor the
+// pass before has the newest frame at the end of the line.
 func (r *runPass) lineKnown() *knownRows {
 	n := len(r.Heads)
 	switch {

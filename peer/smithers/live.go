@@ -12,9 +12,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// captureFirst captures the working copies of the runs in im.filesOf, which probably have new frames, and sets im.copies.
-// The caller reads the database afterwards, so that the read transaction is short. Without such runs, captureFirst does
-// nothing.
+// captureFirst captures the working copies of the runs in im.filesOf, which probably have new frames, and sets
+// im.copies. The caller reads the database afterwards, so that the read transaction is short. Without such runs,
+// captureFirst does nothing.
 func (im *importJob) captureFirst(ctx context.Context) (err error) {
 	if len(im.filesOf) == 0 {
 		return nil
@@ -42,10 +42,10 @@ func (im *importJob) letGo() error {
 	return err
 }
 
-// framesFirst imports a run's frames up to upTo, the newest frame that a watch found, and leaves the run's other rows to a
-// later pass. The time between two frames is short, and the captured files must belong to the frame. If the watch knows the
-// run's earlier rows, framesFirst reads only the new rows; otherwise, or if these rows are not enough, it reads all rows
-// that frames need. If done is false, the run is unchanged and needs a pass over all rows.
+// framesFirst imports a run's frames up to upTo, the newest frame that a watch found, and leaves the run's other rows
+// to a later pass. The time between two frames is short, and the captured files must belong to the frame. If the
+// watch knows the run's earlier rows, framesFirst reads only the new rows; otherwise, or if these rows are not
+// enough, it reads all rows that frames need. If done is false, the run is unchanged and needs a pass over all rows.
 func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.RunRow, upTo source.Head) (out ImportedRun, done bool, err error) {
 	r := im.runPass(tx, from)
 	enough := false
@@ -68,10 +68,10 @@ func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.
 	return r.out, done, err
 }
 
-// appendFrames appends the frames up to upTo of a live pass that has read its rows. It changes nothing and returns false
-// if r does not have the frame upTo, if the run was never imported, if the frames in the repository are not the frames that
-// the watch knows, or if the newest frame is not Smithers' last imported frame. It returns true without new entries if
-// another process has imported the frames.
+// appendFrames appends the frames up to upTo of a live pass that has read its rows. It appends nothing and returns
+// false if the rows lack the frame upTo, if the run was never imported, if Smithers' frames do not continue from the
+// run's newest frame, or if the repository has other frames than the watch knows. It returns true without new entries
+// if another process has imported the frames.
 func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool, err error) {
 	at := slices.Index(r.Heads, upTo)
 	if at < 0 {
@@ -109,8 +109,8 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 	return err == nil, err
 }
 
-// addPass adds the progress of the import, and the ext/smithers rows of the new frames, to the last frame of a live pass.
-// The progress has no digest of the rows, because a live pass does not read most rows.
+// addPass adds the progress of the import, and the ext/smithers rows of the new frames, to the last frame of a live
+// pass. The progress has no digest of the rows, because a live pass does not read most rows.
 func (d *drafter) addPass(line *runLine, step *lineStep) (err error) {
 	frame := step.frame
 	frame.pass = &kept.Pass{Number: line.ext.Pass.Number + 1, Frame: frame.facts.Frame, Events: int64(step.upTo)}

@@ -21,9 +21,10 @@ type mailbox struct {
 	dropped   []Dropped    // sorted by node, iteration and kind
 }
 
-// fill sets the mailbox of w to the mailbox at atMs. It adds all answers of m.here at any time, because the new entries
-// follow these answers in the repository. A decision or answer after atMs is left out. had has the numbers of the signals
-// in the state before. fill returns the numbers of the signals that Smithers has.
+// fill sets the mailbox of w to the mailbox at atMs: the requests made and the signals received by then. A request
+// that was decided later is undecided. fill also adds all answers of m.here, at whatever time, because the new
+// entries follow these answers in the repository. had has the numbers of the signals in the state before, by digest.
+// fill returns the numbers of the signals that Smithers has.
 func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (signals []contents.SignalSeq) {
 	w.Approvals, w.HumanRequests, w.Signals = []snapshot.Approval{}, []snapshot.HumanRequest{}, []snapshot.Signal{}
 	for _, a := range m.Approvals {
@@ -51,8 +52,8 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 	return signals
 }
 
-// fillHumanRequests adds the human requests at atMs to w. If an agent asked several questions for one iteration of a node,
-// fillHumanRequests adds only the newest question.
+// fillHumanRequests adds the human requests at atMs to w. If an agent asked several questions for one iteration of a
+// node, fillHumanRequests adds only the newest question.
 func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 	at := make(map[string]int)
 	for _, h := range m.HumanRequests {
@@ -74,8 +75,8 @@ func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 	}
 }
 
-// mailChanges returns the changes that set the mailbox of state to the mailbox of w, sorted by collection and key. w must
-// be empty except for its mailbox.
+// mailChanges returns the changes that set the mailbox of state to the mailbox of w, sorted by collection and key. w
+// must be empty except for its mailbox.
 func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, error) {
 	empty, err := snapshot.ChangesTo(snapshot.EmptyState(), *w)
 	if err != nil {
@@ -112,8 +113,8 @@ func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, e
 	return changes, nil
 }
 
-// waitsAt returns the waits at atMs: the wait of each node's newest attempt that began by atMs. signals maps Smithers'
-// numbers of signals to git-smithers' numbers. The result is never nil.
+// waitsAt returns the waits at atMs: the wait of each node's newest attempt that began by atMs. signals maps
+// Smithers' numbers of signals to git-smithers' numbers. The result is never nil.
 func (m *mailbox) waitsAt(atMs int64, signals []contents.SignalSeq) []snapshot.Wait {
 	ours := make(map[int64]int64, len(signals))
 	for _, s := range signals {

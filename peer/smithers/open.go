@@ -12,9 +12,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// open reads the stored part of the run and prepares the pass. known is true if the database has no news of the run: all
-// rows are as in the last import, or only an export wrote the rows. The error is that of errOvertaken if the run's tip has
-// changed since the pass began, and run_owned if a live process owns the run.
+// open reads the stored part of the run and prepares the pass. known is true if the database has no news of the run:
+// all rows are as in the last import, or only an export wrote the rows. The error is that of errOvertaken if the
+// run's tip has changed since the pass began, and run_owned if a live process owns the run.
 func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
 		r.found = r.RowsDigest()
@@ -61,8 +61,9 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	return false, r.readKept(tip)
 }
 
-// readKept reads the stored part of the run at tip from the repository. A fork that was never imported has its parent's
-// ext/smithers, which describes frames of the parent. Only the layout of outputs of that ext/smithers applies to the fork.
+// readKept reads the stored part of the run at tip from the repository. A fork that was never imported has its
+// parent's ext/smithers, which describes frames of the parent. Only the layout of outputs of that ext/smithers
+// applies to the fork.
 func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
 	store := r.im.store
 	if r.frames, err = kept.FramesOf(store, tip); err != nil {
@@ -89,8 +90,8 @@ func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
 }
 
 // begin begins the series and returns the index in r.Heads of the first new snapshot. The error is run_exists if the
-// repository has another run with the id, and import_refused if the database is an older copy or the run continued in two
-// databases.
+// repository has another run with the id, and import_refused if the database is an older copy or the run continued in
+// two databases.
 func (r *runPass) begin(ctx context.Context) (int, error) {
 	if r.head == nil {
 		return 0, r.create(ctx)
@@ -128,9 +129,10 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	return at.Count, r.goOn(ctx, at)
 }
 
-// goOn begins the series of a run that the repository has. at is the meeting of Smithers' list of frames with the frames
-// in the repository. If Smithers rewound the run, goOn takes the run back; if an undo in the repository hid Smithers'
-// newest frame, goOn takes the run to that frame. Otherwise it sets the frame on which the next frame is based.
+// goOn begins the series of a run that the repository has. at is the meeting of Smithers' list of frames with the
+// frames in the repository. If Smithers rewound the run, goOn takes the run back; if an undo in the repository hid
+// Smithers' newest frame, goOn takes the run to that frame. Otherwise it sets the frame on which the next frame is
+// based.
 func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 	more, newest := at.Count < len(r.Heads), r.head.Row().Frame
 	back := r.imported && at.End < r.newestPeer(r.now)
@@ -156,8 +158,8 @@ func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 	return nil
 }
 
-// newestPeer returns git-smithers' number of the newest frame that Smithers had at the last import, or snapshot.NoFrame. now
-// has Smithers' numbers.
+// newestPeer returns git-smithers' number of the newest frame that Smithers had at the last import, or
+// snapshot.NoFrame. now has Smithers' numbers.
 func (k *keptRun) newestPeer(now *kept.Peer) int64 {
 	for _, f := range slices.Backward(k.frames) {
 		if f.Number <= k.was.Pass.Frame && now.PeerNo(f.Number) != tables.NoNumber {
@@ -167,8 +169,8 @@ func (k *keptRun) newestPeer(now *kept.Peer) int64 {
 	return snapshot.NoFrame
 }
 
-// keepAnswers adds to the mailbox the answers in the repository that Smithers lacks, and sets r.now.Answers to their keys.
-// The error is import_refused if the database lacks signals that Smithers had at the last import.
+// keepAnswers adds to the mailbox the answers in the repository that Smithers lacks, and sets r.now.Answers to their
+// keys. The error is import_refused if the database lacks signals that Smithers had at the last import.
 func (r *runPass) keepAnswers() error {
 	r.now.Answers = nil
 	given, err := kept.AnswersAt(r.im.store, r.head.Entry(), r.was.Answers)
@@ -185,8 +187,8 @@ func (r *runPass) keepAnswers() error {
 	return nil
 }
 
-// isExported reports whether all rows of the run in the database are rows that an export of the run wrote. tip is the run's
-// tip.
+// isExported reports whether all rows of the run in the database are rows that an export of the run wrote. tip is the
+// run's tip.
 func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, error) {
 	if len(r.Trees.Lonely) > 0 {
 		return false, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Overruled is an answer given with git-smithers that did not reach Smithers before Smithers got a different answer. From
-// then on, Smithers' answer counts. The overruled answer stays in the earlier entries.
+// Overruled is an answer given with git-smithers that did not reach Smithers before Smithers got a different answer.
+// From then on, Smithers' answer counts. The overruled answer stays in the earlier entries.
 type Overruled struct {
 	NodeID      string `json:"nodeId"`
 	Iteration   int    `json:"iteration"`
@@ -48,8 +48,8 @@ type Dropped struct {
 }
 
 // drop returns the answers of given to questions that Smithers no longer asks, sorted by node, iteration and kind. An
-// answer to a question that Smithers has decided is not dropped. drop removes the dropped answers to human requests from
-// given.HumanRequests.
+// answer to a question that Smithers has decided is not dropped. drop removes the dropped answers to human requests
+// from given.HumanRequests.
 func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 	for key, here := range given.Approvals {
 		is := m.approvalOf(key)
@@ -82,8 +82,8 @@ func (m *mailbox) approvalOf(key string) *snapshot.Approval {
 	return nil
 }
 
-// requestsOf returns Smithers' newest human request with the given key, or nil if Smithers has no such request. decided is
-// true if the request made at atMs is no longer pending.
+// requestsOf returns Smithers' newest human request with the given key, or nil if Smithers has no such request.
+// decided is true if the request made at atMs is no longer pending.
 func (m *mailbox) requestsOf(key string, atMs int64) (newest *snapshot.HumanRequest, decided bool) {
 	for i, h := range m.HumanRequests {
 		if snapshot.Key(h.NodeID, h.Iteration) != key {

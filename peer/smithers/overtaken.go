@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Overtaken is a travel or reset of git-smithers that no longer counts, because Smithers did not know the op and continued
-// from one of Smithers' own frames. The frames made after the op stay in the run's history.
+// Overtaken is a travel or reset of git-smithers that no longer counts, because Smithers did not know the op and
+// continued from one of Smithers' own frames. The frames made after the op stay in the run's history.
 type Overtaken struct {
 	snapshot.Op
 
@@ -24,10 +24,10 @@ type takeBack struct {
 	from int64         // git-smithers' number
 }
 
-// overtake sets r.overtakes to the ops that the next frame takes back, because Smithers continues from at, the last common
-// frame. The returned meeting ends before the frames that these ops made. overtake also takes back ops that Smithers knows
-// from an export, because a later undo of such an op would drop Smithers' newer frames. r.overtaken, for the user, has only
-// the ops that Smithers does not know.
+// overtake sets r.overtakes to the ops that the next frame takes back, because Smithers continues from at, the last
+// common frame. The returned meeting ends before the frames that these ops made. overtake also takes back ops that
+// Smithers knows from an export, because a later undo of such an op would drop Smithers' newer frames. r.overtaken,
+// for the user, has only the ops that Smithers does not know.
 func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 	ops, err := r.opsHere(r.head.Entry())
 	if err != nil || len(ops) == 0 {
@@ -46,8 +46,8 @@ func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 	return at, nil
 }
 
-// opsHere returns the travels and resets at tip that git-smithers did and that are not undone, oldest first. It leaves out
-// ops of engines, and ops without a frame in k.frames.
+// opsHere returns the travels and resets at tip that git-smithers did and that are not undone, oldest first. It
+// leaves out ops of engines, and ops without a frame in k.frames.
 func (k *keptRun) opsHere(tip *snapshot.Entry) ([]snapshot.Op, error) {
 	ops, err := timeline.OpsAt(tip)
 	return slices.DeleteFunc(ops, func(op snapshot.Op) bool {
@@ -60,8 +60,9 @@ func goesBack(op snapshot.Op) bool {
 	return op.Kind == snapshot.OpTravel || op.Kind == snapshot.OpReset
 }
 
-// beforeOps returns the frame on which the frame of the oldest op is based. Only ops count whose frames follow Smithers'
-// newest frame on the line to end. If no op counts, beforeOps returns end. now has Smithers' numbers of frames.
+// beforeOps returns the frame on which the frame of the oldest op is based. Only ops count whose frames follow
+// Smithers' newest frame on the line to end. If no op counts, beforeOps returns end. now has Smithers' numbers of
+// frames.
 func (k *keptRun) beforeOps(now *kept.Peer, end int64, ops []snapshot.Op) int64 {
 	before := end
 	for at := end; at != snapshot.NoFrame && now.PeerNo(at) == tables.NoNumber; at = k.frames[at].Based {
@@ -82,8 +83,8 @@ func onLine(frames []kept.Frame, last int64) map[int64]bool {
 	return on
 }
 
-// addTo adds to draft, the next frame with the number frame, an undo for each op of o, and then empties o. tip is the entry
-// before the draft.
+// addTo adds to draft, the next frame with the number frame, an undo for each op of o, and then empties o. tip is the
+// entry before the draft.
 func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64) error {
 	rows, err := tip.Ops()
 	if err != nil {
@@ -110,8 +111,9 @@ func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64
 	return nil
 }
 
-// hidesImported reports whether an undo after last, the last import, undid an op from before that import. Imported frames
-// may then be in the repository but not in the run's timeline. Only undos of travels and resets by git-smithers count.
+// hidesImported reports whether git-smithers undid a travel or reset after last, the last import, although the travel
+// or reset was done before that import. The run then went back to a state before the import, and the imported frames
+// are not in the run's timeline.
 func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass) (bool, error) {
 	ops, err := timeline.OpsAt(tip)
 	if err != nil {
@@ -132,8 +134,8 @@ func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass)
 	return false, nil
 }
 
-// isSince reports whether op was done after the import with the Pass last. It returns false if op does not name the entry
-// before the op.
+// isSince reports whether op was done after the import with the Pass last. It returns false if op does not name the
+// entry before the op.
 func isSince(objects objstore.Reader, op snapshot.Op, last kept.Pass) (bool, error) {
 	if op.Before.IsZero() {
 		return false, nil

@@ -11,12 +11,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// runLine is the line of entries that a pass appends to a run, with the data from which the pass makes the next entry.
+// runLine is the line of entries that a pass appends to a run, with the data from which the pass makes the next
+// entry.
 type runLine struct {
 	lineEnd
 
-	// entry is the newest entry. Before the first entry of a fork, entry is the frame from which the run was forked. Before
-	// the first entry of another run, entry is nil.
+	// entry is the newest entry. Before the first entry of a fork, entry is the frame from which the run was forked.
+	// Before the first entry of another run, entry is nil.
 	entry  *snapshot.Entry
 	opened bool       // the run has at least one entry
 	ext    *kept.Peer // the stored ext/smithers
@@ -60,8 +61,9 @@ func (l *runLine) next() int64 {
 	return row.Frame + 1
 }
 
-// eventsOf returns the events of p before the index upTo that are not stored, with Smithers' numbers where the numbers do
-// not follow each other. It leaves out invalid rows. next has the facts of the frame in the draft, or is nil.
+// eventsOf returns the events of p before the index upTo that are not stored, with Smithers' numbers where the
+// numbers do not follow each other. It leaves out invalid rows. next has the facts of the frame in the draft, or is
+// nil.
 func (l *runLine) eventsOf(p *dbrun.Run, upTo int, next *tables.FrameFacts) []snapshot.Event {
 	frames := func(no int64) (tables.FrameFacts, bool) {
 		if next != nil && next.PeerNo == no {
@@ -83,8 +85,8 @@ func (l *runLine) eventsOf(p *dbrun.Run, upTo int, next *tables.FrameFacts) []sn
 	return events
 }
 
-// nextSeq returns the number after Smithers' number of the newest stored event. Smithers gives this number to the next
-// event unless there is a gap.
+// nextSeq returns the number after Smithers' number of the newest stored event. Smithers gives this number to the
+// next event unless there is a gap.
 func (l *runLine) nextSeq() int64 {
 	if l.seq != nil {
 		return *l.seq
@@ -128,8 +130,8 @@ func (l *runLine) setFrameRow(frame int64, row kept.FrameRow) {
 	l.described = append(l.described, frame)
 }
 
-// move updates the line after the entries of step were stored: the logs, l.done and, if step has a frame of Smithers, the
-// end of the line and ext/smithers.
+// move updates the line after the entries of step were stored: the logs, l.done and, if step has a frame of Smithers,
+// the end of the line and ext/smithers.
 func (l *runLine) move(step *lineStep) {
 	maps.Copy(l.journal.logs, step.journal.logs)
 	for i, done := range step.journal.done {

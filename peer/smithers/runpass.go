@@ -30,9 +30,9 @@ type runPass struct {
 	out       ImportedRun
 }
 
-// importRun imports one run and returns the result. All new entries of the run become visible at once. If a watch wants
-// only the new frames of the run, importRun tries framesFirst before a pass over all rows. A new running run without
-// snapshots stays unimported, because the first snapshot has the run's input.
+// importRun imports one run and returns the result. All new entries of the run become visible at once. If a watch
+// wants only the new frames of the run, importRun tries framesFirst before a pass over all rows. A new running run
+// without snapshots stays unimported, because the first snapshot has the run's input.
 func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (ImportedRun, error) {
 	if upTo, live := im.upTo[from.ID]; live {
 		if out, done, err := im.framesFirst(ctx, tx, from, upTo); done || err != nil {
@@ -81,9 +81,9 @@ func (im *importJob) runPass(tx *source.Tx, from dbrun.RunRow) *runPass {
 	return &runPass{im: im, Run: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.ID, Outcome: OutcomeUnchanged}}
 }
 
-// commit makes the new entries visible and returns the result of the pass. before is the newest entry before the pass, for
-// the outcome. The error is source.ErrOvertaken if the rows may be from two states of the database, and that of errOvertaken
-// if another process created the run. The watch remembers the run: see memory.keep.
+// commit makes the new entries visible and returns the result of the pass. before is the newest entry before the
+// pass, for the outcome. The error is source.ErrOvertaken if the rows may be from two states of the database, and
+// that of errOvertaken if another process created the run. The watch remembers the run: see memory.keep.
 func (r *runPass) commit(ctx context.Context, before *snapshot.Entry) (ImportedRun, error) {
 	if err := r.Tx.Check(); err != nil {
 		return r.out, err

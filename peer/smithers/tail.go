@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// appendTail appends an entry with the run's row, events, attempts and mailbox after the newest frame. It appends nothing
-// if nothing has changed since the newest entry.
+// appendTail appends an entry with the run's row, events, attempts and mailbox after the newest frame. It appends
+// nothing if nothing has changed since the newest entry.
 func (r *runPass) appendTail(ctx context.Context) error {
 	step, err := r.drafter().tail(r.runLine)
 	if err != nil || step == nil {
@@ -20,8 +20,8 @@ func (r *runPass) appendTail(ctx context.Context) error {
 	return r.take(ctx, step)
 }
 
-// tail returns the step that appends all events, attempts, files and mail after the newest frame, with the run's present
-// row. It returns nil if nothing has changed since the newest entry.
+// tail returns the step that appends all events, attempts, files and mail after the newest frame, with the run's
+// present row. It returns nil if nothing has changed since the newest entry.
 func (d *drafter) tail(line *runLine) (*lineStep, error) {
 	step := &lineStep{
 		draft: snapshot.Draft{Run: d.peer.Ended, Limits: d.limits, Subject: "smithers: " + string(d.peer.Ours.Status)},
@@ -55,9 +55,9 @@ func (d *drafter) tail(line *runLine) (*lineStep, error) {
 	return step, nil
 }
 
-// addLastFiles sets the working copy of step, the last entry of a pass, to the files that attempts left since the newest
-// frame, and adds entries for earlier files to step.passing. It does nothing if no frame is stored or read, or if the pass
-// captured the newest frame's files.
+// addLastFiles sets the working copy of step, the last entry of a pass, to the files that attempts left since the
+// newest frame, and adds entries for earlier files to step.passing. It does nothing if no frame is stored or read, or
+// if the pass captured the newest frame's files.
 func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
 	if line.before == nil || line.files != nil {
 		return nil
@@ -77,8 +77,8 @@ func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
 	return nil
 }
 
-// newest returns the time of the entry that tail drafts: the latest time among the newest entry, events, and the ends of
-// attempts. If the run is new, the end of the run counts too.
+// newest returns the time of the entry that tail drafts: the latest time among the newest entry, events, and the ends
+// of attempts. If the run is new, the end of the run counts too.
 func (d *drafter) newest(line *runLine, events []snapshot.Event) int64 {
 	atMs := line.entry.AtMs
 	for _, e := range events {

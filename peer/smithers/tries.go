@@ -12,19 +12,20 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// maxTries is the maximum number of passes of an import. A pass is repeated if other processes append to the runs or write
-// to the database.
+// maxTries is the maximum number of passes of an import. A pass is repeated if other processes append to the runs or
+// write to the database.
 const maxTries = 16
 
-// errOvertaken returns the conflict error for run: another process has created the run, or appended to the run, since the
-// pass began.
+// errOvertaken returns the conflict error for run: another process has created the run, or appended to the run, since
+// the pass began.
 func errOvertaken(run string) error {
 	return fault.New(fault.Conflict, "another process is appending to run %q", run).Hint("run the import again")
 }
 
-// passes imports the runs in at most maxTries passes, and returns the combined result. It repeats the pass for those runs
-// to which other processes have appended, or for all runs if Smithers has begun to write to the database. After the last
-// pass, such runs keep the error conflict. With an error, passes returns the result before the error, or nil.
+// passes imports the runs in at most maxTries passes, and returns the combined result. It repeats the pass for those
+// runs to which other processes have appended, or for all runs if Smithers has begun to write to the database. After
+// the last pass, such runs keep the error conflict. With an error, passes returns the result before the error, or
+// nil.
 func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, err error) {
 	wanted := im.req.Runs
 	for range maxTries {
@@ -45,11 +46,11 @@ func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, 
 	return out, err
 }
 
-// onePass reads the tips of all runs, captures the working copies that a watch wants, and then imports the requested runs
-// from one read transaction of db. It closes the working copies.
+// onePass reads the tips of all runs, captures the working copies that a watch wants, and then imports the requested
+// runs from one read transaction of db. It closes the working copies.
 func (im *importJob) onePass(ctx context.Context, db *source.DB) (out *Imported, err error) {
-	// The tips must be read before the database. Then every imported row in a run is older than this pass's read of the
-	// database. So if the database lacks such a row, Smithers has rewound the run.
+	// The tips must be read before the database. Then every imported row in a run is older than this pass's read of
+	// the database. So if the database lacks such a row, Smithers has rewound the run.
 	if im.tips, err = im.readTips(ctx); err != nil {
 		return nil, err
 	}
@@ -76,8 +77,8 @@ func (im *importJob) readTips(ctx context.Context) (map[objstore.ID]bool, error)
 	return tips, nil
 }
 
-// overtaken returns the ids of the runs in out with the error conflict, because another process appended to the run during
-// the import.
+// overtaken returns the ids of the runs in out with the error conflict, because another process appended to the run
+// during the import.
 func overtaken(out *Imported) (runs []string) {
 	for _, run := range out.Runs {
 		if run.Err != nil && fault.CodeOf(run.Err) == fault.Conflict {
@@ -87,8 +88,8 @@ func overtaken(out *Imported) (runs []string) {
 	return runs
 }
 
-// merged returns the combined result of out and the later pass. It changes out. If either result is nil, merged returns
-// the other.
+// merged returns the combined result of out and the later pass. It changes out, and takes Left from later. If either
+// result is nil, merged returns the other.
 func merged(out, later *Imported) *Imported {
 	switch {
 	case out == nil:
@@ -108,8 +109,8 @@ func merged(out, later *Imported) *Imported {
 	return out
 }
 
-// mergedRun returns the combined result of two passes over one run. If only one of the passes changed the run, the result
-// is that of this pass, except that an error other than conflict in later wins.
+// mergedRun returns the combined result of two passes over one run. If only one of the passes changed the run, the
+// result is that of this pass, except that an error other than conflict in later wins.
 func mergedRun(run, later ImportedRun) ImportedRun {
 	switch {
 	case run.Err != nil || run.Outcome == OutcomeUnchanged:

@@ -16,9 +16,10 @@ func (im *importJob) needUnowned(tx *source.Tx) error {
 	return err
 }
 
-// readUnowned sets im.left to the rows of unknown tables without a run column, and sets im.leftRead. It returns the number
-// of rows of each other table that belong to no run, except tables of frames, and except in a watch, which does not report
-// these rows. runs has the database's rows of _smithers_runs.
+// readUnowned sets im.left to the rows of unknown tables without a run column, and sets im.leftRead. For each other
+// table, it returns the number of rows that belong to no run, if not 0. It leaves out tables of frames,
+// tables.Migrated and tables.Columns. In a watch, which does not report these rows, readUnowned returns nil. runs has
+// the database's rows of _smithers_runs.
 func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable, error) {
 	im.left = nil
 	var left []LeftTable

@@ -6,8 +6,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Untold has the answers given with git-smithers to a run of Smithers that have not reached Smithers: at the last import,
-// Smithers still asked the question or lacked the signal. The run's mailbox has these answers.
+// Untold has the answers given with git-smithers to a run of Smithers that have not reached Smithers: at the last
+// import, Smithers still asked the question or lacked the signal. The run's mailbox has these answers.
 type Untold struct {
 	// Imported means that the run itself was imported. A run that was never imported, for example a fork made by
 	// git-smithers, has no answers in Untold.
@@ -25,22 +25,22 @@ func ReadUntold(s *timeline.Store, head *timeline.Head) (*Untold, error) {
 	return &Untold{true, given}, timeline.Explain(err)
 }
 
-// Approval returns the decision that has not reached Smithers about the approval of a node's iteration. ok is false if u
-// has no such decision.
+// Approval returns the decision that has not reached Smithers about the approval of a node's iteration. ok is false
+// if u has no such decision.
 func (u *Untold) Approval(nodeID string, iteration int) (a snapshot.Approval, ok bool) {
 	a, ok = u.answers.Approvals[snapshot.Key(nodeID, iteration)]
 	return a, ok
 }
 
-// HumanRequest returns the answer that has not reached Smithers to the human request of a node's iteration. ok is false if
-// u has no such answer.
+// HumanRequest returns the answer that has not reached Smithers to the human request of a node's iteration. ok is
+// false if u has no such answer.
 func (u *Untold) HumanRequest(nodeID string, iteration int) (h snapshot.HumanRequest, ok bool) {
 	h, ok = u.answers.HumanRequests[snapshot.Key(nodeID, iteration)]
 	return h, ok
 }
 
-// Signal returns the first signal that has not reached Smithers and that ends a wait for name and correlation. A nil or
-// empty correlation matches only signals without a correlation. ok is false if u has no such signal.
+// Signal returns the first signal that has not reached Smithers and that ends a wait for name and correlation. A nil
+// or empty correlation matches only signals without a correlation. ok is false if u has no such signal.
 func (u *Untold) Signal(name string, correlation *string) (s snapshot.Signal, ok bool) {
 	for _, s := range u.answers.Signals {
 		if s.Name == name && kept.SameCorrelation(s.CorrelationID, correlation) {

@@ -32,13 +32,13 @@ type WatchRequest struct {
 const (
 	// watchEvery is the default of WatchRequest.Every.
 	watchEvery = 20 * time.Millisecond
-	// A watch imports new frames at once. It imports all other changes after quietLooks looks without a further change,
-	// and at the latest after mostLooks looks.
+	// A watch imports new frames at once. It imports all other changes after quietLooks looks without a further
+	// change, and at the latest after mostLooks looks.
 	quietLooks, mostLooks = 25, 150
 	// Every manyPasses-th pass over the whole database also reads ended runs that seem unchanged.
 	manyPasses = 20
-	// After an error about the database, a watch waits for the time of troubleLooks looks before the next look. It warns
-	// about missing tables of Smithers, or about an incomplete database, after troubleLooks looks.
+	// After an error about the database, a watch waits for the time of troubleLooks looks before the next look. It
+	// warns about missing tables of Smithers, or about an incomplete database, after troubleLooks looks.
 	troubleLooks = 50
 	// A look waits at most lockPatience for a lock of another process. After busyLooks locked looks in a row, a watch
 	// warns.
@@ -53,10 +53,10 @@ const (
 // reports the run once for each reason, and tries again when the database changes. Between two looks, Watch holds no
 // lock on the database.
 //
-// Watch returns an error if the database's folder is missing at the beginning, or if the database is unreadable before
-// the first import. After the first import, an unreadable database is a warning, and Watch tries again. A database
-// without Smithers' tables is always a warning. If the end of the database file is missing, another program may still
-// be copying the file: Watch waits for the rest, and warns after a while.
+// Watch returns an error if the database's folder is missing at the beginning, or if the database is unreadable
+// before the first import. After the first import, an unreadable database is a warning, and Watch tries again. A
+// database without Smithers' tables is always a warning. If the end of the database file is missing, another program
+// may still be copying the file: Watch waits for the rest, and warns after a while.
 func Watch(ctx context.Context, s *timeline.Store, path string, req WatchRequest) error {
 	if err := export.NeedFolder(path); err != nil {
 		return err
@@ -114,8 +114,8 @@ type watcher struct {
 	without  int               // the number of looks at a database without Smithers' tables
 	busy     int               // the number of looks in a row at a locked database
 	cut      int               // the number of looks in a row at an incomplete database
-	// live means that Smithers has written new rows just now, so the working copy belongs to these rows. live is false
-	// at the beginning and for a copied database, because their rows may be old.
+	// live means that Smithers has written new rows just now, so the working copy belongs to these rows. live is
+	// false at the beginning and for a copied database, because their rows may be old.
 	live bool
 }
 
@@ -167,8 +167,8 @@ func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 	if w.brief {
 		took /= 4 // look sooner while frames arrive, to capture their files
 	}
-	// The pause is at least as long as the look, so that the watch leaves half of the time to the engine, however large
-	// the database is.
+	// The pause is at least as long as the look, so that the watch leaves half of the time to the engine, however
+	// large the database is.
 	return max(w.req.Every, took), err
 }
 
@@ -216,8 +216,8 @@ func (w *watcher) try(ctx context.Context) error {
 	return w.bring(ctx, version, now)
 }
 
-// open opens the database unless the watcher has already opened the database. The error is errNotYet if the database is
-// still being created.
+// open opens the database unless the watcher has already opened the database. The error is errNotYet if the database
+// is still being created.
 func (w *watcher) open(ctx context.Context) error {
 	if w.db != nil {
 		return nil
@@ -252,8 +252,8 @@ type surveyedRun struct {
 	newest *source.Head // nil if the run has no frame
 }
 
-// survey returns the runs of the database that the request asks for, each with its newest frame. A damaged frame is not
-// an error. The error is source.ErrNotSmithers if the database has neither runs nor a table of snapshots.
+// survey returns the runs of the database that the request asks for, each with its newest frame. A damaged frame is
+// not an error. The error is source.ErrNotSmithers if the database has neither runs nor a table of snapshots.
 func (w *watcher) survey(ctx context.Context) (runs []surveyedRun, err error) {
 	err = w.db.Read(ctx, func(tx *source.Tx) error {
 		runs = nil
@@ -262,8 +262,8 @@ func (w *watcher) survey(ctx context.Context) (runs []surveyedRun, err error) {
 			return err
 		}
 		if len(rows) == 0 && tx.Table(tables.Snapshots) == nil {
-			// Smithers is still creating its tables. A database with runs may lack the table: old versions of Smithers
-			// had no snapshots.
+			// Smithers is still creating its tables. A database with runs may lack the table: old versions of
+			// Smithers had no snapshots.
 			return source.ErrNotSmithers
 		}
 		for _, row := range rows {
@@ -377,9 +377,9 @@ func (w *watcher) imports(runs []surveyedRun) {
 	}
 }
 
-// report calls the Report callback with the news of imported: the changed runs, and the runs refused for a new reason.
-// Without news it calls nothing. It returns true if a run failed because other processes interfered (fault.Conflict or
-// fault.Locked), so the caller must repeat the import.
+// report calls the Report callback with the news of imported: the changed runs, and the runs refused for a new
+// reason. Without news it calls nothing. It returns true if a run failed because other processes interfered
+// (fault.Conflict or fault.Locked), so the caller must repeat the import.
 func (w *watcher) report(imported *Imported) (again bool) {
 	news := &Imported{}
 	for _, run := range imported.Runs {
@@ -415,8 +415,9 @@ func withoutNumbers(reason string) string {
 	}, reason)
 }
 
-// last imports all remaining changes after ctx has ended, without waiting for a quiet time. It tries a locked database
-// lastLooks times. If the import fails, last warns. It always returns nil, and does nothing before the first import.
+// last imports all remaining changes after ctx has ended, without waiting for a quiet time. It tries a locked
+// database lastLooks times. If the import fails, last warns. It always returns nil, and does nothing before the first
+// import.
 func (w *watcher) last(ctx context.Context) error {
 	if !w.begun {
 		return nil

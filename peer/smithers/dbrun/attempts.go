@@ -10,8 +10,8 @@ type Attempt struct {
 	Attempt snapshot.Attempt
 	Log     string          // "" if the row has no log
 	Wait    *tables.WaitRow // nil if the attempt is not a wait
-	// Done means that an earlier pass stored the ended attempt in the journal of a later entry than the first frame after
-	// the attempt's end. The journal of the attempt is then complete.
+	// Done means that an earlier pass stored the ended attempt in the journal of a later entry than the first frame
+	// after the attempt's end. The journal of the attempt is then complete.
 	Done bool
 }
 

@@ -84,10 +84,10 @@ func peerEventOf(row source.Row) Event {
 	return e
 }
 
-// UpTo returns the number of events that belong to a frame and the entries before the frame. frameNo is Smithers' number
-// of the frame, atMs the frame's time, and from the number of stored events. UpTo counts the events up to the last
-// SnapshotCaptured of the frame. If no event after the stored events captured the frame, UpTo counts the stored events
-// and the following events until atMs.
+// UpTo returns the number of events that belong to a frame and the entries before the frame. frameNo is Smithers'
+// number of the frame, atMs the frame's time, and from the number of stored events. UpTo counts the events up to the
+// last SnapshotCaptured of the frame. If no event after the stored events captured the frame, UpTo counts the stored
+// events and the following events until atMs.
 func (l *Events) UpTo(from int, frameNo, atMs int64) int {
 	if last, ok := l.captured[frameNo]; ok && last >= from {
 		return last + 1
@@ -128,10 +128,10 @@ func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 	return true
 }
 
-// PutKnownFirst moves the events that stored has to the beginning of l, and returns the number of these events. stored
-// has the run's events in the repository. If another clone exported the run to the database, new events may stand
-// between the known events. Events are equal if type, time and payload are equal. After these, an event with another
-// payload also matches a remaining stored event. Invalid rows count as known.
+// PutKnownFirst moves the events that stored has to the beginning of l, and returns the number of these events.
+// stored has the run's events in the repository. If another clone exported the run to the database, new events may
+// stand between the known events. Events are equal if type, time and payload are equal. After these, an event with
+// another payload also matches a remaining stored event. Invalid rows count as known.
 func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	has := make([]bool, len(stored))
 	// take marks the first stored event without a match that equals e, and reports whether such an event exists.
@@ -178,8 +178,8 @@ func (l *Events) CountKnown(stored []snapshot.Event) int {
 
 // CountExported returns the number of the database's first events that equal the first events of stored, the run's
 // events. imported is the number of imported events. A result above imported means that the run was later exported to
-// the database. CountExported returns 0 if stored has at most imported events. It compares types and times, and also the
-// payloads of events that were not imported.
+// the database. CountExported returns 0 if stored has at most imported events. It compares types and times, and also
+// the payloads of events that were not imported.
 func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 	if len(stored) <= imported {
 		return 0
@@ -193,7 +193,8 @@ func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 }
 
 // HasOne reports whether stored, the run's events, has an event with the type and time of the event at index i. An
-// invalid event is replaced by the newest valid event before index i. HasOne returns true if all these events are invalid.
+// invalid event is replaced by the newest valid event before index i. HasOne returns true if all these events are
+// invalid.
 func (l *Events) HasOne(stored []snapshot.Event, i int) bool {
 	for ; i >= 0; i-- {
 		e, ok := tables.ReadEvent(l.All[i].Row, l.run, l.workflow, nil)
@@ -240,8 +241,8 @@ func (l *Events) isOurs(e snapshot.Event) bool {
 	return err == nil && json.Unmarshal([]byte(jsonobject.RawOf(members, "runId")), &run) == nil && run == l.run
 }
 
-// IsRewound reports whether Smithers has rewound the run since the last import: stored, the run's events, lacks a rewind
-// of the database.
+// IsRewound reports whether Smithers has rewound the run since the last import: stored, the run's events, lacks a
+// rewind of the database.
 func (l *Events) IsRewound(stored []snapshot.Event) bool {
 	return slices.ContainsFunc(l.All, func(e Event) bool { return e.kind == jumped && !slices.ContainsFunc(stored, e.is) })
 }

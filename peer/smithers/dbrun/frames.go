@@ -18,8 +18,8 @@ func (p *Run) Snapshot(no int64) (*source.Snapshot, error) {
 	return s, err
 }
 
-// PlaceByTime sets Needs of each node in w, the state of a frame at atMs without a rendered tree. It derives the needs
-// from the times of the attempts that began by atMs: see tree.NeedsByTime.
+// PlaceByTime sets Needs of each node in w, the state of a frame at atMs without a rendered tree. It derives the
+// needs from the times of the attempts that began by atMs: see tree.NeedsByTime.
 func (p *Run) PlaceByTime(w *snapshot.Whole, atMs int64) {
 	var begun []snapshot.Attempt
 	for _, row := range p.Attempts {
@@ -33,9 +33,9 @@ func (p *Run) PlaceByTime(w *snapshot.Whole, atMs int64) {
 	}
 }
 
-// During returns a function that sets a row to the run's state while Smithers executed the run: running, without an end
-// and an error. pointer is the revision at which the process of Smithers started; "" or an invalid revision keeps the
-// run's revision. If the run never ran, the row gets the run's present state, as by Ended.
+// During returns a function that sets a row to the run's state while Smithers executed the run: running, without an
+// end and an error. pointer is the revision at which the process of Smithers started; "" or an invalid revision keeps
+// the run's revision. If the run never ran, the row gets the run's present state, as by Ended.
 func (p *Run) During(pointer string) func(*snapshot.Run) {
 	return func(row *snapshot.Run) {
 		p.Ended(row)
@@ -49,8 +49,8 @@ func (p *Run) During(pointer string) func(*snapshot.Run) {
 	}
 }
 
-// Ended sets row to the run's present state in the database. It keeps the parent, the epoch, and the numbers of the newest
-// frame and the next event.
+// Ended sets row to the run's present state in the database. It keeps the parent, the epoch, and the numbers of the
+// newest frame and the next event.
 func (p *Run) Ended(row *snapshot.Run) {
 	is := p.Ours
 	is.Parent, is.Epoch = row.Parent, row.Epoch
@@ -58,9 +58,9 @@ func (p *Run) Ended(row *snapshot.Run) {
 	*row = is
 }
 
-// togetherMs is the maximum time in milliseconds between a frame and the newest frame at which the frame gets the newest
-// frame's files. The files captured before the frame lack the work of the frame's tasks, so the newest frame's files are
-// closer to the truth.
+// togetherMs is the maximum time in milliseconds between a frame and the newest frame at which the frame gets the
+// newest frame's files. The files captured before the frame lack the work of the frame's tasks, so the newest frame's
+// files are closer to the truth.
 const togetherMs = 250
 
 // IsTogether reports whether a frame at atMs is at most togetherMs older than the newest frame. Such a frame gets the

@@ -12,9 +12,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Seen has the rows of a run up to a frame, so that the next frame needs only newer rows. Seen also counts the earlier
-// rows. If the database has another count, the caller reads all rows again. Only a pass over all rows finds other changes,
-// such as a new value in an old row. Only such a pass decides the rows that an export writes.
+// Seen has the rows of a run up to a frame, so that the next frame needs only newer rows. Seen also counts the
+// earlier rows. If the database has another count, the caller reads all rows again. Only a pass over all rows finds
+// other changes, such as a new value in an old row. Only such a pass decides the rows that an export writes.
 type Seen struct {
 	Heads    []source.Head
 	events   []Event // Row is nil before the last stored event
@@ -36,10 +36,10 @@ func settledBy(atMs int64) source.Settled {
 	return source.Settled{Column: "finished_at_ms", Most: atMs}
 }
 
-// Seen returns the rows that p has read, for ReadLater in the next pass. stored is the number of stored events, which must
-// be at least 1. done has the new Attempt.Done of each attempt. The result shares its slices with p, and Seen changes p's
-// attempts and events. Seen returns nil if the newest frame is older than the newest frame of p.Had, because a clock was
-// set back: ended attempts would then count as open.
+// Seen returns the rows that p has read, for ReadLater in the next pass. stored is the number of stored events, which
+// must be at least 1. done has the new Attempt.Done of each attempt. The result shares its slices with p, and Seen
+// changes p's attempts and events. Seen returns nil if the newest frame is older than the newest frame of p.Had,
+// because a clock was set back: ended attempts would then count as open.
 func (p *Run) Seen(stored int, done []bool) *Seen {
 	newest := p.Heads[len(p.Heads)-1]
 	s := &Seen{Heads: p.Heads, events: p.Events.All, attempts: p.Attempts}
@@ -65,8 +65,8 @@ func (p *Run) Seen(stored int, done []bool) *Seen {
 }
 
 // ReadLater sets p to the run in the database, but reads only the rows that were added after seen. ok is false if the
-// database no longer has the rows of seen, or if the key of a table does not allow a partial read. p is then incomplete,
-// and the caller must read the run with another Run.
+// database no longer has the rows of seen, or if the key of a table does not allow a partial read. p is then
+// incomplete, and the caller must read the run with another Run.
 func (p *Run) ReadLater(seen *Seen) (ok bool, err error) {
 	p.Had = seen
 	p.Ours, p.At = tables.ReadRun(p.Row)
@@ -87,8 +87,8 @@ func (p *Run) ReadLater(seen *Seen) (ok bool, err error) {
 	return true, nil
 }
 
-// laterHeads reads the snapshots after the newest seen frame and adds them to p.Heads. ok is false if the seen snapshots
-// have changed.
+// laterHeads reads the snapshots after the newest seen frame and adds them to p.Heads. ok is false if the seen
+// snapshots have changed.
 func (p *Run) laterHeads() (ok bool, err error) {
 	known := p.Had.Heads
 	newest := known[len(known)-1]
@@ -103,8 +103,8 @@ func (p *Run) laterHeads() (ok bool, err error) {
 	return heads[0] == newest, nil
 }
 
-// laterEvents sets p.Events to the seen events and the events after them. ok is false if the number of seen events or the
-// last seen event has changed.
+// laterEvents sets p.Events to the seen events and the events after them. ok is false if the number of seen events or
+// the last seen event has changed.
 func (p *Run) laterEvents() (ok bool, err error) {
 	known := p.Had.events
 	newest := known[len(known)-1].Row
@@ -136,9 +136,9 @@ func (p *Run) laterTrees() (ok bool, err error) {
 	return true, nil
 }
 
-// laterAttempts sets p.Attempts to the seen attempts that had ended at the newest seen frame, and to all other attempts of
-// the database, sorted by key. It sets p.Rows to the rows of the others. ok is false if the tally of the ended attempts
-// has changed.
+// laterAttempts sets p.Attempts to the seen attempts that had ended at the newest seen frame, and to all other
+// attempts of the database, sorted by key. It sets p.Rows to the rows of the others. ok is false if the tally of the
+// ended attempts has changed.
 func (p *Run) laterAttempts() (ok bool, err error) {
 	by := settledBy(p.Had.newestMs())
 	settled, ok, err := p.Tx.Tally(tables.Attempts, p.ID, by, tallied())

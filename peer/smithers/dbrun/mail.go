@@ -15,16 +15,16 @@ type Mail struct {
 	Tries         [][]Attempt // the result of readTries
 }
 
-// Signal is a signal with Smithers' number. Signal.Seq of the inner signal is unset, because git-smithers' number depends
-// on the state that receives the signal.
+// Signal is a signal with Smithers' number. Signal.Seq of the inner signal is unset, because git-smithers' number
+// depends on the state that receives the signal.
 type Signal struct {
 	Signal snapshot.Signal
 	Seq    int64 // Smithers' number
 }
 
-// ReadMail reads the mailbox of a run from rows, by table. It leaves out invalid rows, gates of people's tasks, and every
-// later signal with the same digest. attempts, events and createdAtMs, the time of the run's start, give the request time
-// of an approval whose row has no request time.
+// ReadMail reads the mailbox of a run from rows, by table. It leaves out invalid rows, gates of people's tasks, and
+// every later signal with the same digest. attempts, events and createdAtMs, the time of the run's start, give the
+// request time of an approval whose row has no request time.
 func ReadMail(rows map[string][]source.Row, attempts []Attempt, events []Event, createdAtMs int64) Mail {
 	mail := Mail{Approvals: readApprovals(rows[tables.Approvals], attempts, events, createdAtMs), Tries: readTries(attempts)}
 	for _, row := range rows[tables.HumanRequests] {
@@ -71,8 +71,8 @@ func readApprovals(rows []source.Row, attempts []Attempt, events []Event, create
 	return approvals
 }
 
-// readTries returns the attempts of each node that waits, or waited, for a signal or a time: one list for each node, in
-// the order of attempts.
+// readTries returns the attempts of each node that waits, or waited, for a signal or a time: one list for each node,
+// in the order of attempts.
 func readTries(attempts []Attempt) (tries [][]Attempt) {
 	waits := make(map[string]bool)
 	for _, a := range attempts {

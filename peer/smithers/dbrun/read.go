@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Read sets p to the run in the database. It reads all rows of the run, except the contents of snapshots, and the list of
-// output columns. The error is source.ErrDamaged if the run's id is not a text.
+// Read sets p to the run in the database. It reads all rows of the run, except the contents of snapshots, and the
+// list of output columns. The error is source.ErrDamaged if the run's id is not a text.
 func (p *Run) Read() error {
 	var names []string
 	for _, table := range tables.OfRun(p.Tx.Tables()) {
@@ -30,15 +30,15 @@ func (p *Run) Read() error {
 	return nil
 }
 
-// ReadForFrames sets p to the run in the database, like Read, but reads only the rows that new frames need: snapshots,
-// rendered trees, attempts, events and the mailbox.
+// ReadForFrames sets p to the run in the database, like Read, but reads only the rows that new frames need:
+// snapshots, rendered trees, attempts, events and the mailbox.
 func (p *Run) ReadForFrames() error {
 	return p.readThese(tables.Attempts, tables.Events, tables.Approvals, tables.HumanRequests, tables.Signals)
 }
 
-// readThese reads the run's snapshots without contents, the rendered trees, and the run's rows in the named tables. It
-// converts the run's row, the attempts, the events and the mailbox. The error is source.ErrDamaged if the run's id is not
-// a text.
+// readThese reads the run's snapshots without contents, the rendered trees, and the run's rows in the named tables.
+// It converts the run's row, the attempts, the events and the mailbox. The error is source.ErrDamaged if the run's id
+// is not a text.
 func (p *Run) readThese(names ...string) (err error) {
 	if v := p.Row["run_id"]; v.Kind != source.Text {
 		return fmt.Errorf("%w: a run's id is not a text", source.ErrDamaged)

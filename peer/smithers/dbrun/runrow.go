@@ -23,8 +23,8 @@ type Fork struct {
 	AtMs               int64 // the time of the fork, in milliseconds
 }
 
-// ReadForks returns the forks of a database, by the fork's run id. It skips a row without a run, a parent, a frame number
-// or a time.
+// ReadForks returns the forks of a database, by the fork's run id. It skips a row without a run, a parent, a frame
+// number or a time.
 func ReadForks(tx *source.Tx) (map[string]*Fork, error) {
 	forks := make(map[string]*Fork)
 	for row, err := range tx.Rows(tables.Branches, "") {
@@ -45,10 +45,10 @@ func ReadForks(tx *source.Tx) (map[string]*Fork, error) {
 	return forks, nil
 }
 
-// ParentsFirst returns the wanted runs, or all runs if wanted is nil, and all runs from which these runs were forked. Each
-// run comes once, and after its parent. rows has the rows of _smithers_runs, and forks is the result of ReadForks. A
-// wanted run without a row has a nil Row; a missing parent is left out. If a run descends from itself, one run of the
-// circle has no Fork.
+// ParentsFirst returns the wanted runs, or all runs if wanted is nil, and all runs from which these runs were forked.
+// Each run comes once, and after its parent. rows has the rows of _smithers_runs, and forks is the result of
+// ReadForks. A wanted run without a row has a nil Row; a missing parent is left out. If a run descends from itself,
+// one run of the circle has no Fork.
 func ParentsFirst(rows []source.Row, forks map[string]*Fork, wanted []string) []RunRow {
 	known := make(map[string]source.Row, len(rows))
 	var ids []string

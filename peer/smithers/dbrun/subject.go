@@ -9,9 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// FrameSubject returns the subject of a frame's entry: the reason in the last FrameCommitted of events that has a reason,
-// or else "smithers frame <no>". no is Smithers' number of the frame, ours git-smithers' number, and nodes the frame's
-// nodes. If no and ours differ, the subject has Smithers' number after the reason.
+// FrameSubject returns the subject of a frame's entry: the reason in the last FrameCommitted of events that has a
+// reason, or else "smithers frame <no>". no is Smithers' number of the frame, ours git-smithers' number, and nodes
+// the frame's nodes. If no and ours differ, the subject has Smithers' number after the reason.
 func FrameSubject(events []Event, no, ours int64, nodes []snapshot.Node) string {
 	subject := fmt.Sprintf("smithers frame %d", no)
 	for _, e := range events {
@@ -27,9 +27,9 @@ func FrameSubject(events []Event, no, ours int64, nodes []snapshot.Node) string 
 	return subject
 }
 
-// reasonOf returns Smithers' reason for a frame from e, the frame's FrameCommitted, or "" if e has no reason. The reason
-// begins with the node, if e has a node. Smithers says "finished" even for a failed task: reasonOf then says "failed", as
-// in the state of the node in nodes.
+// reasonOf returns Smithers' reason for a frame from e, the frame's FrameCommitted, or "" if e has no reason. The
+// reason begins with the node, if e has a node. Smithers says "finished" even for a failed task: reasonOf then says
+// "failed", as in the state of the node in nodes.
 func reasonOf(e Event, nodes []snapshot.Node) string {
 	var payload struct {
 		Trigger struct {

@@ -29,7 +29,8 @@ func (t *Trees) add(row source.Row) error {
 	return nil
 }
 
-// findLonely adds the numbers of the rows without a snapshot to t.Lonely. heads has the run's snapshots, sorted by frame.
+// findLonely adds the numbers of the rows without a snapshot to t.Lonely. heads has the run's snapshots, sorted by
+// frame.
 func (t *Trees) findLonely(heads []source.Head) {
 	for _, no := range slices.Sorted(maps.Keys(t.Rows)) {
 		_, captured := slices.BinarySearchFunc(heads, no, func(h source.Head, no int64) int { return cmp.Compare(h.Frame, no) })
@@ -39,9 +40,9 @@ func (t *Trees) findLonely(heads []source.Head) {
 	}
 }
 
-// Inflate returns Smithers' rendered tree at frame no. before is the tree of the frame before, or "" if that frame has no
-// tree. If frame no has no row, Inflate returns before. If the row cannot be read, or is a delta without a tree before,
-// Inflate returns "" and an error with the reason.
+// Inflate returns Smithers' rendered tree at frame no. before is the tree of the frame before, or "" if that frame
+// has no tree. If frame no has no row, Inflate returns before. If the row cannot be read, or is a delta without a
+// tree before, Inflate returns "" and an error with the reason.
 func (t *Trees) Inflate(before string, no int64) (string, error) {
 	row, ok := t.Rows[no]
 	if !ok {
@@ -58,9 +59,10 @@ func (t *Trees) Inflate(before string, no int64) (string, error) {
 	return tree, nil
 }
 
-// Between returns the tree to which the delta of frame before applies. tree is the tree of frame after, the frame with
-// the snapshot before. after is tables.NoNumber if no earlier frame has a snapshot. If rows without a snapshot stand between the two frames, the result is the tree of the newest such row, or ""
-// if that row cannot be read. Otherwise the result is tree.
+// Between returns the tree to which the delta of frame before applies. tree is the tree of frame after, the frame
+// with the snapshot before. after is tables.NoNumber if no earlier frame has a snapshot. If rows without a snapshot
+// stand between the two frames, the result is the tree of the newest such row, or "" if that row cannot be read.
+// Otherwise the result is tree.
 func (t *Trees) Between(tree string, after, before int64) string {
 	i, _ := slices.BinarySearch(t.Lonely, after)
 	for ; i < len(t.Lonely) && t.Lonely[i] < before; i++ {
@@ -69,8 +71,8 @@ func (t *Trees) Between(tree string, after, before int64) string {
 	return tree
 }
 
-// InflateTo returns the rendered tree at frame no. It begins with the last complete tree up to no, and applies all later
-// deltas. It returns "" if no row up to no has a tree, or if one of these rows cannot be read.
+// InflateTo returns the rendered tree at frame no. It begins with the last complete tree up to no, and applies all
+// later deltas. It returns "" if no row up to no has a tree, or if one of these rows cannot be read.
 func (t *Trees) InflateTo(no int64) (tree string) {
 	var numbers []int64
 	for n := range t.Rows {

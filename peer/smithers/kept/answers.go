@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Answers are the answers to Smithers' questions, and the signals, that users of git-smithers gave and Smithers does not
-// have. An answer stays in the run's mailbox until Smithers has an answer to the question.
+// Answers are the answers to Smithers' questions, and the signals, that users of git-smithers gave and Smithers does
+// not have. An answer stays in the run's mailbox until Smithers has an answer to the question.
 type Answers struct {
 	Approvals     map[string]snapshot.Approval     // the decisions, by the approval's key
 	HumanRequests map[string]snapshot.HumanRequest // the answers, by the human request's key
@@ -79,8 +79,8 @@ func AnswersAt(s *timeline.Store, tip *snapshot.Entry, known AnswerKeys) (a Answ
 	return a, a.readSignals(now, then, known[snapshot.CollectionSignals])
 }
 
-// LastImported returns the last entry of the newest import of tip's run. git-smithers itself made all later entries. If
-// the run was never imported, LastImported returns the run's first entry.
+// LastImported returns the last entry of the newest import of tip's run. git-smithers itself made all later entries.
+// If the run was never imported, LastImported returns the run's first entry.
 func LastImported(s *timeline.Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	newest, err := ReadPass(tip)
 	if err != nil {
@@ -99,9 +99,9 @@ func LastImported(s *timeline.Store, tip *snapshot.Entry) (*snapshot.Entry, erro
 	return last, nil
 }
 
-// readApprovals sets a.Approvals. now is the state of the tip, then the state at the last import, and known has the keys
-// of the answers that Smithers lacked at that import. readApprovals takes each decided approval of now that known has, or
-// that was undecided in then with the same request time.
+// readApprovals sets a.Approvals. now is the state of the tip, then the state at the last import, and known has the
+// keys of the answers that Smithers lacked at that import. readApprovals takes each decided approval of now that
+// known has, or that was undecided in then with the same request time.
 func (a *Answers) readApprovals(now, then *snapshot.State, known map[string]bool) error {
 	a.Approvals = make(map[string]snapshot.Approval)
 	for is, err := range now.AllApprovals() {
@@ -121,8 +121,8 @@ func (a *Answers) readApprovals(now, then *snapshot.State, known map[string]bool
 	return nil
 }
 
-// readHumanRequests sets a.HumanRequests. It takes each human request of now that is no longer pending, if known has the
-// key, or if the request was pending in then with the same request time. See readApprovals for the parameters.
+// readHumanRequests sets a.HumanRequests. It takes each human request of now that is no longer pending, if known has
+// the key, or if the request was pending in then with the same request time. See readApprovals for the parameters.
 func (a *Answers) readHumanRequests(now, then *snapshot.State, known map[string]bool) error {
 	a.HumanRequests = make(map[string]snapshot.HumanRequest)
 	for is, err := range now.AllHumanRequests() {
@@ -142,8 +142,8 @@ func (a *Answers) readHumanRequests(now, then *snapshot.State, known map[string]
 	return nil
 }
 
-// readSignals sets a.Signals to the signals of now that then lacks or known has, and a.Known to the digests of all other
-// signals of now. See readApprovals for the parameters.
+// readSignals sets a.Signals to the signals of now that then lacks or known has, and a.Known to the digests of all
+// other signals of now. See readApprovals for the parameters.
 func (a *Answers) readSignals(now, then *snapshot.State, known map[string]bool) error {
 	a.Known = make(map[string]bool)
 	for s, err := range now.AllSignals() {
@@ -173,8 +173,8 @@ func mailRow[T any](rows *page.Collection, key string, decode func(page.Row) (T,
 	return row, ok, err
 }
 
-// SameCorrelation reports whether Smithers treats the correlation ids a and b as equal: without surrounding white space,
-// and with nil as an empty id.
+// SameCorrelation reports whether Smithers treats the correlation ids a and b as equal: without surrounding white
+// space, and with nil as an empty id.
 func SameCorrelation(a, b *string) bool {
 	text := func(id *string) string {
 		if id == nil {
@@ -201,8 +201,9 @@ func (a *Answers) Approval(asked snapshot.Approval) snapshot.Approval {
 	return here
 }
 
-// HumanRequest returns the answer in a for asked, a human request in Smithers' mailbox. It returns asked itself if a has
-// no answer, if the request is no longer pending in Smithers, or if the answer is for an earlier or later request.
+// HumanRequest returns the answer in a for asked, a human request in Smithers' mailbox. It returns asked itself if a
+// has no answer, if the request is no longer pending in Smithers, or if the answer is for an earlier or later
+// request.
 func (a *Answers) HumanRequest(asked snapshot.HumanRequest) snapshot.HumanRequest {
 	here, ok := a.HumanRequests[snapshot.Key(asked.NodeID, asked.Iteration)]
 	if !ok || asked.Status != snapshot.HumanPending || here.RequestedAtMs != asked.RequestedAtMs {

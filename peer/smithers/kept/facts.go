@@ -70,7 +70,8 @@ func AttemptsAt(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
 	return all, nil
 }
 
-// EventsTo returns the events of entry's run up to entry, sorted by number. It leaves out the events of a fork's parent.
+// EventsTo returns the events of entry's run up to entry, sorted by number. It leaves out the events of a fork's
+// parent.
 func EventsTo(s *timeline.Store, entry *snapshot.Entry) ([]snapshot.Event, error) {
 	var all []snapshot.Event
 	for entry, err := range s.Chain(entry) {

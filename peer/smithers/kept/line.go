@@ -7,8 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Frame is a frame of a run in the repository. If a fork began with the unchanged state of its parent's frame, Entry of
-// the fork's frame 0 is the fork's first entry, although that entry is not a frame.
+// Frame is a frame of a run in the repository. If a fork began with the unchanged state of its parent's frame, Entry
+// of the fork's frame 0 is the fork's first entry, although that entry is not a frame.
 type Frame struct {
 	Number int64 // git-smithers' number
 	Based  int64 // the number of the frame on which this frame is based; snapshot.NoFrame for the run's first frame
@@ -48,8 +48,8 @@ func FrameOf(entry *snapshot.Entry) Frame {
 	return f
 }
 
-// LineTo returns the frames on the line from the run's first frame to the frame last, oldest first. Each frame is based
-// on the frame before. frames is the result of FramesOf. If frames has no frame last, LineTo returns nil.
+// LineTo returns the frames on the line from the run's first frame to the frame last, oldest first. Each frame is
+// based on the frame before. frames is the result of FramesOf. If frames has no frame last, LineTo returns nil.
 func LineTo(frames []Frame, last int64) []Frame {
 	var line []Frame
 	for at := last; at >= 0 && at < int64(len(frames)); at = frames[at].Based {
@@ -71,8 +71,8 @@ type Meeting struct {
 
 // Meet returns the meeting for the longest beginning of heads, Smithers' list of frames, that is on a line of frames.
 // frames is the result of FramesOf, and known has Smithers' numbers of these frames. Two frames are the same if
-// Smithers' number and the time are equal. If fork is true, the time of frame 0 does not count. Meet skips frames that
-// Smithers never had.
+// Smithers' number and the time are equal. If fork is true, the time of frame 0 does not count. Meet skips frames
+// that Smithers never had.
 func Meet(frames []Frame, known *Peer, fork bool, heads []source.Head) Meeting {
 	best := Meeting{End: snapshot.NoFrame}
 	on := make([]int, len(frames)) // the number of Smithers' frames on the line to each frame; -1 if the line differs

@@ -32,8 +32,8 @@ const (
 	extAnswers = "answers" // a folder with a collection of AnswerKeys for each collection of the mailbox
 )
 
-// Peer is the content of a run's ext/smithers. Together with the run, a Peer has all data that Smithers had of the run.
-// The zero Peer belongs to a run that was never imported.
+// Peer is the content of a run's ext/smithers. Together with the run, a Peer has all data that Smithers had of the
+// run. The zero Peer belongs to a run that was never imported.
 type Peer struct {
 	Layout contents.Layout
 	Schema []SchemaLine
@@ -45,17 +45,19 @@ type Peer struct {
 	Answers AnswerKeys
 }
 
-// Pass is the progress of a run's import. Only the last entry of an import changes the Pass. So a run is unchanged since
-// its import if the tip and the entry before the tip have different passes. The zero Pass means that the run was never
-// imported.
+// Pass is the progress of a run's import. Only the last entry of an import changes the Pass. So a run is unchanged
+// since its import if the tip and the entry before the tip have different passes. The zero Pass means that the run
+// was never imported.
 type Pass struct {
 	Number int64 `json:"pass"`   // the number of imports that changed the run
 	Frame  int64 `json:"frame"`  // git-smithers' number of the newest frame at the import
 	Events int64 `json:"events"` // the number of imported events of Smithers
-	// Rows is the digest, in hex, of all rows that the database had of the run; "" after a watch imported only frames.
+	// Rows is the digest, in hex, of all rows that the database had of the run; "" after a watch imported only
+	// frames.
 	Rows string `json:"rows"`
 	// Movable is the digest, in hex, of the same rows with a mark in place of the root's path. An import compares the
-	// rows of an exported run with Movable. Movable is "" if no row has the root's path, and in imports of old versions.
+	// rows of an exported run with Movable. Movable is "" if no row has the root's path, and in imports of old
+	// versions.
 	Movable string `json:"movable,omitempty"`
 }
 
@@ -67,14 +69,14 @@ type SchemaLine struct {
 	Columns [][2]string `json:"columns,omitempty"` // the name and kind of each column of an output table, in stored order
 }
 
-// FrameRow is the row of a frame in ext/smithers/frames. A frame has no row if its rows in the database are exactly as
-// predicted.
+// FrameRow is the row of a frame in ext/smithers/frames. A frame has no row if its rows in the database are exactly
+// as predicted.
 type FrameRow struct {
 	PeerNo *int64          `json:"frameNo,omitempty"` // Smithers' number; nil if it equals git-smithers' number
 	Layout source.Layout   `json:"layout,omitempty"`  // "" means source.Compact
 	Shape  *contents.Shape `json:"shape,omitempty"`   // nil means the zero Shape
-	// Snapshot and Frame are the overrides of the frame's rows in _smithers_snapshots and _smithers_frames. null means
-	// that the row does not exist. nil means that the row is as predicted.
+	// Snapshot and Frame are the overrides of the frame's rows in _smithers_snapshots and _smithers_frames. null
+	// means that the row does not exist. nil means that the row is as predicted.
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`
 	Frame    json.RawMessage `json:"frame,omitempty"`
 }
@@ -84,8 +86,8 @@ func (r FrameRow) empty() bool {
 	return r.PeerNo == nil && r.Layout == "" && r.Shape == nil && r.Snapshot == nil && r.Frame == nil
 }
 
-// PeerNo returns Smithers' number of frame, or tables.NoNumber if Smithers never had the frame. A frame without a row has
-// the same number in Smithers.
+// PeerNo returns Smithers' number of frame, or tables.NoNumber if Smithers never had the frame. A frame without a row
+// has the same number in Smithers.
 func (p *Peer) PeerNo(frame int64) int64 {
 	if row, ok := p.Frames[frame]; ok && row.PeerNo != nil {
 		return *row.PeerNo
@@ -93,8 +95,8 @@ func (p *Peer) PeerNo(frame int64) int64 {
 	return frame
 }
 
-// markRow is a Mark without the fields in its key. The key is "<frame>/<what>". If another mark has that key, the key is
-// "<frame>/<what>/<n>" with the lowest free n from 2 on.
+// markRow is a Mark without the fields in its key. The key is "<frame>/<what>". If another mark has that key, the key
+// is "<frame>/<what>/<n>" with the lowest free n from 2 on.
 type markRow struct {
 	PeerNo int64  `json:"frameNo"`
 	Stored string `json:"stored"`
@@ -225,8 +227,8 @@ func (c extContent) decode() (*Peer, error) {
 	return p, nil
 }
 
-// decodeMarks appends the marks of c to p, sorted by frame and then by key. The error is objstore.ErrCorrupt if a key or
-// a value is invalid.
+// decodeMarks appends the marks of c to p, sorted by frame and then by key. The error is objstore.ErrCorrupt if a key
+// or a value is invalid.
 func (c extContent) decodeMarks(p *Peer) error {
 	for _, key := range slices.Sorted(maps.Keys(c.rows[extMarks])) {
 		number, what, _ := strings.Cut(key, "/")
@@ -286,8 +288,8 @@ func (p *Peer) Columns() []tables.OutputColumn {
 	return all
 }
 
-// OfFrames returns a copy of p with only the given frames and without tables. These are the parts of p that a pass over
-// new frames may change.
+// OfFrames returns a copy of p with only the given frames and without tables. These are the parts of p that a pass
+// over new frames may change.
 func (p *Peer) OfFrames(frames []int64) *Peer {
 	part := *p
 	part.Tables, part.Frames = nil, make(map[int64]FrameRow, len(frames))

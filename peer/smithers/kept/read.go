@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadPeer returns the content of ext/smithers at e. It returns an empty Peer, with the zero Pass, if e is nil or has no
-// ext/smithers. The error is objstore.ErrCorrupt if the content is invalid.
+// ReadPeer returns the content of ext/smithers at e. It returns an empty Peer, with the zero Pass, if e is nil or has
+// no ext/smithers. The error is objstore.ErrCorrupt if the content is invalid.
 func ReadPeer(e *snapshot.Entry) (*Peer, error) {
 	c, err := readExt(e)
 	if err != nil {

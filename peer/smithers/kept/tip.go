@@ -5,8 +5,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ReadPass returns the progress of the run's import at e. It returns the zero Pass if the run was never imported. A fork
-// begins with the Pass of its parent.
+// ReadPass returns the progress of the run's import at e. It returns the zero Pass if the run was never imported. A
+// fork begins with the Pass of its parent.
 func ReadPass(e *snapshot.Entry) (Pass, error) {
 	var p Pass
 	data, err := e.ExtFile(Engine, extPass)
@@ -74,8 +74,8 @@ func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 	return x, nil
 }
 
-// InWorkingCopy reports whether the root of the run's paths was the top of a working copy at the import. For a fork that
-// was never imported, InWorkingCopy answers for the fork's parent.
+// InWorkingCopy reports whether the root of the run's paths was the top of a working copy at the import. For a fork
+// that was never imported, InWorkingCopy answers for the fork's parent.
 func (x *Tip) InWorkingCopy(s *timeline.Store) (bool, error) {
 	if x.Row.VCSType != "" || x.Imported || x.Row.Parent == nil {
 		return x.Row.VCSType != "", nil

@@ -1,5 +1,6 @@
 // Package workcopy finds the working copies that rows of Smithers name: the working copies in which a run's processes
-// started, and the working copies that the run's attempts left. The package also captures a run's current working copy.
+// started, and the working copies that the run's attempts left. The package also captures a run's current working
+// copy.
 package workcopy
 
 import (
@@ -17,8 +18,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// Finder finds working copies by their commits, even if the repository lacks a commit. Until Close, no process removes
-// objects from the repository. A Finder must be used by one goroutine at a time.
+// Finder finds working copies by their commits, even if the repository lacks a commit. Until Close, no process
+// removes objects from the repository. A Finder must be used by one goroutine at a time.
 type Finder struct {
 	ctx      context.Context //nolint:containedctx // the context of the import, which ends after the Finder is closed
 	store    *timeline.Store
@@ -43,8 +44,8 @@ func NewFinder(ctx context.Context, s *timeline.Store) (*Finder, error) {
 	}, nil
 }
 
-// Close unpins the repository's objects and closes all captured working copies. The caller must first store all entries
-// that refer to the found files.
+// Close unpins the repository's objects and closes all captured working copies. The caller must first store all
+// entries that refer to the found files.
 func (c *Finder) Close() error {
 	c.release()
 	var err error
@@ -87,8 +88,8 @@ func isChange(pointer string) bool {
 	return len(pointer) == 32 && strings.Trim(pointer, "klmnopqrstuvwxyz") == ""
 }
 
-// read sets the fields of vcs from the text of the commit: the conflict, jj's change id, and the tree with its scope. It
-// sets no tree if the commit has a conflict, or if isWhole returns false for the tree.
+// read sets the fields of vcs from the text of the commit: the conflict, jj's change id, and the tree with its scope.
+// It sets no tree if the commit has a conflict, or if isWhole returns false for the tree.
 func (c *Finder) read(vcs *snapshot.VCS, commit []byte) {
 	header, _, _ := bytes.Cut(commit, []byte("\n\n"))
 	var tree objstore.ID
@@ -114,9 +115,9 @@ func (c *Finder) read(vcs *snapshot.VCS, commit []byte) {
 }
 
 // isWhole reports whether the repository has all folders of tree, and tree is within the size bounds of objstore. git
-// may have pruned some folders if no ref needed the commit. isWhole does not look for the files of a folder, because git
-// prunes files together with their folders. A partial clone may lack any file, so isWhole returns false in a partial
-// clone.
+// may have pruned some folders if no ref needed the commit. isWhole does not look for the files of a folder, because
+// git prunes files together with their folders. A partial clone may lack any file, so isWhole returns false in a
+// partial clone.
 func (c *Finder) isWhole(tree objstore.ID) bool {
 	if whole, known := c.whole[tree]; known {
 		return whole
@@ -131,8 +132,8 @@ func (c *Finder) isWhole(tree objstore.ID) bool {
 }
 
 // Base returns the commit on which a run's first entry builds. vcs is the working copy of the entry. Base returns the
-// commit of vcs if a branch, a tag or a remote branch reaches the commit. For jj, the parent of the commit is the second
-// choice. Base returns the zero id if vcs is nil or has no files, or if no such commit is reachable.
+// commit of vcs if a branch, a tag or a remote branch reaches the commit. For jj, the parent of the commit is the
+// second choice. Base returns the zero id if vcs is nil or has no files, or if no such commit is reachable.
 func (c *Finder) Base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, error) {
 	if vcs == nil || vcs.Tree.IsZero() {
 		return objstore.ID{}, nil
@@ -162,10 +163,10 @@ func (c *Finder) Base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, erro
 	return objstore.ID{}, ctx.Err()
 }
 
-// Capture captures the current files of the working copy that contains the folder root. An empty root means the store's
-// own working copy. Capture leaves out the database and the engine's logs, unless the user tracks them. Later calls with
-// the same root return the first result. Capture returns nil if root is in no working copy of this repository. The
-// result stays open until Close.
+// Capture captures the current files of the working copy that contains the folder root. An empty root means the
+// store's own working copy. Capture leaves out the database and the engine's logs, unless the user tracks them. Later
+// calls with the same root return the first result. Capture returns nil if root is in no working copy of this
+// repository. The result stays open until Close.
 func (c *Finder) Capture(ctx context.Context, root string) (*jjbridge.Captured, error) {
 	if captured, known := c.captured[root]; known {
 		return captured, nil
@@ -191,8 +192,8 @@ func (c *Finder) Capture(ctx context.Context, root string) (*jjbridge.Captured, 
 const executions = ".smithers/executions/"
 
 // ownFiles returns the paths that a capture of the working copy at top leaves out, relative to top and with slashes.
-// They are the logs below top and below root, the run's root, and the database with SQLite's files beside the database.
-// Paths outside top are left out.
+// They are the logs below top and below root, the run's root, and the database with SQLite's files beside the
+// database. Paths outside top are left out.
 func (c *Finder) ownFiles(top, root string) []string {
 	files := []string{executions}
 	if below, ok := within(top, root); ok && below != "." {
@@ -204,8 +205,8 @@ func (c *Finder) ownFiles(top, root string) []string {
 	return files
 }
 
-// within returns path relative to top, with slashes, after it has resolved the symbolic links of path. It returns false
-// if path is empty, missing, or outside top.
+// within returns path relative to top, with slashes, after it has resolved the symbolic links of path. It returns
+// false if path is empty, missing, or outside top.
 func within(top, path string) (string, bool) {
 	resolved, err := filepath.EvalSymlinks(path)
 	if path == "" || err != nil {

@@ -43,8 +43,8 @@ type Moment struct {
 	Pointer string // vcs_pointer: the revision at which the process of Smithers started
 }
 
-// OfRun returns the working copies of a run. run is the run's row of _smithers_runs, and attempts are the run's rows of
-// _smithers_attempts. OfRun skips rows that attemptOf rejects.
+// OfRun returns the working copies of a run. run is the run's row of _smithers_runs, and attempts are the run's rows
+// of _smithers_attempts. OfRun skips rows that attemptOf rejects.
 func (c *Finder) OfRun(run source.Row, attempts []source.Row) *Run {
 	r := &Run{all: c, Kind: dbrow.TextOf(run, "vcs_type"), byKey: make(map[string]int)}
 	var rootDir string
@@ -72,8 +72,9 @@ func (c *Finder) OfRun(run source.Row, attempts []source.Row) *Run {
 	return r
 }
 
-// RootsOf reads the row run of _smithers_runs. root is the folder in which the run works, and rootDir the folder in which
-// the run was started. Without vcs_root in the row, root equals rootDir. Each is "" if the row does not have the folder.
+// RootsOf reads the row run of _smithers_runs. root is the folder in which the run works, and rootDir the folder in
+// which the run was started. Without vcs_root in the row, root equals rootDir. Each is "" if the row does not have
+// the folder.
 func RootsOf(run source.Row) (root, rootDir string) {
 	var config struct{ RootDir string }
 	_ = json.Unmarshal([]byte(dbrow.TextOf(run, "config_json")), &config) // an unreadable config has no rootDir
@@ -102,8 +103,8 @@ func (r *Run) attemptOf(row source.Row, rootDir string) (attemptCopy, bool) {
 	return a, true
 }
 
-// relativeFolder returns the path of folder, a task's worktree, relative to the run's root, with slashes. It returns ""
-// if folder is neither inside root nor inside root's parent folder.
+// relativeFolder returns the path of folder, a task's worktree, relative to the run's root, with slashes. It returns
+// "" if folder is neither inside root nor inside root's parent folder.
 func relativeFolder(root, folder string) string {
 	rel, err := filepath.Rel(root, folder)
 	if err != nil || strings.HasPrefix(rel, filepath.Join("..", "..")) || rel == ".." {
@@ -114,9 +115,9 @@ func relativeFolder(root, folder string) string {
 
 // Between returns the working copies that became known after the snapshot before and up to the snapshot next, oldest
 // first: the working copy of a new process of Smithers, and then the working copies that ended attempts left. A nil
-// before is the time before the first snapshot. current is the working copy at before, or nil. The last result belongs
-// to the frame of next. The other results have files that no frame has, so they need entries that are not frames. Between
-// returns nil if no process started and no ended attempt has a revision.
+// before is the time before the first snapshot. current is the working copy at before, or nil. The last result
+// belongs to the frame of next. The other results have files that no frame has, so they need entries that are not
+// frames. Between returns nil if no process started and no ended attempt has a revision.
 func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snapshot.VCS {
 	var out []snapshot.VCS
 	add := func(vcs *snapshot.VCS, worktree, folder string) {
@@ -142,9 +143,9 @@ func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snap
 	return withoutPassing(out)
 }
 
-// placed returns a copy of current with one working copy replaced by vcs. If worktree is "", vcs replaces the run's working
-// copy, and only the tasks' worktrees of current remain. Otherwise vcs replaces the task's worktree of that name, or is
-// added as that worktree, with folder as its root. A nil current has no working copies.
+// placed returns a copy of current with one working copy replaced by vcs. If worktree is "", vcs replaces the run's
+// working copy, and only the tasks' worktrees of current remain. Otherwise vcs replaces the task's worktree of that
+// name, or is added as that worktree, with folder as its root. A nil current has no working copies.
 func placed(current *snapshot.VCS, vcs snapshot.VCS, worktree, folder string) snapshot.VCS {
 	var worktrees []snapshot.Worktree
 	if current != nil {
@@ -240,15 +241,15 @@ func (r *Run) beside(i int) []string {
 	return keys
 }
 
-// Capture captures the run's current working copy: see Finder.Capture. It returns nil if the run's root is in no working
-// copy of this repository.
+// Capture captures the run's current working copy: see Finder.Capture. It returns nil if the run's root is in no
+// working copy of this repository.
 func (r *Run) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	return r.all.Capture(ctx, r.root)
 }
 
-// With returns captured as the run's working copy, with the tasks' worktrees of current, which may be nil. Attempts has the
-// sorted keys of the attempts that ran in the captured working copy: they started at atMs or before, have not ended, and
-// have no own worktree.
+// With returns captured as the run's working copy, with the tasks' worktrees of current, which may be nil. Attempts
+// has the sorted keys of the attempts that ran in the captured working copy: they started at atMs or before, have not
+// ended, and have no own worktree.
 func (r *Run) With(captured *jjbridge.Captured, current *snapshot.VCS, atMs int64) *snapshot.VCS {
 	now := placed(current, captured.VCS, "", "")
 	now.Attempts = nil

@@ -38,9 +38,9 @@ func (c continuation) refuseOther(cut bool) error {
 	return nil
 }
 
-// refuseLacking returns import_refused if signals, the run's signals in the database, lacks signals that Smithers had
-// at the last import. had has the digests of the latter signals. Missing signals are allowed after a rewind, which
-// the events show: Smithers removes signals only in a rewind.
+// refuseLacking returns import_refused if signals, the run's signals in the database, lacks a signal that Smithers
+// had at the last import. had has the digests of the signals that Smithers had. After a rewind, which the events
+// show, a missing signal is not an error: Smithers removes signals only in a rewind.
 func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool) error {
 	has, wentOn := 0, int64(len(c.events.All)) > c.had
 	for _, p := range signals {

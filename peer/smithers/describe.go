@@ -10,7 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// The values of kept.Mark.What. Each names the column that differs; markFrame is a rendered tree that cannot be used.
+// The values of kept.Mark.What. markContent and markXML name the column whose hash is wrong. markFrame means that the
+// rendered tree cannot be used.
 const (
 	markContent = "content_hash"
 	markXML     = "xml_hash"

@@ -39,9 +39,9 @@ func (f *peerFrame) moment() workcopy.Moment {
 	return workcopy.Moment{AtMs: f.AtMs, Pointer: dbrow.TextOf(f.Row, "vcs_pointer")}
 }
 
-// frame returns the step that appends the frame of, with earlier entries for working copies that no frame has. If the
-// first snapshot of a fork changes at most the mailbox of the parent's frame, the draft is an entry that is not a
-// frame. In a live pass, the newest frame also gets the progress of the import.
+// frame returns the step that appends of, a frame of Smithers, with earlier entries for working copies that no frame
+// has. If the first snapshot of a fork changes at most the mailbox of the parent's frame, the draft is an entry that
+// is not a frame. In a live pass, the newest frame also gets the progress of the import.
 func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	tree, rendered, wrong := d.treesOf(&line.lineEnd, of)
 	end := line.lineEnd

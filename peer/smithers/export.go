@@ -19,7 +19,7 @@ type ExportedRun = export.Run
 // Refusal is a reason why Smithers cannot resume an exported run.
 type Refusal = export.Refusal
 
-// The codes of Refusal. Each names a value that Smithers compares when it resumes a run.
+// The codes of Refusal. Each code names a value that Smithers compares before Smithers resumes a run.
 const (
 	RefusedNoWorkflow = export.RefusedNoWorkflow
 	RefusedWorkflow   = export.RefusedWorkflow

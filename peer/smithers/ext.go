@@ -10,10 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// addFirst adds to draft, the first entry of a run, the parts of ext/smithers that a fork of any frame needs: the
-// layout of outputs, the schema, and the overrides of the run's row. These parts replace the ext/smithers of a fork's
-// parent. If the run is not a fork and draft has a working copy, addFirst also sets the draft's base commit. addFirst
-// sets r.ext.
+// addFirst adds to draft, the first entry of a run, the parts of ext/smithers that a fork of any frame needs. These
+// parts are the layout of outputs, the schema, and the overrides of the run's row. They replace the ext/smithers of a
+// fork's parent. If the run is not a fork and draft has a working copy, addFirst also sets the draft's base commit.
+// addFirst sets r.ext.
 func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	row := snapshot.Run{Parent: r.parent} // the run's row after this pass, without frame and event numbers
 	if r.head != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// follow sets r.line to the stored frames of Smithers up to the meeting at. If a next frame or files of attempts
-// follow, it also sets the end of the line from the newest of these frames: the snapshot's row and moment, the tree,
-// and the last row of _smithers_frames. If a watch knows the line, follow takes the line from the watch. If the run
-// was never imported, follow describes each frame with describeOurs.
+// follow sets r.line to the stored frames of Smithers up to the meeting at. If another frame or files of attempts
+// follow, it also sets the end of the line from the newest of these frames. If a watch knows the line, follow takes
+// the line and the end of the line from the watch. If the run was never imported, follow describes each frame with
+// describeOurs.
 func (r *runPass) follow(at kept.Meeting) error {
 	if r.Had != nil {
 		r.followKnown(r.recalled)

@@ -78,7 +78,7 @@ type Mark = kept.Mark
 // interrupted transaction; limit_exceeded; locked, if other processes lock the database or keep writing to the
 // database; interrupted; and disk_full, read_only and write_failed, about the repository.
 //
-// The stored history depends only on the database, and on which of the commits that it names are in the repository.
+// The stored history depends only on the database, and on the commits of the repository that the database names.
 func Import(ctx context.Context, s *timeline.Store, path string, req ImportRequest) (*Imported, error) {
 	db, err := source.Open(ctx, path)
 	if err != nil {

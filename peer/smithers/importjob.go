@@ -17,8 +17,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// importJob brings the runs of one database up to date in one or more passes. It must be used by one goroutine at a
-// time.
+// importJob is an import of the runs of one database, in one or more passes. An importJob must be used by one
+// goroutine at a time.
 type importJob struct {
 	store  *timeline.Store
 	path   string // the path of the database
@@ -70,7 +70,7 @@ func newImportJob(s *timeline.Store, path string, req ImportRequest) *importJob 
 
 // pass imports the requested runs from one read transaction of the database. The result has one ImportedRun for each
 // run, without runs that a watch skips. If an error ends the pass, pass returns the error with the runs imported
-// before the error, which stay in the repository; the result is nil if no run was begun.
+// before the error, which stay in the repository. The result is nil if the pass ended before the first run.
 func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err error) {
 	rows, err := tx.Runs()
 	if err != nil {
@@ -159,8 +159,8 @@ func noSuchRun(run string, rows []source.Row) error {
 	return out.Hint("name a run of the database: %s", strings.Join(ids, ", "))
 }
 
-// stopsImport reports whether err, an error of one run's import, concerns all runs and therefore ends the import: ctx
-// has ended, the database is locked, or the repository cannot be written.
+// stopsImport reports whether err, an error of one run's import, concerns all runs and therefore ends the import.
+// Such an error means that ctx has ended, that the database is locked, or that the repository cannot be written.
 func stopsImport(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, source.ErrBusy) {
 		return true

@@ -69,9 +69,9 @@ func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.
 }
 
 // appendFrames appends the frames up to upTo of a live pass that has read its rows. It appends nothing and returns
-// false if the rows lack the frame upTo, if the run was never imported, if Smithers' frames do not continue from the
-// run's newest frame, or if the repository has other frames than the watch knows. It returns true without new entries
-// if another process has imported the frames.
+// false if the run was never imported or the rows lack the frame upTo. It does the same if Smithers' frames do not
+// continue from the run's newest frame, or if the repository has other frames than the watch knows. It returns true
+// without new entries if another process has imported the frames.
 func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool, err error) {
 	at := slices.Index(r.Heads, upTo)
 	if at < 0 {

@@ -37,8 +37,8 @@ type knownRun struct {
 	rows    *knownRows       // the rows of the database; nil if the pass did not know enough rows
 }
 
-// take returns the knownRun of run and removes the knownRun from m, because the caller changes its parts. It returns
-// nil if m does not have the run, or has the run at a tip other than tip.
+// take returns the knownRun of run, and removes the knownRun from m, because the caller changes the knownRun. It
+// returns nil if m does not have the run, or has the run at a tip other than tip.
 func (m *memory) take(run string, tip objstore.ID) *knownRun {
 	if m == nil {
 		return nil
@@ -51,8 +51,8 @@ func (m *memory) take(run string, tip objstore.ID) *knownRun {
 	return known
 }
 
-// keep remembers the run of the pass r at tip, the run's tip after the pass. It remembers nothing if m is nil, if the
-// pass created the run, if the run was never imported before, if the run has ended, or if the numbers of the new
+// keep remembers the run of the pass r at tip, the run's tip after the pass. It remembers nothing if the pass created
+// the run, or if the run has ended or was never imported before. It also remembers nothing if the numbers of the new
 // frames do not follow the known frames.
 func (m *memory) keep(r *runPass, tip objstore.ID) error {
 	if m == nil || !r.imported || r.head == nil || r.Ours.Status.Ended() {
@@ -118,10 +118,10 @@ func settledOf(tx *source.Tx, row source.Row) (now settledRun, ok bool, err erro
 	return now, true, nil
 }
 
-// passesOver reports whether a pass of a watch can skip the run from. A pass over new frames skips all runs except
-// runs with new frames, parents of new runs, and runs that the watch does not know. Any other pass skips ended runs
-// that have not changed since their import. A thorough pass, and an import without memory, skip no run. A run without
-// a row is never skipped, because its import reports the error.
+// passesOver reports whether a pass of a watch can skip from, a run of the database. A pass over new frames skips all
+// runs except runs with new frames, parents of new runs, and runs that the watch does not know. Any other pass skips
+// ended runs that have not changed since their import. A thorough pass, and an import without memory, skip no run. A
+// run without a row is never skipped, because the import of the run reports the error.
 func (im *importJob) passesOver(tx *source.Tx, from dbrun.RunRow) (bool, error) {
 	switch {
 	case im.memory == nil || im.thorough || from.Row == nil:
@@ -136,9 +136,9 @@ func (im *importJob) passesOver(tx *source.Tx, from dbrun.RunRow) (bool, error) 
 	return known && ended && now == was, err
 }
 
-// settle remembers the state of the run from, if the run has ended, so that later passes skip the run. The pass must
-// have imported all rows of the run. settle does nothing in an import without memory and in a pass over new frames.
-// The error is source.ErrOvertaken if the rows may be from two states of the database.
+// settle remembers the state of from, a run of the database, if the run has ended, so that later passes skip the run.
+// The pass must have imported all rows of the run. settle does nothing in an import without memory and in a pass over
+// new frames. The error is source.ErrOvertaken if the rows may be from two states of the database.
 func (im *importJob) settle(tx *source.Tx, from dbrun.RunRow) error {
 	if im.memory == nil || im.upTo != nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 )
 
 // open reads the stored part of the run and prepares the pass. known is true if the database has no news of the run:
-// all rows are as in the last import, or only an export wrote the rows. The error is that of errOvertaken if the
-// run's tip has changed since the pass began, and run_owned if a live process owns the run.
+// all rows are as in the last import, or only an export wrote the rows. The error is the conflict of errOvertaken if
+// the run's tip has changed since the pass began, and run_owned if a live process owns the run.
 func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
 		r.found = r.RowsDigest()

@@ -75,15 +75,16 @@ func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.Ru
 	return r.commit(ctx, before)
 }
 
-// runPass returns a pass over the run from that has read nothing, with the outcome OutcomeUnchanged.
+// runPass returns a pass over from, a run of the database. The pass has read nothing, and has the outcome
+// OutcomeUnchanged.
 func (im *importJob) runPass(tx *source.Tx, from dbrun.RunRow) *runPass {
 	theirs := &dbrun.Run{RunRow: from, Tx: tx, Own: im.own, Left: im.left, All: im.copies}
 	return &runPass{im: im, Run: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.ID, Outcome: OutcomeUnchanged}}
 }
 
 // commit makes the new entries visible and returns the result of the pass. before is the newest entry before the
-// pass, for the outcome. The error is source.ErrOvertaken if the rows may be from two states of the database, and
-// that of errOvertaken if another process created the run. The watch remembers the run: see memory.keep.
+// pass, for the outcome. The error is source.ErrOvertaken if the rows may be from two states of the database, and the
+// conflict of errOvertaken if another process created the run. A watch remembers the run: see memory.keep.
 func (r *runPass) commit(ctx context.Context, before *snapshot.Entry) (ImportedRun, error) {
 	if err := r.Tx.Check(); err != nil {
 		return r.out, err

@@ -56,7 +56,7 @@ func (d *drafter) tail(line *runLine) (*lineStep, error) {
 }
 
 // addLastFiles sets the working copy of step, the last entry of a pass, to the files that attempts left since the
-// newest frame, and adds entries for earlier files to step.passing. It does nothing if no frame is stored or read, or
+// newest frame. It adds entries for earlier files to step.passing. It does nothing if no frame is stored or read, or
 // if the pass captured the newest frame's files.
 func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
 	if line.before == nil || line.files != nil {

@@ -39,7 +39,7 @@ func (l *Events) index() {
 	}
 }
 
-// Between returns the events at the indexes from from to upTo-1. Indexes without an event are left out.
+// Between returns the events whose index is at least from and less than upTo. It leaves out indexes without an event.
 func (l *Events) Between(from, upTo int) []Event {
 	from = min(from, len(l.All))
 	return l.All[from:max(from, min(upTo, len(l.All)))]
@@ -130,8 +130,8 @@ func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 
 // PutKnownFirst moves the events that stored has to the beginning of l, and returns the number of these events.
 // stored has the run's events in the repository. If another clone exported the run to the database, new events may
-// stand between the known events. Events are equal if type, time and payload are equal. After these, an event with
-// another payload also matches a remaining stored event. Invalid rows count as known.
+// stand between the known events. PutKnownFirst first matches events with equal type, time and payload. Each other
+// event may then match a remaining stored event with another payload. Invalid rows count as known.
 func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	has := make([]bool, len(stored))
 	// take marks the first stored event without a match that equals e, and reports whether such an event exists.
@@ -192,9 +192,9 @@ func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 	return len(stored)
 }
 
-// HasOne reports whether stored, the run's events, has an event with the type and time of the event at index i. An
-// invalid event is replaced by the newest valid event before index i. HasOne returns true if all these events are
-// invalid.
+// HasOne reports whether stored, the run's events, has an event with the type and time of the event at index i. If
+// that event is invalid, HasOne looks for the newest valid event before index i. It returns true if no event up to
+// index i is valid.
 func (l *Events) HasOne(stored []snapshot.Event, i int) bool {
 	for ; i >= 0; i-- {
 		e, ok := tables.ReadEvent(l.All[i].Row, l.run, l.workflow, nil)

@@ -103,8 +103,8 @@ func (p *Run) laterHeads() (ok bool, err error) {
 	return heads[0] == newest, nil
 }
 
-// laterEvents sets p.Events to the seen events and the events after them. ok is false if the number of seen events or
-// the last seen event has changed.
+// laterEvents sets p.Events to the seen events and the newer events of the database. ok is false if the number of
+// seen events or the last seen event has changed.
 func (p *Run) laterEvents() (ok bool, err error) {
 	known := p.Had.events
 	newest := known[len(known)-1].Row
@@ -136,9 +136,9 @@ func (p *Run) laterTrees() (ok bool, err error) {
 	return true, nil
 }
 
-// laterAttempts sets p.Attempts to the seen attempts that had ended at the newest seen frame, and to all other
-// attempts of the database, sorted by key. It sets p.Rows to the rows of the others. ok is false if the tally of the
-// ended attempts has changed.
+// laterAttempts sets p.Attempts to the attempts of the database, sorted by key. It takes the attempts that had ended
+// at the newest seen frame from p.Had, and reads only the rows of all other attempts, into p.Rows. ok is false if the
+// tally of the ended attempts has changed.
 func (p *Run) laterAttempts() (ok bool, err error) {
 	by := settledBy(p.Had.newestMs())
 	settled, ok, err := p.Tx.Tally(tables.Attempts, p.ID, by, tallied())

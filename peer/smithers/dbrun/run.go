@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Run is one run in a database. A pass reads the Run once and then does not change the Run, with two exceptions:
-// Events.PutKnownFirst reorders the events before the pass drafts anything, and Seen reuses the slices at the end.
+// Run is one run in a database. A pass reads the Run once and then does not change the Run, with two exceptions.
+// Events.PutKnownFirst reorders the events before the pass drafts anything. At the end, Seen reuses the slices.
 type Run struct {
 	RunRow
 

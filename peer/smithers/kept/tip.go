@@ -75,7 +75,7 @@ func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 }
 
 // InWorkingCopy reports whether the root of the run's paths was the top of a working copy at the import. For a fork
-// that was never imported, InWorkingCopy answers for the fork's parent.
+// that was never imported, InWorkingCopy returns the result for the fork's parent.
 func (x *Tip) InWorkingCopy(s *timeline.Store) (bool, error) {
 	if x.Row.VCSType != "" || x.Imported || x.Row.Parent == nil {
 		return x.Row.VCSType != "", nil

@@ -16,8 +16,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Run has the working copies of one run: the working copies in which the run's processes started, which the run's
-// snapshots name, and the working copies that the run's attempts left.
+// Run has the working copies of one run. These are the working copies in which the run's processes started, as the
+// run's snapshots name them, and the working copies that the run's attempts left.
 type Run struct {
 	all      *Finder
 	Kind     string         // the version control system, as in the run's row: snapshot.VCSGit, snapshot.VCSJJ, or ""
@@ -114,10 +114,10 @@ func relativeFolder(root, folder string) string {
 }
 
 // Between returns the working copies that became known after the snapshot before and up to the snapshot next, oldest
-// first: the working copy of a new process of Smithers, and then the working copies that ended attempts left. A nil
-// before is the time before the first snapshot. current is the working copy at before, or nil. The last result
-// belongs to the frame of next. The other results have files that no frame has, so they need entries that are not
-// frames. Between returns nil if no process started and no ended attempt has a revision.
+// first. If a new process of Smithers started, its working copy comes first. The working copies that ended attempts
+// left follow. A nil before is the time before the first snapshot. current is the working copy at before, or nil. The
+// last result belongs to the frame of next. The other results have files that no frame has, so they need entries that
+// are not frames. Between returns nil if no process started and no ended attempt has a revision.
 func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snapshot.VCS {
 	var out []snapshot.VCS
 	add := func(vcs *snapshot.VCS, worktree, folder string) {

@@ -97,7 +97,7 @@ func TestACommandThatChangesARunTakesItsWholeID(t *testing.T) {
 			whole[i] = strings.Replace(arg, "triage-1", "triage-10", 1)
 		}
 		assert.Equal(t, "git-smithers: error: no run is called \"triage-1\"\n"+
-			"git-smithers: hint: did you mean triage-10? A command that changes a run takes its whole id\n"+
+			"git-smithers: hint: type the whole id to change a run: did you mean triage-10?\n"+
 			"git-smithers: hint: `git smithers "+command+" "+strings.Join(whole, " ")+"`\n", c.err.String(), command)
 		assert.Equal(t, before, d.repo.Git("for-each-ref"), command)
 	}
@@ -112,7 +112,7 @@ func TestTheIDOfARequestHasTheWholeIDOfItsRun(t *testing.T) {
 	c := d.invoke(t, nil, "answer", "human:triage-1:ship:0", "--yes")
 	assert.Equal(t, fault.ExitNotFound, c.exit)
 	assert.Contains(t, c.err.String(), "no run is called \"triage-1\"\n"+
-		"git-smithers: hint: did you mean triage-10? A command that changes a run takes its whole id\n")
+		"git-smithers: hint: type the whole id to change a run: did you mean triage-10?\n")
 }
 
 func TestAPrefixIsForReading(t *testing.T) {
@@ -162,7 +162,7 @@ func TestAPrunedRunIsNamedByItsWholeID(t *testing.T) {
 		assert.Equal(t, fault.ExitNotFound, c.exit, args)
 		args[len(args)-1] = "triage-10"
 		assert.Equal(t, "git-smithers: error: no pruned run is called \"triage-1\"\n"+
-			"git-smithers: hint: did you mean triage-10? A command that changes a run takes its whole id\n"+
+			"git-smithers: hint: type the whole id to change a run: did you mean triage-10?\n"+
 			"git-smithers: hint: `git smithers prune "+strings.Join(args, " ")+"`\n", c.err.String())
 		assert.Equal(t, before, d.repo.Git("for-each-ref"))
 	}
@@ -178,6 +178,6 @@ func TestRunsThatBeginWithANameAreListedAndNoneIsTaken(t *testing.T) {
 	c := d.invoke(t, nil, "seal", "tri", "--json")
 	assert.Equal(t, fault.ExitNotFound, c.exit)
 	assert.JSONEq(t, `{"kind":"error","code":"run_not_found","exit":10,"message":"no run is called \"tri\"",`+
-		`"hints":["did you mean tri-2, tri:8, triage? A command that changes a run takes its whole id"],`+
+		`"hints":["type the whole id to change a run: did you mean tri-2, tri:8, triage?"],`+
 		`"details":{"run":"tri","runs":["tri-2","tri:8","triage"]}}`, c.err.String())
 }

@@ -29,14 +29,14 @@ func (s *Store) Objects() *objstore.Store { return s.objects }
 // Refs returns the repository's refs.
 func (s *Store) Refs() *refs.DB { return s.refs }
 
-// Now returns the time by the clock that dates entries.
+// Now returns the current time of the clock that dates entries.
 func (s *Store) Now() time.Time { return s.now() }
 
-// Warn reports an error that does not harm stored history.
+// Warn passes an error that does not harm stored history to Options.Warn.
 func (s *Store) Warn(err error) { s.warn(err) }
 
-// WarnOnce is Warn, but ignores an error whose text this store has already reported: successive captures mostly
-// leave out the same files.
+// WarnOnce is Warn, but ignores an error if WarnOnce has passed on the same text before: successive captures
+// mostly leave out the same files.
 func (s *Store) WarnOnce(err error) {
 	if _, told := s.told.LoadOrStore(err.Error(), true); !told {
 		s.warn(err)
@@ -55,12 +55,12 @@ func (s *Store) FrameCache() *snapshot.FrameCache { return s.frames }
 // Executed returns the runs that are executed in this repository on this machine.
 func (s *Store) Executed() owner.Runs { return owner.In(s.Private()) }
 
-// Owner returns the owner of a run by its row, and whether that process is alive.
+// Owner returns the owner that a run's row names. Owner.Live reports whether that process is alive.
 func (s *Store) Owner(row snapshot.Run) owner.Owner {
 	return s.Executed().Of(row, s.now(), s.settings.StaleAfter)
 }
 
-// RefuseOwned returns run_owned if a live process owns the run.
+// RefuseOwned returns run_owned if a live process owns the run with the given row, and otherwise nil.
 func (s *Store) RefuseOwned(row snapshot.Run) error {
 	if owner := s.Owner(row); owner.Live {
 		return owner.Refusal(row)

@@ -13,13 +13,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Address names a frame. If Frame is snapshot.NoFrame, the address is a bare run and means the state at its tip.
+// Address names a frame of a run. If Frame is snapshot.NoFrame, the address is the run's id alone and means the
+// state at the run's tip.
 type Address struct {
 	Run   string
 	Frame int64
 }
 
-// String returns "run" or "run:frame".
+// String returns "run:frame", or "run" if the address is a run's id alone.
 func (a Address) String() string {
 	if a.Frame == snapshot.NoFrame {
 		return a.Run
@@ -29,18 +30,19 @@ func (a Address) String() string {
 
 // Loaded is an entry and its address.
 type Loaded struct {
-	Address Address         // the run's full id; the number of the entry's frame
-	Entry   *snapshot.Entry // the parent run's entry, if a fork has its parent's frame as frame 0
+	Address Address         // the run's whole id; for an entry after the newest frame, the number of the newest frame
+	Entry   *snapshot.Entry // for frame 0 of a fork that changed nothing, the parent run's entry
 }
 
-// Load resolves an address and reads its entry. The address is "run", which means the run's tip, "run:frame", or
-// "run:engine/number": the newest frame of the run's timeline that has the number in the engine from which the run was
-// imported (see PeerFrame). The run is given by its id or a unique prefix of it. The id of a pruned run is run_pruned.
+// Load resolves an address and reads its entry. The address has one of three forms: "run" means the run's tip;
+// "run:frame" means the frame; "run:engine/number" means the newest frame of the run's timeline that has the
+// number in the engine from which the run was imported (see PeerFrame). run is the run's id or a unique prefix
+// of the id. Codes: run_not_found, run_ambiguous, run_pruned, frame_not_found, invalid_address, invalid_run_id.
 func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
 	return s.LoadFor(ctx, address, ToRead)
 }
 
-// LoadFor is Load for a purpose: a caller that changes the run must give the run's whole id.
+// LoadFor is Load for a purpose. If to is ToChange, the address must have the run's whole id.
 func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, to)
 	if err != nil {
@@ -56,8 +58,9 @@ func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loade
 	return &Loaded{Address{at.Run, row.Frame}, entry}, nil
 }
 
-// LoadFrame reads a frame by its ref. If the ref is missing or broken, LoadFrame finds the frame through the chain or
-// the index (see findFrame), and repairs a broken ref. A failed repair is a warning.
+// LoadFrame reads the frame at an address, by the frame's ref. tip is the run's tip. If the ref is missing or
+// broken, LoadFrame finds the frame through the index or the chain (see findFrame), and repairs a broken ref. A
+// failed repair is a warning. Code: frame_not_found.
 func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Loaded, error) {
 	name, err := refs.Frame(at.Run, at.Frame)
 	if err != nil {
@@ -91,8 +94,9 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 	return &Loaded{at, entry}, nil
 }
 
-// AsFrame returns the entry of a frame ref as the run at the address has it: if the run is a fork and the frame belongs
-// to its extension, the entry is a view (see snapshot.AsFrame). Frame 0 of a fork stays as the parent run has it.
+// AsFrame returns entry, the value of the frame ref of at, as the run of at shows the frame. tip is the run's
+// tip. If the frame belongs to the extension of a fork, the result is a view (see snapshot.AsFrame). Frame 0 of
+// a fork stays the parent run's entry.
 func AsFrame(s *Store, at Address, tip objstore.ID, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if at.Frame == 0 || entry.Run == at.Run && entry.Frame == at.Frame {
 		return entry, nil
@@ -104,7 +108,7 @@ func AsFrame(s *Store, at Address, tip objstore.ID, entry *snapshot.Entry) (*sna
 	return entry, Explain(err)
 }
 
-// readTip reads a tip and its row, and repairs the newest frame's ref.
+// readTip returns the entry at tip and the run's row, and repairs the newest frame's ref (see RepairNewest).
 func readTip(ctx context.Context, s *Store, tip objstore.ID) (*snapshot.Entry, snapshot.Run, error) {
 	entry, err := snapshot.ReadEntry(s.objects, tip)
 	if err != nil {
@@ -117,16 +121,18 @@ func readTip(ctx context.Context, s *Store, tip objstore.ID) (*snapshot.Entry, s
 	return entry, row, s.FrameRefs().RepairNewest(ctx, row, entry)
 }
 
-// named is an address as it is written. If the address has an engine, Frame is the engine's number of the frame.
+// named is an address as a user writes the address. If named has an engine, Frame is the engine's number of the
+// frame.
 type named struct {
 	Address
 
 	engine string // "" if Frame is git-smithers' own number
 }
 
-// resolve finds the run and frame of an address. It takes the whole address for a run id first, since a run id may
-// contain colons, and then splits it at its last colon. Exact ids, also those of pruned runs, are tried before
-// prefixes, because finding a prefix reads the tips of all runs.
+// resolve returns the run's whole id, the frame and the run's tip for an address. A run id may contain colons,
+// so resolve tries the whole address as a run id before it splits the address at the last colon. It tries exact
+// ids, including the ids of pruned runs, before prefixes, because finding a prefix reads the tips of all runs.
+// Codes: those of Load.
 func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Address, objstore.ID, error) {
 	if address == "" {
 		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
@@ -156,8 +162,8 @@ func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Addres
 	return Address{}, objstore.ID{}, runs.unknown(ctx, candidates[len(candidates)-1].Run, to)
 }
 
-// splitAddress splits run:frame, or run:engine/number. hasFrame is false if the address has no colon. The error
-// explains an invalid part before or after the colon.
+// splitAddress splits an address of the form run:frame or run:engine/number. hasFrame is false without an error
+// if the address has no colon. Code: invalid_address if the part before or after the last colon is invalid.
 func splitAddress(address string) (at named, hasFrame bool, err error) {
 	colon := strings.LastIndexByte(address, ':')
 	if colon < 0 {
@@ -180,10 +186,11 @@ func splitAddress(address string) (at named, hasFrame bool, err error) {
 		return named{Address{address[:colon], frame}, engine}, true, nil
 	}
 	return named{}, false, fault.New(fault.InvalidAddress, "%q is not an address: %s", address, why).
-		Hint("an address is <run>, <run>:<frame>, such as triage-1:7, or by Smithers' number <run>:smithers/<frame>, such as triage-1:smithers/7")
+		Hint("type <run>, <run>:<frame> such as triage-1:7, or <run>:smithers/<number> such as triage-1:smithers/7 for Smithers' frame number")
 }
 
-// parseFrame reads a frame number: decimal digits without a superfluous zero.
+// parseFrame returns the frame number in s. It returns false if s is not a number in decimal digits, without a
+// sign or a superfluous zero.
 func parseFrame(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == s

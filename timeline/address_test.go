@@ -47,7 +47,7 @@ func TestABadAddressSaysWhatIsWrong(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	triage(t, s, "triage-1")
 	triage(t, s, "triage-2")
-	const form = "an address is <run>, <run>:<frame>, such as triage-1:7, or by Smithers' number <run>:smithers/<frame>, such as triage-1:smithers/7"
+	const form = "type <run>, <run>:<frame> such as triage-1:7, or <run>:smithers/<number> such as triage-1:smithers/7 for Smithers' frame number"
 	for _, c := range []struct {
 		name, address string
 		code          fault.Code
@@ -55,8 +55,8 @@ func TestABadAddressSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"unknown run", "nope", fault.RunNotFound, `no run is called "nope"`, "`git smithers runs` lists the runs"},
 		{"unknown run with a frame", "nope:3", fault.RunNotFound, `no run is called "nope"`, "`git smithers runs` lists the runs"},
-		{"ambiguous prefix", "tri", fault.RunAmbiguous, `2 runs begin with "tri"`, "they are triage-1, triage-2"},
-		{"past the end", "triage-1:5", fault.FrameNotFound, `run "triage-1" has no frame 5`, "its frames are 0 to 4"},
+		{"ambiguous prefix", "tri", fault.RunAmbiguous, `the ids of 2 runs begin with "tri"`, "type more of the id: triage-1, triage-2"},
+		{"past the end", "triage-1:5", fault.FrameNotFound, `run "triage-1" has no frame 5`, "the run has frames 0 to 4"},
 		{"not a number", "triage-1:x", fault.InvalidAddress, `"triage-1:x" is not an address: "x" is not the number of a frame`, form},
 		{"negative", "triage-1:-1", fault.InvalidAddress, `"triage-1:-1" is not an address: "-1" is not the number of a frame`, form},
 		{"leading zero", "triage-1:01", fault.InvalidAddress, `"triage-1:01" is not an address: "01" is not the number of a frame`, form},

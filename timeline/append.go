@@ -11,15 +11,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Append adds an entry to the run on exactly the tip that h knows. If the tip has moved, the error's code is conflict,
-// nothing is written, and Refresh reads the new tip. When Append returns nil, the entry and its refs are on stable
-// storage, as far as the repository's core.fsync asks for it. A draft without a time gets the store's time. A frame
-// adds the event that announces it. Append captures no files: the entry keeps the files of the entry before, unless
-// draft.VCS is set. [WorkingCopy.Append] captures files.
+// Append adds an entry to the run, on exactly the tip that h knows, and makes the entry the tip that h knows. If
+// the tip has moved, the run is unchanged and the code is conflict; Refresh reads the new tip. When Append returns
+// nil, the entry and its refs are on stable storage, as far as the repository's core.fsync asks for stable
+// storage. A draft without a time gets the store's time. A frame adds the event that announces the frame, unless
+// the frame is silent. Append captures no files: the entry keeps the files of the entry before, unless draft.VCS
+// is set. WorkingCopy.Append in package code captures files.
 //
-// An entry may get into the run although its write reported an error, or another process may append it under the same
-// draft.Operation. Append then adopts that entry and returns nil; the run has the entry once, but not necessarily as
-// its tip.
+// The run may have the entry although the write reported an error, or because another process appended an entry
+// with the same draft.Operation. Append then makes that entry the tip that h knows and returns nil. The run has
+// the entry only once, but not necessarily as its tip.
 func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	s := h.store
 	if draft.AtMs == 0 {
@@ -36,7 +37,7 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 		return Explain(err)
 	}
 	if err := s.Commit(ctx, batch, updates); err != nil {
-		// If ctx ended during the write, the refs may have moved all the same.
+		// If ctx ended during the write, the refs may have moved nevertheless.
 		return h.findAppended(context.WithoutCancel(ctx), next, err)
 	}
 	went := !h.row.Status.Ended()
@@ -50,7 +51,8 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	return nil
 }
 
-// updates returns the ref updates that make next the tip. The tip's update is first.
+// updates returns the ref updates that make next the tip: the tip's update first and, if next is a frame, the
+// frame ref's.
 func (h *Head) updates(next *snapshot.Entry) ([]refs.Update, error) {
 	updates := []refs.Update{{Name: h.tip, New: next.ID}}
 	if h.entry != nil {
@@ -63,13 +65,15 @@ func (h *Head) updates(next *snapshot.Entry) ([]refs.Update, error) {
 	return append(updates, refs.Update{Name: name, New: next.ID}), err
 }
 
-// findAppended looks for next in the run after its append failed with cause. Among the entries that follow the known
-// tip, it adopts the entry with the same id or operation and returns nil. If there is no such entry, or the search
-// fails, it returns cause.
+// findAppended looks for next in the run after its append failed with cause. Among the entries above the tip
+// that h knows, it looks for the id or the operation of next. It settles the run's tip, makes the found entry
+// the tip that h knows, repairs the newest frame's ref and returns nil. If the run has no such entry, or the
+// search fails, findAppended returns cause. If findAppended returns nil and cause is not a conflict, cause
+// becomes a warning.
 func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause error) error {
 	conflict := fault.CodeOf(cause) == fault.Conflict
 	if conflict && next.Operation == "" {
-		return cause // another process moved the tip, and next has no operation to recognize it by
+		return cause // another process moved the tip, and an entry without an operation cannot be recognized
 	}
 	s := h.store
 	tip, err := s.refs.Resolve(ctx, h.tip)
@@ -85,7 +89,7 @@ func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause err
 		return cause
 	}
 	if !conflict {
-		s.warn(fmt.Errorf("%s was appended to run %q although this went wrong: %w", found.ID, found.Run, cause))
+		s.warn(fmt.Errorf("entry %s was appended to run %q despite an error: %w", found.ID, found.Run, cause))
 	}
 	if err := s.refs.Settle(ctx, h.tip); err != nil {
 		return cause // the next try under the same operation finds the entry again
@@ -96,8 +100,9 @@ func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause err
 	return s.FrameRefs().RepairNewest(ctx, h.row, found)
 }
 
-// findSame returns the newest entry with next's id or operation, between the tip and the entry that h knows. It returns
-// nil if there is no such entry, or if the tip does not descend from the entry that h knows.
+// findSame returns the newest entry with the id or the operation of next, among the entries from tip down to the
+// entry that h knows. It returns nil if the run has no such entry, if an entry is unreadable, or if tip does not
+// descend from the entry that h knows. An empty operation matches no entry.
 func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
 	for entry, err := range h.store.Chain(tip) {
 		switch {
@@ -116,9 +121,11 @@ func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
 	return nil
 }
 
-// Update calls build and appends the draft that build returns. If another process has moved the tip, Update refreshes
-// h and calls build again. If build returns a nil draft, Update appends nothing and puts the current tip on stable
-// storage. If the draft has an Operation, the appended entry is not necessarily the tip afterwards; see Append.
+// Update calls build and appends the draft that build returns. If another process has moved the tip, Update
+// pauses, refreshes h and calls build again, until the append succeeds or ctx ends. If build returns a nil
+// draft, Update appends nothing and puts the run's tip on stable storage. If build returns an error, Update
+// returns that error. If the draft has an Operation, the appended entry is not necessarily the tip afterwards;
+// see Append.
 func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)) error {
 	for try := 1; ; try++ {
 		draft, err := build()
@@ -140,8 +147,10 @@ func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)
 	}
 }
 
-// Commit writes a batch and then applies the ref updates that make it reachable, in order: after a crash, a prefix of
-// the updates is applied. Code: conflict if a ref does not have its expected old value.
+// Commit writes a batch and then applies the ref updates that make the batch reachable. After a crash, the refs
+// have a prefix of the updates. The first update must be that of a run's tip or of refs.Base. Commit replaces a
+// frame ref that does not belong to its run, with a warning. Code: conflict if a ref does not have its expected
+// old value; the batch is written even then.
 func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
 	err := batch.Commit(ctx, func() error {
 		err := s.refs.Apply(ctx, updates...)
@@ -157,9 +166,10 @@ func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []ref
 	return nil
 }
 
-// replaceStrays applies the updates once more if cause is about a frame ref alone. If the tip still has its expected
-// value, the chain has not reached the ref's frame number, so the ref is a stray and is replaced. If the tip has moved,
-// another process appended first and the frame ref is its own: replaceStrays returns cause.
+// replaceStrays applies the updates again if cause, the error of the first try, is about a frame ref alone. If
+// the tip still has its expected value, the chain has not reached the ref's frame number. The ref is then a
+// stray: replaceStrays replaces the ref, changes its update in updates, and warns. If the tip has moved, another
+// process appended first and the frame ref belongs to the run: replaceStrays returns cause.
 func replaceStrays(ctx context.Context, s *Store, updates []refs.Update, cause error) error {
 	tip, err := s.refs.Resolve(ctx, updates[0].Name)
 	if err != nil && !errors.Is(err, refs.ErrNotFound) || tip != updates[0].Old {
@@ -185,7 +195,7 @@ func replaceStrays(ctx context.Context, s *Store, updates []refs.Update, cause e
 		if err := s.refs.Apply(ctx, updates...); err != nil {
 			return err
 		}
-		s.warn(fmt.Errorf("replaced %s, which was not part of its run: %w", updates[i].Name, cause))
+		s.warn(fmt.Errorf("replaced frame ref %s, which did not belong to its run: %w", updates[i].Name, cause))
 		return nil
 	}
 	return cause

@@ -13,9 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// addBase sets the base commit of a run's first entry. With it git knows, when the run is pushed, which code the remote
-// already has. A run without code needs no base. If the search for a base fails, addBase warns and leaves draft.Base
-// zero; only the end of ctx is an error.
+// addBase sets draft.Base, the base commit of a run's first entry. With a base, git knows at a push which code
+// the remote already has. addBase changes nothing if draft.Base is set, or if draft has no files or the store no
+// working copy. If the search for a base fails, addBase warns and leaves draft.Base zero. Only the end of ctx is
+// an error.
 func addBase(ctx context.Context, s *Store, draft *snapshot.Draft) error {
 	if !draft.Base.IsZero() || draft.VCS == nil || draft.VCS.Tree.IsZero() || s.workspace.Root == "" {
 		return nil
@@ -28,15 +29,16 @@ func addBase(ctx context.Context, s *Store, draft *snapshot.Draft) error {
 		return Explain(ctx.Err())
 	}
 	if err != nil {
-		s.warn(fmt.Errorf("found no commit to build the run on, so its first push sends all of its code: %w", err))
+		s.warn(fmt.Errorf("found no base commit for the run, so the run's first push sends all code: %w", err))
 		return nil
 	}
 	draft.Base = base
 	return nil
 }
 
-// ownBase returns a commit of git-smithers' own that holds the code of draft and nothing else. It reuses the newest
-// such commit if that has the same code, and otherwise adds a commit on top of it.
+// ownBase returns a commit of git-smithers' own that holds the code of draft and nothing else. If refs.Base has
+// the same code, ownBase returns the commit of refs.Base. Otherwise ownBase adds a commit on top and moves
+// refs.Base.
 func ownBase(ctx context.Context, s *Store, draft *snapshot.Draft) (objstore.ID, error) {
 	for try := 1; ; try++ {
 		newest, err := s.refs.Resolve(ctx, refs.Base)
@@ -68,7 +70,8 @@ func ownBase(ctx context.Context, s *Store, draft *snapshot.Draft) (objstore.ID,
 	}
 }
 
-// encodeBase returns a base commit of the tree. A zero parent makes a root commit.
+// encodeBase returns the content of a base commit of the tree. A zero parent makes a root commit. atMs is the
+// commit's date in Unix milliseconds.
 func encodeBase(tree, parent objstore.ID, atMs int64) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tree %s\n", tree)
@@ -83,7 +86,8 @@ func encodeBase(tree, parent objstore.ID, atMs int64) []byte {
 	return b.Bytes()
 }
 
-// CommitTree returns the id of a commit's tree.
+// CommitTree returns the id of a commit's tree. If the commit names no tree, the error is an
+// *objstore.CorruptError.
 func CommitTree(r objstore.Reader, id objstore.ID) (objstore.ID, error) {
 	data, err := objstore.GetKind(r, id, objstore.Commit)
 	if err != nil {
@@ -98,7 +102,8 @@ func CommitTree(r objstore.Reader, id objstore.ID) (objstore.ID, error) {
 	return tree, nil
 }
 
-// IsOwnBase reports whether ownBase made a commit, rather than the user. It returns false if the commit is unreadable.
+// IsOwnBase reports whether git-smithers made the commit as a base (see ownBase). It returns false for a user's
+// commit and for an unreadable commit.
 func IsOwnBase(r objstore.Reader, id objstore.ID) bool {
 	data, err := objstore.GetKind(r, id, objstore.Commit)
 	return err == nil && bytes.Contains(data, []byte("\nauthor "+objstore.Author+" "))

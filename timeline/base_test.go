@@ -174,6 +174,6 @@ func TestARunIsStoredThoughNoBaseIsFound(t *testing.T) {
 	repo.Git("update-ref", "refs/smithers/_base/not-ours", "HEAD")
 	assert.True(t, startRun(t, s, "run").Entry().Base.IsZero())
 	require.Len(t, warnings, 1)
-	assert.ErrorContains(t, warnings[0], "no commit to build the run on")
+	assert.ErrorContains(t, warnings[0], "found no base commit for the run")
 	repo.Git("update-ref", "-d", "refs/smithers/_base/not-ours")
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// BrokenRefs splits the error of a ref listing into the broken refs and all other errors, joined.
+// BrokenRefs splits the error of a ref listing. It returns the errors of broken refs, and all other errors
+// joined, or nil if err has no other errors.
 func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -25,7 +26,7 @@ func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	return broken, errors.Join(others...)
 }
 
-// WarnOf warns about each run that a list leaves out because of a problem.
+// WarnOf warns about each problem because of which a list leaves out a run.
 func (s *Store) WarnOf(problems []error) {
 	for _, problem := range problems {
 		broken, err := BrokenRefs(problem)

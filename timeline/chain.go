@@ -8,18 +8,20 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Chain yields the entries of a run, newest first, from entry to the run's first. A fork's chain leaves out the parent
-// run's entries, except those of its extension; see snapshot.Chain.
+// Chain yields the entries of a run, newest first, from entry to the run's first entry. After an error, Chain
+// ends. A fork's chain leaves out the parent run's entries, except those of the fork's extension; see
+// snapshot.Chain.
 func (s *Store) Chain(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
 	return snapshot.Chain(s.objects, entry)
 }
 
-// FrameInChain finds a frame of the run with the given row and tip by walking its chain; it uses no frame ref. A fork
-// that changed nothing has its parent's frame as frame 0. Code: frame_not_found.
+// FrameInChain returns a frame of the run with the given row and tip. It walks the run's chain and uses no frame
+// ref. If a fork changed nothing, frame 0 is the parent's frame. Code: frame_not_found.
 func (s *Store) FrameInChain(row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	return frameInChain(s.objects, row, tip, frame)
 }
 
+// frameInChain is [Store.FrameInChain] for the objects of r.
 func frameInChain(r objstore.Reader, row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if frame >= 0 && frame <= row.Frame {
 		for entry, err := range snapshot.Chain(r, tip) {
@@ -36,6 +38,6 @@ func frameInChain(r objstore.Reader, row snapshot.Run, tip *snapshot.Entry, fram
 		}
 	}
 	return nil, fault.New(fault.FrameNotFound, "run %q has no frame %d", row.ID, frame).
-		Hint("its frames are 0 to %d", row.Frame).
+		Hint("the run has frames 0 to %d", row.Frame).
 		Detail("runId", row.ID).Detail("frame", frame).Detail("latest", row.Frame)
 }

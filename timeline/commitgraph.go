@@ -14,8 +14,9 @@ type commitGraph struct {
 	env  []string
 }
 
-// add has git add the reachable commits to its commit-graph, which halves what a tip costs a fetch or a push. If the
-// configuration turns the commit-graph off for git's own maintenance, add does nothing.
+// add makes git add the reachable commits to its commit-graph. The commit-graph halves the time that each tip
+// costs a fetch or a push. If the configuration turns the commit-graph off for git's own maintenance, add does
+// nothing.
 func (g commitGraph) add(ctx context.Context) error {
 	for _, key := range []string{"core.commitgraph", "gc.writecommitgraph"} {
 		if wanted, err := g.repo.Config.Bool(key, true); err != nil || !wanted {
@@ -25,8 +26,8 @@ func (g commitGraph) add(ctx context.Context) error {
 	return g.write(ctx, "--split")
 }
 
-// RenewCommitGraph has git write its commit-graph anew if the repository has one, so that the graph has no commits
-// that were removed: git fsck takes those for damage.
+// RenewCommitGraph makes git write its commit-graph again, if the repository has a commit-graph. The new
+// commit-graph lacks commits that were removed, which git fsck would report as damage.
 func (s *Store) RenewCommitGraph(ctx context.Context) error {
 	graph := commitGraph{s.repo, s.env}
 	if !graph.exists() {
@@ -35,6 +36,8 @@ func (s *Store) RenewCommitGraph(ctx context.Context) error {
 	return graph.write(ctx)
 }
 
+// write makes git write its commit-graph for all reachable commits. args are further options of git commit-graph
+// write.
 func (g commitGraph) write(ctx context.Context, args ...string) error {
 	_, err := gitexec.New(g.repo, g.env).Apart().Run(ctx, append([]string{"commit-graph", "write", "--reachable", "--no-progress"}, args...)...)
 	return err

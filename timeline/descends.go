@@ -5,8 +5,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Descends reports whether from is the entry to, or descends from it along parents. It returns false if either id is
-// zero, or if an entry between them is unreadable.
+// Descends reports whether from is the entry to, or has the entry to among its ancestors, also across forks. It
+// returns false if from or to is zero, or if an entry between them is unreadable.
 func Descends(objects objstore.Reader, from, to objstore.ID) bool {
 	if from.IsZero() || to.IsZero() {
 		return false

@@ -25,47 +25,49 @@ type explanation struct {
 	hint   string
 }
 
-// explanations are tried in order and the first match wins, so specific causes stand before general ones.
+// explanations are tried in their order, and the first match decides. So specific causes stand before general
+// causes.
 var explanations = []explanation{
 	{context.Canceled, fault.Interrupted, ""},
 	{context.DeadlineExceeded, fault.Interrupted, ""},
 	{syscall.ENOSPC, fault.DiskFull, "stored history is unharmed; free some space and try again"},
 	{syscall.EDQUOT, fault.DiskFull, "the disk quota is used up; free some space and try again"},
-	{syscall.EFBIG, fault.DiskFull, "a limit on the size of files is reached: `ulimit -f` shows it"},
-	{syscall.EROFS, fault.ReadOnly, "the repository is on a read-only file system"},
-	{syscall.EACCES, fault.ReadOnly, "this user lacks the permission"},
-	{syscall.EPERM, fault.ReadOnly, "this user lacks the permission"},
+	{syscall.EFBIG, fault.DiskFull, "raise the limit on the size of files: `ulimit -f` shows the limit"},
+	{syscall.EROFS, fault.ReadOnly, "make the file system of the repository writable"},
+	{syscall.EACCES, fault.ReadOnly, "check the owner and the permissions of the file"},
+	{syscall.EPERM, fault.ReadOnly, "check the owner and the permissions of the file"},
 	{jjbridge.ErrNoWorkingCopy, fault.NoWorkingCopy, "run the command inside a working copy"},
 	{jjbridge.ErrNoJJ, fault.JJMissing, "this working copy is a jj workspace: install jj and put it on PATH"},
 	{jjbridge.ErrJJTooOld, fault.JJTooOld, "install a newer jj"},
-	{jjbridge.ErrNoStore, fault.NoRepository, "the repository that this jj workspace belongs to was moved or removed; .jj/repo says where it was"},
-	{jjbridge.ErrBackend, fault.UnsupportedFormat, "run history is kept in git's objects: use a jj repository with a git store"},
-	{worktrees.ErrUnsaved, fault.UnsavedWork, "commit the work there, or remove the worktree by hand"},
-	{worktrees.ErrWorktree, fault.WorktreeFailed, "a worktree needs a new or empty folder, a branch that is checked out nowhere else, and a commit to start from"},
+	{jjbridge.ErrNoStore, fault.NoRepository, "move the repository of this jj workspace back to the path in .jj/repo"},
+	{jjbridge.ErrBackend, fault.UnsupportedFormat, "use a jj repository with a git store: run history is stored as git objects"},
+	{worktrees.ErrUnsaved, fault.UnsavedWork, "commit the work in the worktree, or remove the worktree by hand"},
+	{worktrees.ErrWorktree, fault.WorktreeFailed, "choose a new or empty folder, a branch without another worktree, and a commit to start from"},
 	{jjbridge.ErrStale, fault.JJFailed, "run `jj workspace update-stale`"},
 	{gitexec.ErrNoGit, fault.GitMissing, "install git and put it on PATH"},
 	{gitexec.ErrConfig, fault.Usage, "`git smithers help scripting` lists the settings"},
 	{gitexec.ErrGitTooOld, fault.GitTooOld, "install git 2.30 or newer"},
-	{gitexec.ErrNoRepository, fault.NoRepository, "run `git init`, or `git smithers init` to keep run history alone"},
+	{gitexec.ErrNoRepository, fault.NoRepository, "run `git init`, or `git smithers init` to keep run history without a repository"},
 	{snapshot.ErrNewerFormat, fault.NewerFormat, "this history was written by a newer git-smithers: upgrade"},
 	{reset.ErrUnknownNode, fault.NodeNotFound, ""},
 	{snapshot.ErrLimit, fault.LimitExceeded, "`git smithers help format` lists the limits"},
 	{objstore.ErrTreeSize, fault.LimitExceeded, "`git smithers help format` lists the limits"},
 	{snapshot.ErrInvalid, fault.InvalidState, "`git smithers help scripting` describes what a capture accepts"},
 	{page.ErrInvalid, fault.InvalidState, "`git smithers help scripting` describes what a capture accepts"},
-	{refs.ErrMalformed, fault.InvalidRunID, "a run id is 1 to 4096 bytes of text"},
-	{refs.ErrConflict, fault.Conflict, "nothing was written; it is safe to try again"},
-	{refs.ErrLocked, fault.Locked, "another git process holds the ref; try again when it is done, or see `git smithers doctor` if it died"},
-	{refs.ErrUnsupported, fault.UnsupportedFormat, "run history needs a repository with sha1 objects and refs in files"},
-	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` shows the ref that is in the way; git-smithers did not make it"},
-	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the right value, and repairs it"},
+	{refs.ErrMalformed, fault.InvalidRunID, "give a run id of 1 to 4096 bytes of UTF-8 text"},
+	{refs.ErrConflict, fault.Conflict, "run the command again: nothing was written"},
+	{refs.ErrLocked, fault.Locked, "wait until the git process that holds the ref has ended; if that process was killed, run `git smithers doctor`"},
+	{refs.ErrUnsupported, fault.UnsupportedFormat, "keep run history in a repository with sha1 objects and refs in files"},
+	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` lists the ref that is in the way, which git-smithers did not make"},
+	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the ref's right value, and repairs the ref"},
 	{objstore.ErrCorrupt, fault.CorruptObject, "`git smithers doctor` saves what can be saved, and fetches the rest from a remote that has the run"},
 	{objstore.ErrNotFound, fault.MissingObject, "`git smithers doctor` saves what can be saved, and fetches the rest from a remote that has the run"},
 }
 
-// Explain turns an error of the packages below into a [fault.Error] with a code and hints. An error that wraps a
-// [fault.Error] becomes that error; nil stays nil. An unknown error that comes neither from git or jj nor from the
-// operating system is a bug (internal).
+// Explain returns an error of the packages below as a [fault.Error] with a code and hints. If err wraps a
+// [fault.Error], Explain returns that error, without the wrapping text; if err is nil, Explain returns nil. A
+// failed git or jj command without a better explanation is git_failed or jj_failed, and an error of the
+// operating system is write_failed. Every other error is a bug (internal).
 func Explain(err error) error {
 	if err == nil {
 		return nil
@@ -93,16 +95,18 @@ func Explain(err error) error {
 		return explainProgram(git)
 	}
 	if _, ok := errors.AsType[syscall.Errno](err); ok {
-		return fault.New(fault.WriteFailed, "%w", err).Hint("stored history is unharmed")
+		return fault.New(fault.WriteFailed, "%w", err).Hint("remove the cause and try again: stored history is unharmed")
 	}
 	return fault.New(fault.Internal, "%w", err)
 }
 
-// explainRefused explains a refused restore. If several paths stand in the way, hints name the first of them.
+// explainRefused returns restore_refused for a refused restore. If several paths stand in the way, hints name
+// the first five paths.
 func explainRefused(refused *jjbridge.RefusedError) *fault.Error {
 	const shown = 5
 	out := fault.New(fault.RestoreRefused, "%w", refused).
-		Hint("no file was touched; move what is in the way, or restore into another folder with `git smithers restore --to`").
+		Hint("move the files that are in the way: nothing was changed").
+		Hint("or restore into another folder with `git smithers restore --to`").
 		Detail("refused", refused.Refused)
 	if len(refused.Refused) < 2 {
 		return out
@@ -113,7 +117,9 @@ func explainRefused(refused *jjbridge.RefusedError) *fault.Error {
 	return out
 }
 
-// explainProgram explains a failed git or jj command in the program's own words.
+// explainProgram returns git_failed or jj_failed for a failed command, in the program's own words. For jj, the
+// message is the first line of jj's error output with the cause, and a hint has the other lines. For git, see
+// explainGit.
 func explainProgram(failed *gitexec.Error) *fault.Error {
 	if failed.Program != "jj" {
 		return explainGit(fault.GitFailed, failed)
@@ -133,8 +139,9 @@ func explainProgram(failed *gitexec.Error) *fault.Error {
 	return out
 }
 
-// explainGit explains a failed git command in git's own words: the message is git's fatal error, and a hint has the
-// other lines.
+// explainGit returns an error with the given code for a failed git command. The message is the fatal error in
+// git's error output, and a hint has the other lines. If git reported no fatal error, the message is that of the
+// failed command.
 func explainGit(code fault.Code, git *gitexec.Error) *fault.Error {
 	const fatal = "fatal: "
 	out := &fault.Error{Code: code, Msg: git.Error(), Err: git}

@@ -8,12 +8,13 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
-// nearFrames is the distance from the newest frame up to which findFrame walks the chain alone. Opening the index takes
-// as long as reading that many entries.
+// nearFrames is the largest distance from the newest frame at which findFrame walks the chain without the index.
+// Opening the index takes as long as reading that many entries.
 const nearFrames = 64
 
-// findFrame finds a frame of the run with the given row and tip without its frame ref. It looks a frame far back up in
-// the index, and walks the chain if the frame is near or the index does not help.
+// findFrame returns a frame of the run with the given row and tip, without the frame's ref. It looks a frame far
+// from the newest up in the index. If the frame is near, or the index does not help, findFrame walks the chain.
+// Code: frame_not_found.
 func findFrame(ctx context.Context, s *Store, row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if frame >= 0 && row.Frame-frame > nearFrames {
 		if entry := indexedFrame(ctx, s, row.ID, tip.ID, frame); entry != nil {
@@ -23,8 +24,8 @@ func findFrame(ctx context.Context, s *Store, row snapshot.Run, tip *snapshot.En
 	return s.FrameInChain(row, tip, frame)
 }
 
-// indexedFrame looks a frame up in the index. It returns nil if the index is unusable, is not at the tip, lacks the
-// frame, or disagrees with the commit.
+// indexedFrame returns the entry of a frame that the index knows. It returns nil if the index is unusable, is
+// not at the run's tip, lacks the frame, or disagrees with the commit.
 func indexedFrame(ctx context.Context, s *Store, run string, tip objstore.ID, frame int64) *snapshot.Entry {
 	index, err := s.index.opened(ctx, s.IndexOptions(), func(x *sqliteindex.Index, ctx context.Context) error { return x.SyncRun(ctx, run) })
 	if err != nil || index.Degraded() != nil {

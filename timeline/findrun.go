@@ -12,31 +12,34 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Purpose is the reason why a caller names a run. It decides whether a prefix of the id is enough.
+// Purpose is the reason why a caller names a run. The Purpose decides whether a prefix of the id is enough.
 type Purpose int
 
 const (
-	// ToRead is for callers that read the run, or make something new from it: a unique prefix of the id is enough.
+	// ToRead is for callers that read the run, or make something new from the run. A unique prefix of the id is
+	// enough.
 	ToRead Purpose = iota
-	// ToChange is for callers that change the run, or the files of a working copy: the whole id is required.
+	// ToChange is for callers that change the run, or the files of a working copy. The whole id is required.
 	ToChange
 )
 
-// ResolveRun returns the id of the run that run names, for a caller that only reads the run: run is an id or a
-// unique prefix of an id. The id of a pruned run is run_pruned, even if it is also a prefix of another run's id.
+// ResolveRun returns the whole id of a run, for a caller that only reads the run. run is the id or a unique
+// prefix of the id. Codes: run_not_found, run_ambiguous, and run_pruned for the id of a pruned run, even if
+// other runs' ids begin with that id.
 func (s *Store) ResolveRun(ctx context.Context, run string) (string, error) {
 	id, _, err := s.FindRun(ctx, run, ToRead)
 	return id, err
 }
 
-// ResolveRunToChange returns run if it is the id of a run, for a caller that changes or removes the run. A prefix
-// of an id is run_not_found, and the hint names the runs that begin with it.
+// ResolveRunToChange returns run if a run has exactly this id, for a caller that changes or removes the run. For
+// a prefix of an id the error is run_not_found, with a hint that names the runs whose ids begin with the prefix.
 func (s *Store) ResolveRunToChange(ctx context.Context, run string) (string, error) {
 	id, _, err := s.FindRun(ctx, run, ToChange)
 	return id, err
 }
 
-// FindRun returns the whole id and the tip of a run. The run is given by its id or, for ToRead, by a unique prefix.
+// FindRun returns the whole id and the tip of a run. run is the run's id or, if to is ToRead, a unique prefix of
+// the id. Codes: run_not_found, run_ambiguous, run_pruned, and invalid_address if run is the address of a frame.
 func (s *Store) FindRun(ctx context.Context, run string, to Purpose) (id string, tip objstore.ID, err error) {
 	return runFinder{s.refs}.find(ctx, run, to)
 }
@@ -49,10 +52,12 @@ func (s *Store) FindRunExactly(ctx context.Context, run string) (string, objstor
 // runFinder finds runs by their tip refs, and pruned runs by their tombstones.
 type runFinder struct{ refs *refs.DB }
 
-// finder finds a run and its tip by a name. It returns run_not_found if the next finder should try.
+// finder returns the whole id and the tip of the run with a name. The error run_not_found lets the caller try
+// the next finder.
 type finder func(ctx context.Context, name string) (run string, tip objstore.ID, err error)
 
-// ways returns the finders for a purpose, in the order in which to try them.
+// ways returns the finders for a purpose, in the order in which the caller tries them. A prefix is found only
+// for ToRead.
 func (f runFinder) ways(to Purpose) []finder {
 	exact := []finder{f.exactly, f.pruned}
 	if to == ToChange {
@@ -61,7 +66,7 @@ func (f runFinder) ways(to Purpose) []finder {
 	return append(exact, f.byPrefix)
 }
 
-// find is FindRun. If the name is a frame's address, the error is invalid_address.
+// find is FindRun.
 func (f runFinder) find(ctx context.Context, run string, to Purpose) (id string, tip objstore.ID, err error) {
 	if run == "" {
 		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
@@ -75,21 +80,21 @@ func (f runFinder) find(ctx context.Context, run string, to Purpose) (id string,
 	return "", objstore.ID{}, cmp.Or(f.refuseFrame(ctx, run), f.unknown(ctx, run, to))
 }
 
-// refuseFrame returns invalid_address if a caller that wants a run was given the address of a frame. Otherwise it
-// returns nil.
+// refuseFrame returns invalid_address if address is the address of a frame of an existing run. The caller needs
+// a run. Otherwise refuseFrame returns nil.
 func (f runFinder) refuseFrame(ctx context.Context, address string) error {
 	at, hasFrame, err := splitAddress(address)
 	if err != nil || !hasFrame {
-		return nil //nolint:nilerr // it is not an address
+		return nil //nolint:nilerr // the name is not the address of a frame
 	}
 	id, _, err := f.find(ctx, at.Run, ToRead)
 	if err != nil {
 		return nil //nolint:nilerr // the part before the colon is not a run
 	}
-	return fault.New(fault.InvalidAddress, "%q is a frame, but the command takes a run", address).Hint("name the run: %s", id)
+	return fault.New(fault.InvalidAddress, "%q is a frame, but the command needs a run", address).Hint("type the run's id: %s", id)
 }
 
-// exactly is the finder of a run by its whole id.
+// exactly is the finder for whole ids.
 func (f runFinder) exactly(ctx context.Context, run string) (string, objstore.ID, error) {
 	name, err := refs.Tip(run)
 	if err != nil {
@@ -102,13 +107,13 @@ func (f runFinder) exactly(ctx context.Context, run string) (string, objstore.ID
 	return run, tip, Explain(err)
 }
 
-// RunNotFound returns the error for an id that no run has.
+// RunNotFound returns run_not_found for an id that no run has.
 func RunNotFound(run string) *fault.Error {
 	return fault.New(fault.RunNotFound, "no run is called %q", run).
 		Hint("`git smithers runs` lists the runs").Detail("run", run)
 }
 
-// byPrefix is the finder of a run by a unique prefix of its id. Code: run_ambiguous if several runs have the prefix.
+// byPrefix is the finder for unique prefixes of ids. Code: run_ambiguous if several ids begin with prefix.
 func (f runFinder) byPrefix(ctx context.Context, prefix string) (string, objstore.ID, error) {
 	found, tip, err := f.beginning(ctx, prefix)
 	switch {
@@ -117,13 +122,15 @@ func (f runFinder) byPrefix(ctx context.Context, prefix string) (string, objstor
 	case len(found) == 0:
 		return "", objstore.ID{}, RunNotFound(prefix)
 	case len(found) > 1:
-		return "", objstore.ID{}, fault.New(fault.RunAmbiguous, "%d runs begin with %q", len(found), prefix).
-			Hint("they are %s", listRuns(found)).Detail("runs", found)
+		return "", objstore.ID{}, fault.New(fault.RunAmbiguous, "the ids of %d runs begin with %q", len(found), prefix).
+			Hint("type more of the id: %s", listRuns(found)).Detail("runs", found)
 	}
 	return found[0], tip, nil
 }
 
-// beginning lists the runs whose ids begin with prefix, sorted. tip is the tip of the run if there is exactly one.
+// beginning returns the ids that begin with prefix, sorted. tip is the tip of the run if exactly one id begins
+// with prefix. beginning leaves out ids that are too long to be in a ref name. If some refs are unreadable, it
+// returns the other ids with the error.
 func (f runFinder) beginning(ctx context.Context, prefix string) (found []string, tip objstore.ID, err error) {
 	tips, err := f.refs.Tips(ctx)
 	for _, t := range tips {
@@ -136,7 +143,7 @@ func (f runFinder) beginning(ctx context.Context, prefix string) (found []string
 	return found, tip, err
 }
 
-// listRuns joins ids for a hint, and cuts a long list.
+// listRuns returns the first five ids, separated by commas, for a hint. An ellipsis stands for further ids.
 func listRuns(ids []string) string {
 	const shown = 5
 	list := strings.Join(ids[:min(shown, len(ids))], ", ")
@@ -146,11 +153,11 @@ func listRuns(ids []string) string {
 	return list
 }
 
-// unknown returns run_not_found for a name that no run has. A hint says that the run was pruned or, to a caller that
-// changes runs, names the runs that begin with the name.
+// unknown returns run_not_found for a name that no run has. If the run was pruned, a hint has the command that
+// brings the run back. If to is ToChange, a hint names the runs whose ids begin with the name.
 func (f runFinder) unknown(ctx context.Context, name string, to Purpose) error {
 	if f.isHeld(ctx, name) {
-		return RunNotFound(name).Hint("it was pruned: `git smithers prune --undo %s` brings it back", fault.Word(name))
+		return RunNotFound(name).Hint("`git smithers prune --undo %s` brings the pruned run back", fault.Word(name))
 	}
 	if to == ToRead {
 		return RunNotFound(name)
@@ -165,7 +172,7 @@ func (f runFinder) unknown(ctx context.Context, name string, to Purpose) error {
 	return HintSimilar(fault.New(fault.RunNotFound, "no run is called %q", name).Detail("run", name), found)
 }
 
-// HintSimilar adds ids that resemble the given name to an error about an unknown run.
+// HintSimilar adds ids that resemble the given name to err, an error about an unknown run, and returns err.
 func HintSimilar(err *fault.Error, ids []string) *fault.Error {
-	return err.Hint("did you mean %s? A command that changes a run takes its whole id", listRuns(ids)).Detail("runs", ids)
+	return err.Hint("type the whole id to change a run: did you mean %s?", listRuns(ids)).Detail("runs", ids)
 }

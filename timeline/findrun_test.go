@@ -51,7 +51,7 @@ func TestAPrefixOfAnIDIsForReading(t *testing.T) {
 		var f *fault.Error
 		require.ErrorAs(t, change(), &f, name)
 		assert.Equal(t, fault.RunNotFound, f.Code, name)
-		assert.Equal(t, []string{"did you mean triage-10? A command that changes a run takes its whole id"}, f.Hints, name)
+		assert.Equal(t, []string{"type the whole id to change a run: did you mean triage-10?"}, f.Hints, name)
 		assert.Equal(t, []string{"triage-10"}, f.Details["runs"], name)
 	}
 	assert.Equal(t, before, repo.Git("for-each-ref"))

@@ -16,35 +16,38 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ForkRequest names the frame to fork and the differences of the child from it.
+// ForkRequest names the frame to fork, and the differences of the child from that frame.
 type ForkRequest struct {
-	From        string          // an address; a bare run is its newest frame
-	RunID       string          // the child's id; "" generates one
-	Nodes       []string        // nodes to reset, with all nodes that need them directly or indirectly
+	From        string          // an address; a run's id alone means the run's newest frame
+	RunID       string          // the child's id; "" means a random id
+	Nodes       []string        // nodes to reset, with all nodes that need these nodes directly or indirectly
 	NoDeps      bool            // reset Nodes alone
 	NamedOnly   bool            // reset Nodes as Smithers does; see [reset.Named]
 	Input       json.RawMessage // a JSON object that is merged over the parent's input; nil keeps the parent's input
-	Label       string
-	Description string
-	// Found is called with the frame that From names, before anything else. It may refuse with an error. May be nil.
+	Label       string          // for people; "" means no label
+	Description string          // for people; "" means no description
+	// Found is called first, with the frame that From names. If Found returns an error, nothing is forked. May be nil.
 	Found func(*Loaded) error
-	// Prepare returns further changes of the child's frame 0, which are made before the resets. If it returns an error,
-	// nothing is written. May be nil.
+	// Prepare returns further changes of the child's frame 0, which are made before the input and the resets. If Prepare
+	// returns an error, nothing is written. May be nil.
 	Prepare func(*snapshot.State) ([]snapshot.Change, error)
-	// CheckInput may refuse the merged input with an error. It is called if Input is given. A nil CheckInput accepts all.
+	// CheckInput is called with the merged input if Input is given. If CheckInput returns an error, nothing is written. A
+	// nil CheckInput accepts every input.
 	CheckInput func(json.RawMessage) error
-	// Workflow and WorkflowPath are the child's workflow and the path of its file. nil and "" keep the parent's.
+	// Workflow and WorkflowPath are the child's workflow and the path of the workflow's file. nil and "" keep the parent's.
 	Workflow     *snapshot.Workflow
 	WorkflowPath string
 	// KeepsWorkflow makes the child run the stored definition and follow no workflow file.
 	KeepsWorkflow bool
-	// Replay adds the event ReplayStarted, for a child that is executed at once. RestoreVCS is a member of that event:
-	// the child runs on the files of the frame.
+	// Replay adds the event ReplayStarted, for a child that is executed at once. RestoreVCS is a member of that event. If
+	// RestoreVCS is true, the child runs on the files of the frame.
 	Replay, RestoreVCS bool
 }
 
-// Fork makes a child run from a frame and returns its tip. If the request changes no state, the child's frame 0 is the
-// very commit of the parent's frame. Otherwise frame 0 is a new entry that differs from it in the changed rows alone.
+// Fork makes a child run from a frame and returns the child's head. If the request changes no state, the child's
+// frame 0 is the very commit of the parent's frame. Otherwise frame 0 is a new entry that differs from the
+// parent's frame in the changed rows alone. Fork also adds an op to the list of [Store.Here]. Codes:
+// invalid_run_id, run_exists, run_pruned, node_not_found, invalid_input, and those of Load.
 func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	// Without the pin, the parent run may be pruned and collected before the fork exists.
 	release, err := s.objects.Pin(ctx)
@@ -96,13 +99,14 @@ func NewRunID() string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 }
 
-// forkJob makes one fork.
+// forkJob makes the fork of one request.
 type forkJob struct {
 	store *Store
 	req   ForkRequest
 }
 
-// point loads the frame to fork. For a bare run it is the newest frame, without the entries that followed that frame.
+// point loads the frame to fork, and calls req.Found. If req.From is a run's id alone, point loads the run's
+// newest frame without the entries after that frame.
 func (j forkJob) point(ctx context.Context) (*Loaded, error) {
 	from, err := j.store.Load(ctx, j.req.From)
 	if err == nil && j.req.Found != nil {
@@ -114,8 +118,8 @@ func (j forkJob) point(ctx context.Context) (*Loaded, error) {
 	return j.store.Load(ctx, from.Address.String())
 }
 
-// changes returns the changes of the child's state: those of Prepare, the input, and the resets. The resets see the
-// nodes with the changes of Prepare.
+// changes returns the changes of the child's state in their order: those of Prepare, the merged input, and the
+// resets. The resets are computed from the state with the earlier changes.
 func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 	state, err := parent.State()
 	if err != nil {
@@ -157,7 +161,8 @@ func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 	return changes, nil
 }
 
-// hintNodes adds a hint to node_not_found: the command that lists the frame's nodes.
+// hintNodes returns err. If the code is node_not_found, hintNodes adds the hint with the command that lists the
+// nodes of the frame at.
 func hintNodes(err error, at Address) error {
 	if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.NodeNotFound {
 		return known.Hint("`git smithers show %s` lists the nodes", fault.Word(at.String()))
@@ -165,7 +170,7 @@ func hintNodes(err error, at Address) error {
 	return err
 }
 
-// resets returns the changes that make the request's nodes run again.
+// resets returns the changes of state that reset the nodes of the request.
 func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) {
 	if req.NamedOnly {
 		return reset.Named(state, req.Nodes)
@@ -173,7 +178,8 @@ func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) 
 	return reset.Nodes(state, req.Nodes, req.NoDeps)
 }
 
-// draft returns the draft of the child's first own entry.
+// draft returns the draft of the child's first entry. from is the parent's frame, id the child's id, and op the
+// child's op of the fork. The entry is a frame if changes is not empty.
 func (j forkJob) draft(from *Loaded, id string, op snapshot.Op, changes []snapshot.Change) snapshot.Draft {
 	at := op.AtMs
 	subject := fmt.Sprintf("forked from %s", from.Address)
@@ -210,7 +216,8 @@ func (j forkJob) draft(from *Loaded, id string, op snapshot.Op, changes []snapsh
 	return draft
 }
 
-// forkEvents returns the child's first events.
+// forkEvents returns the events of the child's first entry: RunForked and, for a replay, ReplayStarted. at is
+// the time of the events in Unix milliseconds.
 func forkEvents(from *Loaded, id string, req ForkRequest, at int64) []snapshot.Event {
 	events := []snapshot.Event{NewEvent("RunForked", at, struct {
 		RunID  string `json:"runId"`
@@ -229,7 +236,8 @@ func forkEvents(from *Loaded, id string, req ForkRequest, at int64) []snapshot.E
 	return events
 }
 
-// commit writes the child's entry and creates its tip and the ref of its frame 0. Code: run_exists.
+// commit writes the child's entry, and creates the child's tip and the ref of frame 0. Frame 0 is entry if entry
+// is a frame, and otherwise parent. Code: run_exists.
 func (j forkJob) commit(ctx context.Context, batch *objstore.Batch, id string, tip refs.Name, parent, entry *snapshot.Entry) error {
 	frame, err := refs.Frame(id, 0)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// repair makes the frame refs that are missing after a crash: those of a series, and the newest frame's. An error with
-// those of a series is a warning.
+// repair makes the frame refs that are missing after a crash: the refs of a series, and the newest frame's ref.
+// row and tip are the run's row and the entry at the run's tip. An error with the refs of the series is a
+// warning.
 func (f FrameRefs) repair(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
 	if err := f.repairSeries(ctx, row.ID, tip); err != nil {
 		f.warn(fmt.Errorf("make the frame refs of run %q: %w", row.ID, err))
@@ -21,10 +22,11 @@ func (f FrameRefs) repair(ctx context.Context, row snapshot.Run, tip *snapshot.E
 	return f.RepairNewest(ctx, row, tip)
 }
 
-// RepairNewest makes the newest frame's ref if it is missing or broken, as after a crash between moving the tip and
-// creating the ref. Earlier frames have their refs, because an append starts from a tip that was repaired here. If a
-// run has ended and the ref of the frame before is missing too, the run is sealed and RepairNewest changes nothing. A
-// ref that cannot be written is a warning, since frames are also found through the chain.
+// RepairNewest makes the newest frame's ref if the ref is missing or broken, as after a crash between moving the
+// tip and creating the ref. Earlier frames have their refs, because every append starts from a tip that was
+// repaired. If a run has ended and the ref of the frame before the newest is missing too, the run is sealed and
+// RepairNewest changes nothing. A failure to write the ref is a warning, since frames are also found through the
+// chain.
 func (f FrameRefs) RepairNewest(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
 	name, err := refs.Frame(row.ID, row.Frame)
 	if err != nil {
@@ -50,7 +52,7 @@ func (f FrameRefs) RepairNewest(ctx context.Context, row snapshot.Run, tip *snap
 	return nil
 }
 
-// has reports whether a frame of a run has a ref.
+// has reports whether a frame of a run has a readable ref.
 func (f FrameRefs) has(ctx context.Context, run string, frame int64) bool {
 	name, err := refs.Frame(run, frame)
 	if err == nil {
@@ -59,8 +61,9 @@ func (f FrameRefs) has(ctx context.Context, run string, frame int64) bool {
 	return err == nil
 }
 
-// restore creates a frame ref that is missing, or replaces a broken one. found is the error of resolving the ref. If
-// another process created the same ref first, restore succeeds.
+// restore creates a missing frame ref with the value id, or replaces a broken frame ref. found is the error of
+// resolving the ref. restore settles the run's tip first. If another process created the same ref meanwhile,
+// restore returns nil.
 func (f FrameRefs) restore(ctx context.Context, run string, name refs.Name, id objstore.ID, found error) error {
 	// The process that moved the tip may have died before the tip was on stable storage. A power cut that takes the tip
 	// back must not leave the frame's ref.
@@ -84,8 +87,9 @@ func (f FrameRefs) restore(ctx context.Context, run string, name refs.Name, id o
 	return err
 }
 
-// repairSeries makes the frame refs that a killed process did not make for its series, as far as smithers.frameRefs
-// allows.
+// repairSeries makes the frame refs that a killed process did not make for its series, as far as
+// smithers.frameRefs allows. It does nothing if no killed process left a note. If repairSeries fails, the note
+// stays for the next process.
 func (f FrameRefs) repairSeries(ctx context.Context, run string, tip *snapshot.Entry) error {
 	note, err := f.notes.take(run)
 	if err != nil || note == nil {
@@ -106,9 +110,9 @@ func (f FrameRefs) repairSeries(ctx context.Context, run string, tip *snapshot.E
 	return note.remove()
 }
 
-// Lacking returns the frames of a run, oldest first, whose refs are missing: those between frames that have refs, and
-// those that a killed process did not make for its series. list has the existing refs, sorted; chain has the run's
-// frames.
+// Lacking returns the frames of a run whose refs should exist and are missing, oldest first: frames between
+// frames that have refs, and frames of a series whose process was killed. list has the existing refs, sorted by
+// frame. chain maps the numbers of the run's frames to their commits. Lacking makes no refs.
 func (f FrameRefs) Lacking(run string, list []refs.FrameRef, chain map[int64]objstore.ID) ([]refs.FrameRef, error) {
 	first, last := int64(refs.MaxFrame), int64(0)
 	if len(list) > 0 {

@@ -11,26 +11,28 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// The largest numbers of frame refs that one transaction drops and makes. A drop rewrites packed-refs once; each ref
-// that is made is a file.
+// dropAtOnce and makeAtOnce are the largest numbers of frame refs that one transaction drops and makes. A drop
+// rewrites packed-refs only once, but each new ref is a file.
 const (
 	dropAtOnce = 1000
 	makeAtOnce = 200
 )
 
-// RunFrames lists the frames of a run, as its chain has them.
+// RunFrames lists the entries and frames of a run's chain.
 type RunFrames struct {
-	Row     snapshot.Run    // at the tip
-	Commits []objstore.ID   // of the entries, newest first
+	Row     snapshot.Run    // the run's row at the tip
+	Commits []objstore.ID   // the ids of the entries, newest first
 	Frames  []refs.FrameRef // newest first; if a fork changed nothing, its frame 0 is the parent's frame
 }
 
-// Frames reads the chain of a run from the entry tip down to the run's first entry, or down to the entry downTo, which
-// it leaves out. If an entry below tip is unreadable, Frames returns what it has read with the error.
+// Frames reads the chain of a run from the entry tip down to the run's first entry, or down to the entry downTo,
+// which Frames leaves out. A zero downTo is no entry. If an entry below tip is unreadable or ctx ends, Frames
+// returns the part that was read, with the error.
 func (s *Store) Frames(ctx context.Context, tip *snapshot.Entry, downTo objstore.ID) (*RunFrames, error) {
 	return readFrames(ctx, s.objects, tip, downTo)
 }
 
+// readFrames is [Store.Frames] for the objects of r.
 func readFrames(ctx context.Context, r objstore.Reader, tip *snapshot.Entry, downTo objstore.ID) (*RunFrames, error) {
 	row, err := tip.RunRow()
 	if err != nil {
@@ -65,7 +67,7 @@ func (f *RunFrames) At(frame int64) objstore.ID {
 	return f.Frames[at].ID
 }
 
-// framesOf reads the whole chain of the run with the given tip.
+// framesOf reads the whole chain of the run with the given tip. With an error, framesOf returns nil.
 func framesOf(ctx context.Context, r objstore.Reader, tip objstore.ID) (*RunFrames, error) {
 	entry, err := snapshot.ReadEntry(r, tip)
 	if err != nil {
@@ -83,19 +85,20 @@ func framesOf(ctx context.Context, r objstore.Reader, tip objstore.ID) (*RunFram
 type FrameRefs struct {
 	refs    *refs.DB
 	objects *objstore.Store
-	notes   seriesNotes
-	most    int64 // see Settings.FrameRefs
+	notes   seriesNotes // the notes of series that are being committed
+	most    int64       // see Settings.FrameRefs
 	warn    func(error)
 }
 
-// FrameRefs returns the frame refs of the store's runs.
+// FrameRefs returns the FrameRefs for the store's runs.
 func (s *Store) FrameRefs() FrameRefs {
 	return FrameRefs{s.refs, s.objects, seriesNotes{s.Private()}, s.settings.FrameRefs, s.warn}
 }
 
-// drop drops the frame refs of a run, and returns how many it dropped. Broken refs, and refs that disagree with the
-// chain, stay for verify to report. A run that has not ended keeps its newest frame's ref, because the next read would
-// make it again.
+// drop removes the frame refs of a run and returns the number of removed refs. It keeps broken refs, and refs
+// that disagree with the chain, so that verify reports these refs. If the run has not ended, drop keeps the
+// newest frame's ref, because the next read would make that ref again. drop also removes the note of a killed
+// series.
 func (f FrameRefs) drop(ctx context.Context, run *RunFrames) (int, error) {
 	if err := f.notes.drop(run.Row.ID); err != nil {
 		return 0, err
@@ -118,7 +121,7 @@ func (f FrameRefs) drop(ctx context.Context, run *RunFrames) (int, error) {
 	return f.move(ctx, updates, dropAtOnce)
 }
 
-// Room returns how many more frame refs smithers.frameRefs allows.
+// Room returns the number of frame refs that smithers.frameRefs still allows. The result is not negative.
 func (f FrameRefs) Room(ctx context.Context) (int64, error) {
 	counts, err := f.refs.FrameCounts(ctx)
 	if err != nil {
@@ -131,8 +134,8 @@ func (f FrameRefs) Room(ctx context.Context) (int64, error) {
 	return max(room, 0), nil
 }
 
-// Make makes the missing frame refs of a run and returns how many it made. If smithers.frameRefs does not allow all of
-// them, it makes those of the newest frames.
+// Make makes the missing frame refs of a run and returns the number of new refs. If smithers.frameRefs does not
+// allow all refs, Make makes the refs of the newest frames. Broken refs count as existing.
 func (f FrameRefs) Make(ctx context.Context, run *RunFrames) (int, error) {
 	room, err := f.Room(ctx)
 	if err != nil {
@@ -141,7 +144,8 @@ func (f FrameRefs) Make(ctx context.Context, run *RunFrames) (int, error) {
 	return f.make(ctx, run, room)
 }
 
-// make makes the missing frame refs of a run's newest frames, at most most of them, and returns how many it made.
+// make makes at most most of the missing frame refs of a run, those of the newest frames, and returns the number
+// of new refs. It ignores smithers.frameRefs. Broken refs count as existing.
 func (f FrameRefs) make(ctx context.Context, run *RunFrames, most int64) (int, error) {
 	list, err := f.refs.Frames(ctx, run.Row.ID)
 	broken, err := BrokenRefs(err)
@@ -173,8 +177,9 @@ func (f FrameRefs) make(ctx context.Context, run *RunFrames, most int64) (int, e
 	return f.move(ctx, updates, makeAtOnce)
 }
 
-// move applies updates of frame refs in transactions of atOnce, and returns how many it applied. It leaves out broken
-// refs, and refs that another process has moved meanwhile.
+// move applies updates of frame refs in transactions of at most atOnce updates, and returns the number of
+// applied updates. It leaves out broken refs, and refs that another process has moved meanwhile. After each
+// transaction, move packs the refs if the repository has many loose refs.
 func (f FrameRefs) move(ctx context.Context, updates []refs.Update, atOnce int) (moved int, err error) {
 	for chunk := range slices.Chunk(updates, atOnce) {
 		for len(chunk) > 0 {

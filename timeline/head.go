@@ -13,21 +13,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Head is the tip of a run as this process knows it. One goroutine at a time may use it.
+// Head is the tip of a run as this process knows it. Only one goroutine at a time may use a Head.
 type Head struct {
 	store *Store
 	tip   refs.Name
-	entry *snapshot.Entry
-	row   snapshot.Run
-	state *snapshot.State
-	// settled is the newest entry that is known to be on stable storage as the tip.
+	entry *snapshot.Entry // nil until a tip was read or appended
+	row   snapshot.Run    // the run's row at entry
+	state *snapshot.State // the workflow state at entry
+	// settled is the newest entry that is known to be on stable storage as the tip; zero if no entry is known to be.
 	settled objstore.ID
 }
 
-// Create starts a run with the given row. The first entry is frame 0, also if draft.Frame is nil. A run with the id
-// must not exist (run_exists) or have been pruned (run_pruned). The row takes its revision from draft.VCS, and Create
-// chooses draft.Base from draft.VCS if it is zero. A draft without a time gets the store's time, and a row without a
-// time of creation gets the draft's. Create captures no files; [WorkingCopy.Create] does.
+// Create starts a run with the given row and returns its head. The first entry is frame 0, even if draft.Frame
+// is nil. If a value is zero, Create chooses the value: draft.AtMs is the store's time, run.CreatedAtMs is
+// draft.AtMs, and draft.Base is found from draft.VCS (see addBase). The row gets the type, root and revision of
+// draft.VCS; draft.Run may then edit the row. Create captures no files; WorkingCopy.Create in package code does.
+// Codes: invalid_run_id, run_exists, run_pruned.
 func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (*Head, error) {
 	tip, err := freeTip(ctx, s, run.ID)
 	if err != nil {
@@ -65,21 +66,24 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 	return h, nil
 }
 
-// newTip checks the id of a new run and returns the name of its tip. Code: invalid_run_id.
+// newTip returns the name of the tip of a new run with the given id. It does not check whether a run with the id
+// exists. Code: invalid_run_id, also for an id that begins with a dash, although an older run may have such an
+// id.
 func newTip(id string) (refs.Name, error) {
 	if len(id) > snapshot.MaxRunID || !utf8.ValidString(id) {
-		return "", fault.New(fault.InvalidRunID, "a run id is text of at most %d bytes", snapshot.MaxRunID).
-			Hint("leave out --run-id to have one made up")
+		return "", fault.New(fault.InvalidRunID, "the run id is not UTF-8 text of at most %d bytes", snapshot.MaxRunID).
+			Hint("leave out --run-id: git-smithers then chooses an id")
 	}
 	if strings.HasPrefix(id, "-") {
-		return "", fault.New(fault.InvalidRunID, "a run id does not begin with -: commands would take %q for an option", id).
-			Hint("leave out --run-id to have one made up").Detail("runId", id)
+		return "", fault.New(fault.InvalidRunID, "run id %q begins with -, so commands would read the id as an option", id).
+			Hint("leave out --run-id: git-smithers then chooses an id").Detail("runId", id)
 	}
 	tip, err := refs.Tip(id)
 	return tip, Explain(err)
 }
 
-// CheckNew returns an error if the id is invalid or its run was pruned. Codes: invalid_run_id, run_pruned.
+// CheckNew returns invalid_run_id if a new run must not have the id, and run_pruned if a run with the id was
+// pruned. It does not check whether a run with the id exists.
 func CheckNew(ctx context.Context, s *Store, id string) error {
 	if _, err := newTip(id); err != nil {
 		return err
@@ -87,13 +91,15 @@ func CheckNew(ctx context.Context, s *Store, id string) error {
 	return runFinder{s.refs}.refusePruned(ctx, id)
 }
 
-// CheckFree returns an error if a run of the id cannot be created. Codes: invalid_run_id, run_exists, run_pruned.
+// CheckFree returns the error with which Create would refuse the id, or nil. Codes: invalid_run_id, run_exists,
+// run_pruned.
 func CheckFree(ctx context.Context, s *Store, id string) error {
 	_, err := freeTip(ctx, s, id)
 	return err
 }
 
-// freeTip returns the name of the tip of a new run. Codes: invalid_run_id, run_exists, run_pruned.
+// freeTip returns the name of the tip of a new run with the given id. Codes: invalid_run_id, run_exists,
+// run_pruned.
 func freeTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 	tip, err := absentTip(ctx, s, id)
 	if err != nil {
@@ -102,7 +108,8 @@ func freeTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 	return tip, runFinder{s.refs}.refusePruned(ctx, id)
 }
 
-// absentTip returns the name of the tip of a new run, which may have been pruned. Codes: invalid_run_id, run_exists.
+// absentTip returns the name of the tip of a new run with the given id. It accepts the id of a pruned run.
+// Codes: invalid_run_id, run_exists.
 func absentTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 	tip, err := newTip(id)
 	if err != nil {
@@ -116,14 +123,16 @@ func absentTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 	return tip, nil
 }
 
+// runExists returns run_exists for a command with the option --run-id.
 func runExists(id string) error {
 	return fault.New(fault.RunExists, "run %q exists already", id).
-		Hint("choose another --run-id, or leave it out to have one made up").
+		Hint("choose another --run-id").
+		Hint("or leave out --run-id: git-smithers then chooses an id").
 		Hint("`git smithers show %s` shows the existing run", fault.Word(id)).Detail("runId", id)
 }
 
-// Head opens the tip of a run for appending. run is an exact run id. Head first makes frame refs that are missing after
-// a crash. Code: run_not_found.
+// Head opens the tip of a run for appending. run is the run's whole id. If frame refs are missing after a crash,
+// Head makes the refs. Code: run_not_found.
 func (s *Store) Head(ctx context.Context, run string) (*Head, error) {
 	tip, err := refs.Tip(run)
 	if err != nil {
@@ -136,14 +145,16 @@ func (s *Store) Head(ctx context.Context, run string) (*Head, error) {
 	return h, nil
 }
 
-// Refresh reads the tip again. If the new tip does not descend from the tip that h knows, as after a fetch that split
-// the run, the error is a conflict that wraps ErrOtherHistory, and h is unchanged.
+// Refresh reads the run's tip, and makes frame refs that are missing after a crash. If the tip has not moved,
+// Refresh changes nothing. If the new tip does not descend from the tip that h knows, as after a fetch that
+// split the run, the error is a conflict that wraps ErrOtherHistory, and h is unchanged. Code: run_not_found if
+// the run was removed.
 func (h *Head) Refresh(ctx context.Context) error {
 	return h.RefreshEach(ctx, func(*snapshot.Entry) {})
 }
 
-// RefreshEach is Refresh, and calls visit for each new entry, newest first. If h had read no tip before, it calls visit
-// for none.
+// RefreshEach is Refresh, and calls visit for each new entry, newest first. If h had read no tip before,
+// RefreshEach does not call visit. Calls of visit may precede an error.
 func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) error {
 	id, err := h.store.refs.Resolve(ctx, h.tip)
 	if errors.Is(err, refs.ErrNotFound) {
@@ -169,10 +180,11 @@ func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) err
 }
 
 // ErrOtherHistory is wrapped by a conflict if the new tip does not descend from the known tip.
-var ErrOtherHistory = errors.New("its tip does not follow the known tip")
+var ErrOtherHistory = errors.New("the new tip does not follow the known tip")
 
-// since calls visit for the entries above the one that h knows, from tip down. It returns a conflict if tip does not
-// descend from that entry.
+// since calls visit for each entry from tip down to the entry that h knows, which is left out. If tip does not
+// descend from the entry that h knows, the error is a conflict that wraps ErrOtherHistory. If h knows no entry,
+// since does nothing.
 func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
 	if h.entry == nil {
 		return nil
@@ -184,18 +196,19 @@ func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
 		if entry.ID == h.entry.ID {
 			return nil
 		}
-		if entry.IsView() {
+		if entry.IsView() { // the entry was made under another run's id, so the run's own entries have ended
 			break
 		}
 		visit(entry)
 	}
 	run := h.row.ID
-	return fault.New(fault.Conflict, "run %q was replaced by another history while this command used it: %w", run, ErrOtherHistory).
-		Hint("if a fetch split the run because it was continued elsewhere too, your own continuation is now a fork: `git smithers branches %s` lists it", fault.Word(run)).
+	return fault.New(fault.Conflict, "the history of run %q was replaced while this command used the run: %w", run, ErrOtherHistory).
+		Hint("`git smithers branches %s` lists the fork with your own continuation, if a fetch split the run", fault.Word(run)).
 		Detail("runId", run).Detail("known", h.entry.ID.String()).Detail("tip", tip.ID.String())
 }
 
-// adopt sets the tip that h knows. It does not move the ref.
+// adopt makes entry the tip that h knows, and reads the run's row and state at entry. It does not move the ref.
+// If adopt returns an error, h is unchanged.
 func (h *Head) adopt(entry *snapshot.Entry) error {
 	row, err := entry.RunRow()
 	if err != nil {
@@ -209,8 +222,8 @@ func (h *Head) adopt(entry *snapshot.Entry) error {
 	return nil
 }
 
-// Settle puts the tip on stable storage, unless h has written it or settled it before: the process that moved the tip
-// may have died first.
+// Settle puts the run's tip on stable storage, since the process that moved the tip may have died too early.
+// Settle does nothing if h knows no entry, or has written or settled the entry that h knows.
 func (h *Head) Settle(ctx context.Context) error {
 	if h.entry == nil || h.entry.ID == h.settled {
 		return nil
@@ -222,17 +235,18 @@ func (h *Head) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Entry returns the tip.
+// Entry returns the entry at the tip that h knows.
 func (h *Head) Entry() *snapshot.Entry { return h.entry }
 
-// Row returns the run's row at the tip.
+// Row returns the run's row at the tip that h knows.
 func (h *Head) Row() snapshot.Run { return h.row }
 
-// State returns the workflow state at the tip.
+// State returns the workflow state at the tip that h knows.
 func (h *Head) State() *snapshot.State { return h.state }
 
-// OpenToChange opens the run of an address for appending, and loads the address's frame. The address must have the
-// run's whole id. The frame is nil if the address is the id alone.
+// OpenToChange opens the run of an address for appending, and loads the frame of the address. The address must
+// have the run's whole id. If the address is the id alone, the returned frame is nil. Codes: those of LoadFor
+// with ToChange.
 func (s *Store) OpenToChange(ctx context.Context, address string) (*Head, *Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, ToChange)
 	if err != nil {

@@ -12,14 +12,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// heldIndex is the index of a store. It is opened at first use and stays open until the store is closed. Safe for
-// concurrent use.
+// heldIndex is the index of a store. The index is opened at first use and stays open until the store is closed.
+// A heldIndex is safe for concurrent use.
 type heldIndex struct {
 	mu    sync.Mutex
-	index *sqliteindex.Index // nil: not open
+	index *sqliteindex.Index // nil if the index is not open
 }
 
-// opened opens the index if it is not open, calls bringUp to bring it up to date, and returns it.
+// opened opens the index if the index is not open, calls bringUp to bring the index up to date, and returns the
+// index. If bringUp fails, the index stays open.
 func (h *heldIndex) opened(ctx context.Context, opts sqliteindex.Options, bringUp func(*sqliteindex.Index, context.Context) error) (*sqliteindex.Index, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -36,6 +37,7 @@ func (h *heldIndex) opened(ctx context.Context, opts sqliteindex.Options, bringU
 	return h.index, nil
 }
 
+// close closes the index if the index is open.
 func (h *heldIndex) close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,7 +49,8 @@ func (h *heldIndex) close() error {
 	return err
 }
 
-// Index opens the index, brings it up to date with the refs, and returns it. The store closes it.
+// Index returns the index, after it has brought the index up to date with the refs. index.Problems lists the
+// runs that are unreadable. [Store.Close] closes the index.
 func (s *Store) Index(ctx context.Context) (*sqliteindex.Index, error) {
 	return s.index.opened(ctx, s.IndexOptions(), (*sqliteindex.Index).Sync)
 }
@@ -61,7 +64,9 @@ func (s *Store) IndexOptions() sqliteindex.Options {
 	}
 }
 
-// RebuildIndex rebuilds the index from the refs. progress may be nil.
+// RebuildIndex rebuilds the index from the refs, and returns the number of runs and other counts. It warns about
+// each unreadable run. progress is called after each run with the number of runs read so far and in total; nil
+// reports nothing. Code: write_failed if the index's files cannot be replaced.
 func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)) (stats sqliteindex.Stats, err error) {
 	_, err = s.index.opened(ctx, s.IndexOptions(), func(index *sqliteindex.Index, ctx context.Context) error {
 		var err error
@@ -70,16 +75,17 @@ func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)
 		err = Explain(err)
 		if code := fault.CodeOf(err); index.Degraded() != nil && (code == fault.Internal || code == fault.WriteFailed) {
 			err = fault.New(fault.WriteFailed, "%w", index.Degraded()).
-				Hint("the index holds no history: remove the file that is in its way")
+				Hint("remove the file at the path of the index: the index holds no history")
 		}
 		return err
 	})
 	return stats, err
 }
 
-// Details is Index, and also brings the details of runs up to date: nodes, events, mailboxes, ops and outputs. runs are
-// whole ids; no ids means all runs. A given run that is unreadable is an error. Among all runs, Details leaves out the
-// unreadable ones, with a warning for each.
+// Details returns the index, after it has also brought the details of runs up to date: nodes, loops, events,
+// mailboxes, ops and outputs. runs are whole ids; without ids, Details takes all runs. If a given run is
+// unreadable, Details returns an error. Without ids, Details leaves out unreadable runs, with a warning for
+// each.
 func (s *Store) Details(ctx context.Context, runs ...string) (*sqliteindex.Index, error) {
 	index, err := s.index.opened(ctx, s.IndexOptions(), func(index *sqliteindex.Index, ctx context.Context) error {
 		return index.SyncDetails(ctx, runs...)
@@ -101,7 +107,7 @@ func (s *Store) Details(ctx context.Context, runs ...string) (*sqliteindex.Index
 	return index, nil
 }
 
-// isRef reports whether a ref component is that of the run.
+// isRef reports whether component is the ref component of the run.
 func isRef(run, component string) bool {
 	own, err := refs.EscapeRun(run)
 	return err == nil && own == component

@@ -9,12 +9,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// member is one name and value of a JSON object, as they were written.
+// member is a name and a value of a JSON object, with the bytes of the input.
 type member struct{ name, value json.RawMessage }
 
-// MergeInput returns base with the members of override: a member replaces base's member of the same name in its place,
-// or is appended. Values keep their bytes. A nil base is the empty object. Code: invalid_input if either is not an
-// object.
+// MergeInput returns the JSON object base with the members of override. A member of override replaces base's
+// member of the same name in its place, or is appended. Values keep their bytes. A nil base is the empty object.
+// Code: invalid_input if base or override is not an object.
 func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 	over, err := members(override)
 	if err != nil {
@@ -42,7 +42,8 @@ func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// set puts m in place of the first member with its name and removes the others, or appends m. It reuses list's memory.
+// set returns list with m in place of the first member of the same name, and without other members of that name.
+// If no member has the name, set appends m. The result reuses the memory of list.
 func set(list []member, m member) []member {
 	name := unquote(m.name)
 	out, placed := list[:0], false
@@ -60,6 +61,7 @@ func set(list []member, m member) []member {
 	return out
 }
 
+// unquote returns the text of a JSON string, or the bytes of name if name is not a JSON string.
 func unquote(name json.RawMessage) string {
 	var s string
 	if err := json.Unmarshal(name, &s); err != nil {
@@ -68,9 +70,11 @@ func unquote(name json.RawMessage) string {
 	return s
 }
 
+// errNotObject is the error of members for a JSON value that is not an object.
 var errNotObject = errors.New("expected {")
 
-// members splits a JSON object into its members, in order, without reading their values.
+// members splits a JSON object into its members, in their order, without decoding the values. It returns an
+// error if object is not exactly one JSON object.
 func members(object json.RawMessage) ([]member, error) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	open, err := dec.Token()

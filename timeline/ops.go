@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// OpsOf lists the ops of a run, oldest first. The run is given by its id or a unique prefix. The result is never nil,
-// except with an error.
+// OpsOf returns the ops of a run, oldest first. run is the run's id or a unique prefix of the id. The result is
+// never nil, except with an error.
 func OpsOf(ctx context.Context, s *Store, run string) ([]snapshot.Op, error) {
 	_, tip, err := s.FindRun(ctx, run, ToRead)
 	if err != nil {
@@ -23,7 +23,7 @@ func OpsOf(ctx context.Context, s *Store, run string) ([]snapshot.Op, error) {
 	return ops, Explain(err)
 }
 
-// OpsAt returns the ops that a run has at an entry, sorted by number. The result is never nil, except with an error.
+// OpsAt returns the run's ops at an entry, sorted by number. The result is never nil, except with an error.
 func OpsAt(entry *snapshot.Entry) ([]snapshot.Op, error) {
 	rows, err := entry.Ops()
 	if err != nil {
@@ -44,8 +44,9 @@ func OpsAt(entry *snapshot.Entry) ([]snapshot.Op, error) {
 	return ops, nil
 }
 
-// AddOp adds an op to the draft that follows the tip, and to the list of what was done in this clone. The op gets the
-// next number, the draft's time and, if the draft is a frame, the frame's number. AddOp returns the completed op.
+// AddOp adds an op to the draft of the entry after the tip that h knows, and to the list of [Store.Here]. AddOp
+// sets the op's members: Number is the next number, AtMs the draft's time, Before the tip and, if the draft is a
+// frame, Frame the frame's number. AddOp returns the op with these members.
 func (h *Head) AddOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error) {
 	rows, err := h.entry.Ops()
 	if err != nil {
@@ -60,7 +61,7 @@ func (h *Head) AddOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error)
 	return op, nil
 }
 
-// SetOp returns the change that stores an op.
+// SetOp returns the change that stores an op in the journal.
 func SetOp(op snapshot.Op) snapshot.Change {
 	row := snapshot.EncodeOp(op)
 	return snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionOps, Key: row.Key, Value: row.Value}

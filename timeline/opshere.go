@@ -14,52 +14,54 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// opsHereFile is the file of DoneHere, in the store's private folder.
+// opsHereFile is the name of DoneHere's file in the store's private folder.
 const opsHereFile = "ops-done-here"
 
-// DoneHere is the list of the ops and prunes that were done in this clone, in their order. Each op has a line with its
-// OpMark, and each prune a line with its tombstone. An undo that names no run uses this list alone, and not the times
-// that fetched runs have.
+// DoneHere is the list of the ops and prunes that were done in this clone, in their order. Each op has a line
+// with its OpMark, and each prune a line with the id of its tombstone. An undo that names no run uses this list
+// alone, and ignores the times in fetched runs.
 //
-// A line is written before its op or prune, so a line may belong to an op that failed. A failed write is a warning,
-// since an undo by the run's id needs no line. For the same reason lines are not put on stable storage.
+// A line is written before its op or prune, so the op or prune of a line may have failed. A failed write is a
+// warning, since an undo by the run's id needs no line. For the same reason lines are not put on stable storage.
 type DoneHere struct {
 	path string
 	warn func(error)
 }
 
-// Here returns the list of what was done in this clone.
+// Here returns the list of the ops and prunes that were done in this clone.
 func (s *Store) Here() DoneHere {
 	return DoneHere{filepath.Join(s.Private(), opsHereFile), s.warn}
 }
 
-// Op adds an op that is about to be done.
+// Op adds a line for an op of a run. The caller then does the op. A failed write is a warning.
 func (d DoneHere) Op(run string, op snapshot.Op) {
 	if err := d.add(OpMark(run, op)); err != nil {
-		d.warn(fmt.Errorf("note that op %d of run %q was done here: %w", op.Number, run, err))
+		d.warn(fmt.Errorf("note that op %d of run %q was done in this clone: %w", op.Number, run, err))
 	}
 }
 
-// Prune adds a run that is about to be replaced by its tombstone or, if it was pruned before, to be collected.
+// Prune adds a line for the prune of a run. The caller then replaces the run by the tombstone stone or, if the
+// run was pruned before, collects the run. A failed write is a warning.
 func (d DoneHere) Prune(run string, stone objstore.ID) {
 	if err := d.add(stone.String()); err != nil {
-		d.warn(fmt.Errorf("note that run %q was pruned here: %w", run, err))
+		d.warn(fmt.Errorf("note that run %q was pruned in this clone: %w", run, err))
 	}
 }
 
-// OpMark returns a digest of an op of a run. An undo of the op does not change its mark. Two ops have the same mark
-// only if all their members are the same, including the tip before them.
+// OpMark returns a digest of an op of a run. An undo of the op does not change the digest. Two ops have the same
+// digest only if the run and all other members are equal, including the tip before the op.
 func OpMark(run string, op snapshot.Op) string {
 	op.UndoneBy = 0
 	sum := sha256.Sum256(append([]byte(run+"\x00"), snapshot.EncodeOp(op).Value...))
 	return hex.EncodeToString(sum[:])
 }
 
+// add appends a line with the mark.
 func (d DoneHere) add(mark string) error {
-	if err := os.MkdirAll(filepath.Dir(d.path), 0o777); err != nil { //nolint:gosec // the umask says who may read the repository
+	if err := os.MkdirAll(filepath.Dir(d.path), 0o777); err != nil { //nolint:gosec // the umask decides who may read the repository
 		return err
 	}
-	f, err := os.OpenFile(d.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666) //nolint:gosec // the same
+	f, err := os.OpenFile(d.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666) //nolint:gosec // the umask decides who may read the repository
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func (d DoneHere) add(mark string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Lines returns, for each mark, the number of its last line. Line numbers begin at 1. The result is nil if the clone
+// Lines returns the number of each mark's last line; the first line has number 1. The result is nil if the clone
 // has no list.
 func (d DoneHere) Lines() (_ map[string]int, err error) {
 	f, err := os.Open(d.path)

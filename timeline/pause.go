@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Pause waits a random time of at most try milliseconds, and at most 20, so that two writers of one run do not collide
-// again. If ctx ends first, it returns the error of ctx.
+// Pause waits a random time, so that two writers of one run do not collide again. The time is at most try
+// milliseconds, and at most 20 ms. try counts from 1. If ctx ends first, Pause returns the error of ctx.
 func Pause(ctx context.Context, try int) error {
 	limit := min(time.Duration(try)*time.Millisecond, 20*time.Millisecond)
 	timer := time.NewTimer(rand.N(limit) + 1)

@@ -17,21 +17,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// PeerFrame describes a frame as the engine knows it from which the run was imported. It is read from ext/<engine>/ at
-// the run's tip: the collection frames, the collection marks and the file pass. A key of frames is git-smithers' frame
-// number; its value has the member frameNo if the engine's number differs. The member frame of pass is the newest frame
-// that came from the engine: later frames that are not in frames were added by git-smithers.
+// PeerFrame describes a frame as it is known to the engine from which the run was imported. The description is
+// in ext/<engine>/ at the run's tip: the collections frames and marks, and the file pass. A key of frames is
+// git-smithers' frame number; the row's member frameNo is the engine's number, if that number differs. The
+// member frame of pass is the newest frame that came from the engine: git-smithers added the later frames that
+// are not in frames.
 type PeerFrame struct {
 	Engine string     `json:"engine"`
-	Frame  *int64     `json:"frameNo"` // nil if the engine never had the frame
+	Frame  *int64     `json:"frameNo"` // the engine's number; nil if the engine never had the frame
 	Marks  []PeerMark `json:"marks"`   // never nil
 }
 
-// PeerMark is an inconsistency in the engine's records of a frame, which was imported unchanged.
+// PeerMark is an inconsistency in the engine's records of a frame. The records were imported unchanged.
 type PeerMark struct {
-	What   string `json:"what"`
-	Stored string `json:"stored"`
-	Found  string `json:"found"`
+	What   string `json:"what"`   // the kind of the inconsistency
+	Stored string `json:"stored"` // the value in the engine's records
+	Found  string `json:"found"`  // the value that the import computed, or an error
 }
 
 // The collections and the file of ext/<engine>/ that describe a run's frames.
@@ -41,8 +42,9 @@ const (
 	peerPass   = "pass" // a file
 )
 
-// PeerFrames returns a frame's description for each engine that has data in ext/ of the run, sorted by engine. It is
-// empty for most runs. It leaves out an engine whose data the run only inherited from its parent.
+// PeerFrames returns a description of the frame at an address for each engine with data in ext/ of the run,
+// sorted by engine. Most runs have no such engine. PeerFrames leaves out an engine whose data the run only
+// inherited from its parent.
 func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) {
 	tip, err := s.Load(ctx, at.Run)
 	if err != nil {
@@ -77,8 +79,9 @@ func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) 
 	return found, nil
 }
 
-// ownNumber returns the address with git-smithers' number of the frame. If at has an engine's number, it is the newest
-// frame of the run's timeline that has this number. Codes: invalid_address, frame_not_found.
+// ownNumber returns the address of a frame with git-smithers' number. tip is the run's tip. If at has an engine,
+// at.Frame is the engine's number, and ownNumber returns the newest frame with that number in the run's
+// timeline. Codes: invalid_address if the run has no data of the engine, frame_not_found.
 func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Address, error) {
 	if at.engine == "" {
 		return at.Address, nil
@@ -92,10 +95,10 @@ func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Addres
 		return Address{}, Explain(err)
 	}
 	if !slices.Contains(engines, at.engine) {
-		refused := fault.New(fault.InvalidAddress, "run %q has no data of an engine called %q", row.ID, at.engine).
-			Hint("without %s/ the number is git-smithers' own: %s", at.engine, at.Address)
+		refused := fault.New(fault.InvalidAddress, "run %q has no data of engine %q", row.ID, at.engine).
+			Hint("leave out %s/ to use git-smithers' own frame number: %s", at.engine, at.Address)
 		for _, engine := range engines {
-			refused = refused.Hint("its frames have numbers of %s: %s:%[1]s/%[3]d", engine, row.ID, at.Frame)
+			refused = refused.Hint("type %s:%s/%d to use the frame number of engine %[2]s", row.ID, engine, at.Frame)
 		}
 		return Address{}, refused
 	}
@@ -117,19 +120,19 @@ func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Addres
 		}
 	}
 	return Address{}, fault.New(fault.FrameNotFound, "run %q has no frame %d of %s", row.ID, at.Frame, at.engine).
-		Hint("`git smithers timeline %s` lists its frames", fault.Word(row.ID)).
+		Hint("`git smithers timeline %s` lists the run's frames", fault.Word(row.ID)).
 		Detail("runId", row.ID).Detail("engine", at.engine).Detail("frameNo", at.Frame)
 }
 
-// peerRows are an engine's records of a run's frames, by git-smithers' frame numbers.
+// peerRows has an engine's records of a run's frames, by git-smithers' frame numbers.
 type peerRows struct {
-	inherited bool            // the engine knows the parent run, but not this fork
-	numbers   map[int64]int64 // the engine's numbers that differ; -1 for a frame that the engine does not have
-	newest    int64           // the last frame that may have the same number in the engine
-	marks     map[int64][]PeerMark
+	inherited bool                 // the engine knows the parent run, but not this fork
+	numbers   map[int64]int64      // the engine's numbers that differ; -1 for a frame that the engine does not have
+	newest    int64                // the last frame that may have the same number in the engine
+	marks     map[int64][]PeerMark // the inconsistencies of each frame
 }
 
-// number returns the engine's number of a frame, or -1 if the engine does not have the frame.
+// number returns the engine's number of git-smithers' frame, or -1 if the engine does not have the frame.
 func (p *peerRows) number(frame int64) int64 {
 	number, ok := p.numbers[frame]
 	switch {
@@ -141,7 +144,8 @@ func (p *peerRows) number(frame int64) int64 {
 	return frame
 }
 
-// framesOf lists the frames, up to newest, that have the engine's number. The newest frame is first.
+// framesOf returns git-smithers' frames whose number in the engine is number. It leaves out frames after newest.
+// The newest frame is first.
 func (p *peerRows) framesOf(number, newest int64) []int64 {
 	var frames []int64
 	for frame, other := range p.numbers {
@@ -156,7 +160,8 @@ func (p *peerRows) framesOf(number, newest int64) []int64 {
 	return frames
 }
 
-// forkedFrom returns the parent frame of the run with the tip, or nil if the run is not a fork.
+// forkedFrom returns the parent's frame from which the run with the given tip was forked, or nil if the run is
+// not a fork.
 func forkedFrom(s *Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	row, err := tip.RunRow()
 	if err != nil || row.Parent == nil {
@@ -165,8 +170,9 @@ func forkedFrom(s *Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	return snapshot.ReadEntry(s.objects, row.Parent.Commit)
 }
 
-// readPeerRows reads an engine's records of the frames of the run with the tip. from is the parent frame, or nil.
-// Records that are equal in from are about the parent's frames and are left out.
+// readPeerRows reads an engine's records of the frames of the run with the given tip. from is the parent's
+// frame, or nil if the run is not a fork. Rows that are equal in from describe the parent's frames and are left
+// out. If all data of the engine is equal in from, the result has only inherited set.
 func readPeerRows(tip, from *snapshot.Entry, engine string) (*peerRows, error) {
 	p := &peerRows{numbers: make(map[int64]int64), newest: math.MaxInt64, marks: make(map[int64][]PeerMark)}
 	if from != nil {
@@ -191,8 +197,9 @@ func readPeerRows(tip, from *snapshot.Entry, engine string) (*peerRows, error) {
 	return p, eachOwnRow(tip, from, engine, peerMarks, p.readMark)
 }
 
-// eachOwnRow calls read for the rows of a collection that differ from the same collection in from. A nil from has no
-// rows.
+// eachOwnRow calls read for each row of an engine's collection name in tip that is missing or different in from.
+// If from is nil, eachOwnRow calls read for all rows. An error of read means a corrupt row: the result wraps
+// objstore.ErrCorrupt.
 func eachOwnRow(tip, from *snapshot.Entry, engine, name string, read func(page.Row) error) error {
 	rows, err := tip.ExtRows(engine, name)
 	if err != nil || rows.Len() == 0 {
@@ -224,7 +231,8 @@ func eachOwnRow(tip, from *snapshot.Entry, engine, name string, read func(page.R
 	return nil
 }
 
-// readPass reads the newest frame that came from the engine. Without the file, newest is unchanged.
+// readPass sets p.newest to the newest frame that came from the engine, according to the file pass. If the file
+// or the member frame is missing, p.newest is unchanged.
 func (p *peerRows) readPass(tip *snapshot.Entry, engine string) error {
 	data, err := tip.ExtFile(engine, peerPass)
 	if err != nil || data == nil {
@@ -242,7 +250,7 @@ func (p *peerRows) readPass(tip *snapshot.Entry, engine string) error {
 	return nil
 }
 
-// readFrame reads a row of the collection frames.
+// readFrame adds a row of the collection frames to p.numbers. A row without the member frameNo adds nothing.
 func (p *peerRows) readFrame(row page.Row) error {
 	frame, err := strconv.ParseInt(row.Key, 10, 64)
 	if err != nil {
@@ -260,8 +268,8 @@ func (p *peerRows) readFrame(row page.Row) error {
 	return nil
 }
 
-// readMark reads a row of the collection marks. Its key is "<frame>/<what>", or "<frame>/<what>/<n>" if the frame has
-// several marks of that kind.
+// readMark adds a row of the collection marks to p.marks. The row's key is "<frame>/<what>", or
+// "<frame>/<what>/<n>" if the frame has several marks of that kind.
 func (p *peerRows) readMark(row page.Row) error {
 	number, what, _ := strings.Cut(row.Key, "/")
 	what, _, _ = strings.Cut(what, "/")

@@ -91,7 +91,7 @@ func TestAnAddressOfAnEngineThatTheRunHasNothingOfIsRefused(t *testing.T) {
 	}
 	_, err := s.Load(t.Context(), "run:other/0")
 	refused, _ := errors.AsType[*fault.Error](err)
-	assert.Equal(t, []string{"without other/ the number is git-smithers' own: run:0", "its frames have numbers of peer: run:peer/0"}, refused.Hints)
+	assert.Equal(t, []string{"leave out other/ to use git-smithers' own frame number: run:0", "type run:peer/0 to use the frame number of engine peer"}, refused.Hints)
 }
 
 func TestARunIDWithASlashIsARunFirst(t *testing.T) {

@@ -15,22 +15,22 @@ import (
 // SealedRun is the result of sealing or unsealing a run.
 type SealedRun struct {
 	RunID     string `json:"runId"`
-	FrameRefs int    `json:"frameRefs"` // how many were dropped, or made
+	FrameRefs int    `json:"frameRefs"` // the number of frame refs that Seal dropped or Unseal made
 }
 
-// Sealed is the result of sealing or unsealing. Runs is never nil.
+// Sealed is the result of sealing or unsealing runs. Runs is never nil.
 type Sealed struct {
 	Runs        []SealedRun `json:"runs"`
-	BytesBefore int64       `json:"bytesBefore"` // of the packs that were rewritten
-	BytesAfter  int64       `json:"bytesAfter"`
+	BytesBefore int64       `json:"bytesBefore"` // the size of the packs that Seal merged; 0 for Unseal
+	BytesAfter  int64       `json:"bytesAfter"`  // the size of the packs that Seal wrote; 0 for Unseal
 }
 
-// Seal packs the runs with the given ids and drops their frame refs. Without ids, it seals all runs that have ended and
-// have frame refs. Frames stay addressable by number, through the index or the chain.
+// Seal packs the runs with the given ids and drops their frame refs. Without ids, Seal takes all runs that have
+// ended, have frame refs and have no live owner. The frames stay addressable by number, through the index or the
+// chain. Seal also adds the entries to git's commit-graph; a failure of git is a warning.
 //
-// A given run that a live process owns is an error (run_owned); without ids, such runs are left out. A run that has not
-// ended keeps the ref of its newest frame. Frame refs that are not part of their run's chain stay. git's commit-graph
-// gets the entries.
+// A run that has not ended keeps the ref of its newest frame. Frame refs that do not belong to their run's chain
+// stay. Code: run_owned if a live process owns a given run.
 func Seal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
 	return sealer{s}.seal(ctx, runs)
 }
@@ -38,8 +38,10 @@ func Seal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
 // sealer packs runs that have ended, and drops and makes their frame refs.
 type sealer struct{ store *Store }
 
+// graph returns git's commit-graph of the store's repository.
 func (s sealer) graph() commitGraph { return commitGraph{s.store.repo, s.store.env} }
 
+// seal is [Seal].
 func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 	var tips []objstore.ID
 	var err error
@@ -85,12 +87,13 @@ func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 	return out, nil
 }
 
-// Unseal makes the frame refs of the runs with the given ids again. The refs of runs that have ended stay until the
-// number of frame refs exceeds smithers.frameRefs.
+// Unseal makes the missing frame refs of the runs with the given ids, even beyond smithers.frameRefs. The refs
+// of runs that have ended stay until upkeep finds more frame refs than smithers.frameRefs.
 func Unseal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
 	return sealer{s}.unseal(ctx, runs)
 }
 
+// unseal is [Unseal].
 func (s sealer) unseal(ctx context.Context, runs []string) (*Sealed, error) {
 	tips, err := s.tipsNamed(ctx, runs)
 	if err != nil {
@@ -111,7 +114,7 @@ func (s sealer) unseal(ctx context.Context, runs []string) (*Sealed, error) {
 	return out, nil
 }
 
-// tipsNamed returns the tips of the given runs, each once.
+// tipsNamed returns the tips of the runs with the given whole ids, each once.
 func (s sealer) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, error) {
 	var ids []string
 	var tips []objstore.ID
@@ -127,8 +130,8 @@ func (s sealer) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, er
 	return tips, nil
 }
 
-// unsealed returns the tips of the runs that have ended, have frame refs, and have no live owner, in the order in which
-// they ended.
+// unsealed returns the tips of the runs that have ended, have frame refs and have no live owner. The run that
+// ended first is first. unsealed warns about each unreadable run.
 func (s sealer) unsealed(ctx context.Context) ([]objstore.ID, error) {
 	counts, err := s.store.refs.FrameCounts(ctx)
 	if err != nil {
@@ -150,8 +153,8 @@ func (s sealer) unsealed(ctx context.Context) ([]objstore.ID, error) {
 	return tips, nil
 }
 
-// sealable returns the index rows of the runs of unsealed. The index must be up to date; counts has the number of frame
-// refs by run component.
+// sealable returns the index rows of the runs that have ended, have frame refs and have no live owner. The run
+// that ended first is first. The index must be up to date. counts has the number of frame refs by run component.
 func (s sealer) sealable(ctx context.Context, index *sqliteindex.Index, counts map[string]int) ([]sqliteindex.RunRow, error) {
 	rows, err := index.Runs(ctx)
 	if err != nil {
@@ -168,7 +171,8 @@ func (s sealer) sealable(ctx context.Context, index *sqliteindex.Index, counts m
 	return rows, nil
 }
 
-// endedAtMs returns the time at which a run ended, or its last update if the row has no such time.
+// endedAtMs returns the time at which a run ended, in Unix milliseconds. If the row has no such time, endedAtMs
+// returns the time of the run's last update.
 func endedAtMs(row sqliteindex.RunRow) int64 {
 	if row.FinishedAtMs != nil {
 		return *row.FinishedAtMs

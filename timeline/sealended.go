@@ -8,12 +8,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// sealedEntries is how many of a run's newest entries packEnded packs when the run ends. Older entries have been merged
-// with others before.
+// sealedEntries is the number of a run's newest entries that packEnded packs when the run ends. Earlier merges
+// have packed the older entries.
 const sealedEntries = 2000
 
-// sealEnded packs the runs that ended, and drops frame refs of the oldest ended runs if there are too many. All its
-// errors are warnings.
+// sealEnded packs the given runs, which have ended. It then drops frame refs of the runs that ended first, if
+// the clone has more than smithers.frameRefs. All errors are warnings.
 func (s sealer) sealEnded(ctx context.Context, runs []string) {
 	for _, run := range runs {
 		if err := s.packEnded(ctx, run); err != nil {
@@ -25,7 +25,8 @@ func (s sealer) sealEnded(ctx context.Context, runs []string) {
 	}
 }
 
-// packEnded merges the packs that hold little else than the run into one pack.
+// packEnded merges the packs that mainly hold the run's newest entries into one pack. It takes at most
+// sealedEntries entries.
 func (s sealer) packEnded(ctx context.Context, run string) error {
 	_, tip, err := s.store.FindRunExactly(ctx, run)
 	if err != nil {
@@ -48,10 +49,11 @@ func (s sealer) packEnded(ctx context.Context, run string) error {
 	return err
 }
 
-// keepFrameRefs drops frame refs if there are more than smithers.frameRefs, beginning with the runs that ended first.
-// It drops an eighth more than necessary, so that the next run that ends need not drop any.
+// keepFrameRefs drops frame refs if the clone has more than smithers.frameRefs. It begins with the run that
+// ended first, and drops an eighth of smithers.frameRefs more than necessary, so that the next run that ends
+// need not drop any. If git has a commit-graph, keepFrameRefs adds the entries to the commit-graph.
 func (s sealer) keepFrameRefs(ctx context.Context) error {
-	const room = 8 // an eighth
+	const room = 8 // an eighth of the budget stays free
 	counts, err := s.store.refs.FrameCounts(ctx)
 	if err != nil {
 		return err

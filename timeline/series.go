@@ -11,32 +11,33 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// seriesPack is how many bytes of objects a series holds in memory before it writes a pack.
+// seriesPack is the number of bytes of objects that a series holds in memory before it writes a pack.
 const seriesPack = 32 << 20
 
-// Series appends entries to a run together: the run's refs move when all entries are on stable storage, so readers see
-// all of them or none. One goroutine at a time may use it.
+// Series appends entries to a run together. The run's refs move after all entries are on stable storage, so
+// readers see either all of the entries or no entry. Only one goroutine at a time may use a Series.
 type Series struct {
 	store *Store
 	head  *Head           // Commit sets its tip
 	from  objstore.ID     // the tip that the series follows; zero before a run's first entry
-	run   *snapshot.Run   // the row of a new run; nil if the run exists
-	entry *snapshot.Entry // the newest entry
+	run   *snapshot.Run   // the row of a new run; nil once the run exists
+	entry *snapshot.Entry // the newest entry; nil before the first entry of a run that is not a fork
 	stone *refs.Update    // removes the tombstone of a revived run; nil for any other run
-	made  []refs.FrameRef // the frames of the series, oldest first
+	made  []refs.FrameRef // the frames since the last Commit, oldest first; includes a fork's frame 0
 	batch *objstore.Batch // the objects that are not in a pack yet
 	most  int64           // how many bytes batch may hold
 	keeps []func()        // release the pins on the objects that the series refers to, and on its packs
 }
 
-// SeriesOf begins a series that follows the tip that head knows. Commit updates head.
+// SeriesOf returns a series that follows the tip that head knows. [Series.Commit] moves head to the new tip.
 func SeriesOf(head *Head) *Series {
 	s := head.store
 	return &Series{store: s, head: head, from: head.entry.ID, entry: head.entry, batch: s.objects.Begin(), most: seriesPack}
 }
 
-// NewSeries begins a new run with the given row. parent is the frame that the run is forked from, as run.Parent says,
-// or nil. Without a parent, the first entry is a frame. Codes: run_exists, run_pruned, invalid_run_id.
+// NewSeries returns a series that begins a new run with the given row. parent is the frame that run.Parent
+// names, or nil if the run is not a fork. Without a parent, the first entry is a frame. The run exists once
+// [Series.Commit] has returned nil. Codes: run_exists, run_pruned, invalid_run_id.
 func NewSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
 	tip, err := freeTip(ctx, s, run.ID)
 	if err != nil {
@@ -45,9 +46,9 @@ func NewSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot
 	return newSeries(s, tip, run, parent), nil
 }
 
-// ReviveSeries is NewSeries, but also takes the id of a run that was pruned and collected: Commit removes its
-// tombstone. If the pruned run's history is still held, the error is run_pruned, since `prune --undo` can bring the
-// run back.
+// ReviveSeries is NewSeries, but accepts the id of a run that was pruned and collected: Commit then removes the
+// run's tombstone. If the pruned run's history is still held, the error is run_pruned, since `prune --undo` can
+// bring the run back.
 func ReviveSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
 	tip, err := absentTip(ctx, s, run.ID)
 	if err != nil {
@@ -64,6 +65,8 @@ func ReviveSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snaps
 	return b, nil
 }
 
+// newSeries returns a series that begins a new run. tip is the name of the run's tip; the caller has checked the
+// id.
 func newSeries(s *Store, tip refs.Name, run snapshot.Run, parent *snapshot.Entry) *Series {
 	return &Series{
 		store: s, head: &Head{store: s, tip: tip}, run: &run, entry: parent,
@@ -71,9 +74,11 @@ func newSeries(s *Store, tip refs.Name, run snapshot.Run, parent *snapshot.Entry
 	}
 }
 
-// Append builds the next entry. The entry is in the run once Commit returns nil, and is readable until Close. Its
-// time is the draft's, even 0: a series has no clock. A frame adds the event that announces it, unless the frame is
-// silent. If Append returns an error, the series is unchanged.
+// Append builds the next entry of the series and returns the entry. The run has the entry once Commit has
+// returned nil; the caller may read the entry until Close. The entry's time is draft.AtMs, even if draft.AtMs is
+// 0: a series has no clock. The first entry of a new run gets the series' row, which draft.Run may then edit. A
+// frame adds the event that announces the frame, unless the frame is silent. If Append returns an error, the
+// series is unchanged.
 func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.Entry, error) {
 	s := b.store
 	if err := ctx.Err(); err != nil {
@@ -99,6 +104,7 @@ func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.En
 	if err != nil {
 		return nil, Explain(err)
 	}
+	// A fork whose first entry is not a frame has the parent's frame as frame 0.
 	if next.Frame != snapshot.NoFrame {
 		b.made = append(b.made, refs.FrameRef{Frame: next.Frame, ID: next.ID})
 	} else if b.first() {
@@ -108,13 +114,13 @@ func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.En
 	return next, nil
 }
 
-// first reports whether the next entry is the first of a run.
+// first reports whether the next entry is the first entry of a new run.
 func (b *Series) first() bool {
 	return b.run != nil && (b.entry == nil || len(b.made) == 0)
 }
 
-// makeRoom writes a pack if the batch is full, and pins the objects that the series refers to, so that they are not
-// collected.
+// makeRoom writes the batch as a pack if the batch holds at least b.most bytes. It also pins the objects that
+// the series refers to until letGo, so that the objects are not collected.
 func (b *Series) makeRoom(ctx context.Context) error {
 	if len(b.keeps) == 0 {
 		release, err := b.store.objects.Pin(ctx)
@@ -134,14 +140,18 @@ func (b *Series) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-// Entry returns the newest entry of the series. Before the first Append it is the entry that the series follows, or nil
-// if there is no such entry.
+// Entry returns the newest entry of the series. Before the first Append, Entry returns the entry that the series
+// follows, or nil if the series begins a run that is not a fork.
 func (b *Series) Entry() *snapshot.Entry { return b.entry }
 
-// Commit moves the tip to the newest entry and makes the frame refs. If smithers.frameRefs does not allow all of
-// them, Commit makes those of the newest frames. A series without entries changes nothing. If the tip has moved
-// meanwhile, the error is a conflict and nothing is changed. After success, all entries are on stable storage, as far
-// as the repository's core.fsync asks for it, and the series can continue.
+// Commit moves the run's tip to the newest entry, makes the frame refs, and returns the run's head. If
+// smithers.frameRefs does not allow all frame refs, Commit makes the refs of the newest frames. A series without
+// new entries changes nothing. If the tip has moved meanwhile, nothing is changed and the code is conflict, or
+// run_exists for a new run.
+//
+// When Commit returns nil, all entries are on stable storage, as far as the repository's core.fsync asks for
+// stable storage, and the series can continue. A failure to make frame refs is a warning. If the write reports
+// an error although the tip has moved, Commit warns and returns nil.
 func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	s, h, next := b.store, b.head, b.entry
 	if next == nil || b.first() || next.ID == b.from {
@@ -153,7 +163,7 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	}
 	note, err := b.note()
 	if err != nil {
-		s.warn(fmt.Errorf("note a series of run %q: %w", next.Run, err))
+		s.warn(fmt.Errorf("note that the frame refs of run %q are being made: %w", next.Run, err))
 	}
 	defer note.leave() //nolint:errcheck // the lock ends when the note is removed, or with the process
 	went := !h.row.Status.Ended()
@@ -161,7 +171,7 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 		if b.run != nil && fault.CodeOf(err) == fault.Conflict {
 			return nil, runExists(next.Run)
 		}
-		// If ctx ended during the write, the refs may have moved all the same.
+		// If ctx ended during the write, the refs may have moved nevertheless.
 		if err := h.findAppended(context.WithoutCancel(ctx), next, err); err != nil {
 			return nil, err
 		}
@@ -173,7 +183,7 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	}
 	if b.makeFrameRefs(ctx) {
 		if err := note.remove(); err != nil {
-			s.warn(fmt.Errorf("forget a series of run %q: %w", next.Run, err))
+			s.warn(fmt.Errorf("remove the note that the frame refs of run %q are being made: %w", next.Run, err))
 		}
 	}
 	b.run, b.stone, b.from, b.made = nil, nil, next.ID, nil
@@ -183,8 +193,8 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	return h, nil
 }
 
-// updates returns the ref updates that put the series into its run: those of the tip, the tombstone and the newest
-// frame.
+// updates returns the ref updates that put the series into its run: the tip's update first, then, if necessary,
+// the removal of the tombstone and the update of the newest frame's ref.
 func (b *Series) updates() ([]refs.Update, error) {
 	updates := []refs.Update{{Name: b.head.tip, Old: b.from, New: b.entry.ID}}
 	if b.stone != nil {
@@ -198,16 +208,18 @@ func (b *Series) updates() ([]refs.Update, error) {
 	return append(updates, refs.Update{Name: name, New: newest.ID}), err
 }
 
-// note notes the first frame for which the series makes a frame ref. It returns nil if the series has no frames.
+// note writes and locks the note of the first frame for which the series makes a frame ref. It returns nil if
+// the series has no frames, or if another series of the run holds the note.
 func (b *Series) note() (*seriesNote, error) {
 	if len(b.made) == 0 {
-		return nil, nil //nolint:nilnil // the series makes no frame refs
+		return nil, nil //nolint:nilnil // a series without frames needs no note
 	}
 	return seriesNotes{b.store.Private()}.begin(b.entry.Run, b.made[0].Frame)
 }
 
-// makeFrameRefs makes the frame refs of all but the newest frame, and reports whether it succeeded. An error is a
-// warning, since the frames are also found without refs.
+// makeFrameRefs makes the frame refs of all frames but the newest, whose ref updates has made. It reports
+// whether it succeeded. An error is a warning, since frames are also found without refs. makeFrameRefs reverses
+// b.made.
 func (b *Series) makeFrameRefs(ctx context.Context) bool {
 	if len(b.made) < 2 {
 		return true
@@ -220,14 +232,14 @@ func (b *Series) makeFrameRefs(ctx context.Context) bool {
 	return true
 }
 
-// Close drops the entries that were not committed. A second Close does nothing.
+// Close drops the entries that were not committed, and releases all pins. A second Close does nothing.
 func (b *Series) Close() {
 	b.letGo()
 	b.batch = b.store.objects.Begin()
 }
 
-// letGo releases the pins on the objects that the series refers to, and on its packs. Once the tip has moved, the tip
-// keeps them.
+// letGo releases the pins on the objects that the series refers to, and on the series' packs. After Commit, the
+// tip keeps these objects from being collected.
 func (b *Series) letGo() {
 	for _, release := range b.keeps {
 		release()

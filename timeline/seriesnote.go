@@ -13,8 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// seriesFolder is a folder in the store's private folder. It holds a file for each run whose series is being committed.
-// An unlocked file was left by a killed process, which may not have made all frame refs.
+// seriesFolder is a folder in the store's private folder. The folder holds a note for each run whose series is
+// being committed. A killed process leaves its note unlocked, and may not have made all frame refs.
 const seriesFolder = "series"
 
 // seriesNotes are the notes of the series that are being committed, in the store's private folder.
@@ -27,13 +27,16 @@ type seriesNote struct {
 	lock *flock.Flock
 }
 
+// path returns the path of a run's note.
 func (n seriesNotes) path(run string) (string, error) {
 	component, err := refs.EscapeRun(run)
 	return filepath.Join(n.private, seriesFolder, component), err
 }
 
-// begin locks and writes the note of a series with the given first frame. It returns nil if another series of the run
-// has the lock. The note is not put on stable storage, since frames are also found without their refs.
+// begin writes and locks the note of a series of a run. first is the number of the first frame of the series. If
+// a killed series left a note with a lower number, begin keeps that number. begin returns nil if another series
+// of the run holds the lock. The note is not put on stable storage, since frames are also found without their
+// refs.
 func (n seriesNotes) begin(run string, first int64) (*seriesNote, error) {
 	path, err := n.path(run)
 	if err != nil {
@@ -44,7 +47,7 @@ func (n seriesNotes) begin(run string, first int64) (*seriesNote, error) {
 	}
 	note := &seriesNote{path, flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))}
 	locked, err := note.lock.TryLock()
-	if err != nil || !locked { // another series of the run is being committed: one of the two gets a conflict
+	if err != nil || !locked { // another series of the run is being committed, and one of the two series gets a conflict
 		return nil, errors.Join(err, note.lock.Close())
 	}
 	if left, ok := readSeriesNote(path); ok {
@@ -56,7 +59,8 @@ func (n seriesNotes) begin(run string, first int64) (*seriesNote, error) {
 	return note, nil
 }
 
-// remove removes the note and then unlocks it, in this order, so that other processes do not take its writer for dead.
+// remove removes the note's file and then unlocks the file. In the other order, other processes could take the
+// writer for dead. A missing file is not an error.
 func (n *seriesNote) remove() error {
 	if n == nil {
 		return nil
@@ -68,7 +72,7 @@ func (n *seriesNote) remove() error {
 	return errors.Join(err, n.lock.Close())
 }
 
-// leave unlocks the note and leaves the file for the next process that opens the run.
+// leave unlocks the note and keeps the file for the next process that opens the run.
 func (n *seriesNote) leave() error {
 	if n == nil {
 		return nil
@@ -76,7 +80,8 @@ func (n *seriesNote) leave() error {
 	return n.lock.Close()
 }
 
-// readSeriesNote reads a note. It returns false if the file is missing or incomplete.
+// readSeriesNote returns the frame number in a note. It returns false if the file is missing, unreadable or
+// incomplete.
 func readSeriesNote(path string) (first int64, ok bool) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -87,15 +92,15 @@ func readSeriesNote(path string) (first int64, ok bool) {
 	return first, err == nil && ended
 }
 
-// take locks and returns the note that a killed process left about a run. It returns nil if there is no note, or if its
-// writer is alive.
+// take locks and returns the note that a killed process left about a run. It returns nil if the run has no note,
+// if the note's writer is alive, or if this user may not open the note.
 func (n seriesNotes) take(run string) (*seriesNote, error) {
 	path, err := n.path(run)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(path); err != nil {
-		return nil, nil //nolint:nilerr,nilnil // no series was killed
+		return nil, nil //nolint:nilerr,nilnil // the run has no note
 	}
 	note := &seriesNote{path, flock.New(path, flock.SetFlag(os.O_RDWR))}
 	locked, err := note.lock.TryLock()
@@ -108,7 +113,8 @@ func (n seriesNotes) take(run string) (*seriesNote, error) {
 	return note, nil
 }
 
-// drop removes the note that a killed process left, for a run whose frame refs are dropped on purpose.
+// drop removes the note that a killed process left about a run. The caller drops the run's frame refs on
+// purpose.
 func (n seriesNotes) drop(run string) error {
 	note, err := n.take(run)
 	if err != nil {

@@ -12,26 +12,26 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Settings are the configuration that the core obeys. The environment overrides git's configuration, which overrides
-// the defaults.
+// Settings has the configuration that the core obeys. The environment overrides git's configuration, which
+// overrides the defaults.
 type Settings struct {
-	Fsync   bool
-	Limits  snapshot.Limits
-	Scope   string // which files are captured: snapshot.ScopeAll, snapshot.ScopeTracked or jjbridge.ScopeOff
-	MaxFile int64  // the size limit of a captured file, in bytes
-	Remote  string // the remote whose code runs build on; "" for any
+	Fsync   bool            // writes are put on stable storage
+	Limits  snapshot.Limits // the limits of a run's state; a 0 means the default
+	Scope   string          // which files are captured: snapshot.ScopeAll, snapshot.ScopeTracked or jjbridge.ScopeOff
+	MaxFile int64           // the size limit of a captured file, in bytes
+	Remote  string          // the remote whose code runs build on; "" means any remote
 
 	StaleAfter time.Duration // the time after which a process without a heartbeat no longer owns its run
 
 	Seal            bool   // runs are sealed when they end
-	FrameRefs       int64  // how many frame refs this clone keeps
-	RemoteFrameRefs int64  // how many frame refs a remote gets at most
+	FrameRefs       int64  // the number of frame refs above which this clone drops frame refs of runs that have ended
+	RemoteFrameRefs int64  // the largest number of frame refs that a remote gets
 	PushFiles       string // whether captured untracked files may be pushed: PushAsk, PushYes or PushNo
 }
 
 // The values of smithers.pushFiles.
 const (
-	PushAsk = "ask" // asks once for each remote
+	PushAsk = "ask" // ask once for each remote
 	PushYes = "yes"
 	PushNo  = "no"
 )
@@ -44,7 +44,8 @@ const (
 	defaultRemoteFrameRefs = 1000
 )
 
-// readSettings reads the settings from the configuration and the environment. An invalid value is a usage error.
+// readSettings returns the settings in the configuration and the environment. If smithers.fsync is not set,
+// git's core.fsync decides about Fsync. Code: usage if a value is invalid.
 func readSettings(config gitexec.Config, env []string) (Settings, error) {
 	set := Settings{Fsync: true}
 	if value, ok := config.Get("core.fsync"); ok {
@@ -78,7 +79,7 @@ func readSettings(config gitexec.Config, env []string) (Settings, error) {
 	return set, set.readWorktree(config)
 }
 
-// readSharing reads the settings about sealing, frame refs and pushes.
+// readSharing sets Seal, FrameRefs, RemoteFrameRefs and PushFiles. Code: usage if a value is invalid.
 func (set *Settings) readSharing(config gitexec.Config) (err error) {
 	const pushFiles = "smithers.pushfiles"
 	if set.Seal, err = config.Bool("smithers.seal", true); err != nil {
@@ -106,9 +107,10 @@ func (set *Settings) readSharing(config gitexec.Config) (err error) {
 	case PushAsk, PushYes, PushNo:
 		return nil
 	}
-	return badSetting(fmt.Errorf("%s is neither %s, %s nor %s: %q", pushFiles, PushAsk, PushYes, PushNo, set.PushFiles))
+	return badSetting(fmt.Errorf("%s is %q, but must be %s, %s or %s", pushFiles, set.PushFiles, PushAsk, PushYes, PushNo))
 }
 
+// readStaleAfter sets StaleAfter. Code: usage if the value is not a duration of at least minStaleAfter.
 func (set *Settings) readStaleAfter(config gitexec.Config) error {
 	const key = "smithers.staleafter"
 	set.StaleAfter = defaultStaleAfter
@@ -126,7 +128,7 @@ func (set *Settings) readStaleAfter(config gitexec.Config) error {
 	return nil
 }
 
-// readWorktree reads the settings about the working copy.
+// readWorktree sets Remote, Scope and MaxFile. Code: usage if a value is invalid.
 func (set *Settings) readWorktree(config gitexec.Config) error {
 	const scope, maxFile = "smithers.worktree", "smithers.worktreemaxfile"
 	set.Remote, _ = config.Get("smithers.remote")
@@ -137,19 +139,20 @@ func (set *Settings) readWorktree(config gitexec.Config) error {
 	switch set.Scope {
 	case snapshot.ScopeAll, snapshot.ScopeTracked, jjbridge.ScopeOff:
 	default:
-		return badSetting(fmt.Errorf("%s is neither %s, %s nor %s: %q",
-			scope, snapshot.ScopeAll, snapshot.ScopeTracked, jjbridge.ScopeOff, set.Scope))
+		return badSetting(fmt.Errorf("%s is %q, but must be %s, %s or %s",
+			scope, set.Scope, snapshot.ScopeAll, snapshot.ScopeTracked, jjbridge.ScopeOff))
 	}
 	var err error
 	if set.MaxFile, err = config.Int(maxFile, jjbridge.DefaultMaxFile); err != nil {
 		return badSetting(err)
 	}
 	if set.MaxFile <= 0 {
-		return badSetting(fmt.Errorf("%s is not above 0: %d", maxFile, set.MaxFile))
+		return badSetting(fmt.Errorf("%s is %d, but must be above 0", maxFile, set.MaxFile))
 	}
 	return nil
 }
 
+// badSetting returns err with the code usage, and a hint at the list of settings.
 func badSetting(err error) error {
 	return fault.New(fault.Usage, "%w", err).Hint("`git smithers help scripting` lists the settings")
 }
@@ -170,7 +173,8 @@ var variables = map[string]string{
 	"GIT_SMITHERS_WORKTREE_MAX_FILE": "smithers.worktreemaxfile",
 }
 
-// withEnvironment returns a copy of config in which the environment's settings override those of config.
+// withEnvironment returns a copy of config with the settings of the environment, which override those of config.
+// A variable with an empty value overrides the setting, too. The result is never nil.
 func withEnvironment(config gitexec.Config, env []string) gitexec.Config {
 	out := maps.Clone(config)
 	if out == nil {
@@ -185,8 +189,9 @@ func withEnvironment(config gitexec.Config, env []string) gitexec.Config {
 	return out
 }
 
-// fsyncs reports whether git's core.fsync asks for durability. The value is a list of components that are switched on
-// or, with a minus sign, off. Only a list that switches everything off turns durability off.
+// fsyncs reports whether the value of git's core.fsync asks for durability. The value is a list of components
+// that are switched on or, with a minus sign, off. Durability is off after "none" or "-all", unless a later
+// component is switched on. Switching off other components does not turn durability off.
 func fsyncs(value string) bool {
 	on := true
 	for component := range strings.SplitSeq(value, ",") {

@@ -6,15 +6,16 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// SteppedOver is a frame that dropped earlier frames from the run's timeline, as travel, reset and undo do.
+// SteppedOver is a frame that dropped earlier frames from the run's timeline, as a travel, a reset or an undo
+// does.
 type SteppedOver struct {
-	Frame   int64  `json:"frame"`
-	Subject string `json:"subject"`
+	Frame   int64  `json:"frame"`   // the frame's number
+	Subject string `json:"subject"` // the subject of the frame's entry
 }
 
-// FindSteppedOver returns the frame that dropped the frame at an address from its run's timeline. It returns nil if the
-// frame is part of the timeline. If the run has no ops, it reads the tip alone, and otherwise every entry after the
-// frame.
+// FindSteppedOver returns the frame that dropped the frame at an address from its run's timeline. It returns nil
+// if the frame is part of the timeline. If the run has no ops or the frame is the newest, FindSteppedOver reads
+// the tip alone. Otherwise it reads the entries from the tip down to the frame.
 func FindSteppedOver(ctx context.Context, s *Store, at Address) (*SteppedOver, error) {
 	tip, err := s.Load(ctx, at.Run)
 	if err != nil {
@@ -44,10 +45,10 @@ func FindSteppedOver(ctx context.Context, s *Store, at Address) (*SteppedOver, e
 		}
 		switch {
 		case at.Frame >= entry.Frame:
-			return nil, nil //nolint:nilnil // the same
+			return nil, nil //nolint:nilnil // the frame is part of the timeline
 		case at.Frame > live:
 			return &SteppedOver{entry.Frame, entry.Subject}, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // frame 0 of a fork that changed nothing is its parent's
+	return nil, nil //nolint:nilnil // frame 0 of a fork that changed nothing is the parent's, and never dropped
 }

@@ -21,26 +21,27 @@ import (
 )
 
 const (
-	// PrivateDir is the store's folder in the repository's common directory.
+	// PrivateDir is the name of the store's folder in the repository's common directory.
 	PrivateDir = "smithers"
-	// renderedFrames is how many reconstructed frames a store keeps.
+	// renderedFrames is the number of reconstructed rendered frames that a store caches.
 	renderedFrames = 512
 )
 
 // Options name the repository to open and the parts of the process that the store may use.
 type Options struct {
-	Dir  string           // the folder from which to look for the repository
+	Dir  string           // a folder in the repository
 	Env  []string         // the environment that git runs under, in the form of os.Environ
 	Now  func() time.Time // the clock that dates entries; required, and safe for concurrent use
-	Warn func(error)      // gets errors that do not harm stored history; nil drops them
-	// Failpoint is called at named points of a write. If it returns an error, the write stops there. It is for tests of
-	// crashes, and nil in production.
+	Warn func(error)      // receives errors that do not harm stored history; nil drops such errors
+	// Failpoint is called at named points of a write. If Failpoint returns an error, the write stops at that point. Only
+	// tests of crashes set Failpoint.
 	Failpoint func(name string) error
-	// FS is the file system for objects and refs. It is for tests of failed writes and power cuts, and nil in production.
+	// FS is the file system for objects and refs; nil means the operating system's. Only tests of failed writes and power
+	// cuts set FS.
 	FS fsx.FS
 }
 
-// Store is the run history of one repository. Safe for concurrent use.
+// Store is the run history of one repository. A Store is safe for concurrent use.
 type Store struct {
 	repo      gitexec.Repo
 	workspace *jjbridge.Workspace
@@ -57,8 +58,10 @@ type Store struct {
 	index heldIndex
 }
 
-// Open finds the repository and opens its history. It writes nothing and reads
-// no history. The caller closes the store.
+// Open opens the run history of the repository that contains opts.Dir, or of the store that InitBare made in
+// that folder or above. Open writes nothing and reads no history. The caller closes the store. Codes:
+// no_repository, unsupported_repository if the repository's object or ref format is unsupported, usage if a
+// setting is invalid.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	workspace, err := discover(ctx, opts.Dir, opts.Env)
 	if err != nil {
@@ -102,24 +105,27 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// Close waits for background work, brings the index up to date with the writes of this store, and releases everything.
-// An error of the index update is a warning, since the index can be rebuilt at any time.
+// Close waits for background work and releases the parts of the store. If the store has written anything, Close
+// first runs a last round of upkeep and brings the index up to date. An error of upkeep or of the index is a
+// warning, since upkeep can run later and the index can be rebuilt.
 func (s *Store) Close() error {
 	s.upkeep.finish()
 	return Explain(errors.Join(s.index.close(), s.refs.Close(), s.objects.Close()))
 }
 
-// Private returns the folder of the store's own files, which are not part of the history.
+// Private returns the path of the folder for the store's own files. These files are not part of the history.
 func (s *Store) Private() string { return filepath.Join(s.repo.CommonDir, PrivateDir) }
 
-// Rendered returns the rendered workflow tree of an entry as canonical JSON, or "null" if the entry has no tree.
+// Rendered returns the rendered workflow tree of an entry as canonical JSON. The result is the JSON value null
+// if the entry has no tree.
 func (s *Store) Rendered(entry *snapshot.Entry) (json.RawMessage, error) {
 	tree, err := s.frames.Rendered(s.objects, entry)
 	return tree, Explain(err)
 }
 
-// discover finds the working copy and repository of dir, or the store that `git smithers init` made outside of any
-// repository.
+// discover returns the working copy and repository of dir. If dir is in no repository, discover returns the
+// store for run history alone in dir or the nearest folder above (see findBareStore). Codes: no_repository,
+// unsupported_repository if the installed git or this version cannot read the repository.
 func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspace, error) {
 	found, err := jjbridge.Locate(ctx, dir, env)
 	if errors.Is(err, gitexec.ErrNoRepository) {
@@ -132,10 +138,12 @@ func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspac
 	if unknown, ok := errors.AsType[*gitexec.Error](err); ok && errors.Is(err, gitexec.ErrUnknownFormat) {
 		return nil, fault.New(fault.UnsupportedFormat, "the installed git does not know this repository's format: %s",
 			strings.Join(strings.Fields(unknown.Stderr), " ")).
-			Hint("run history needs a repository with sha1 objects and refs in files")
+			Hint("install a newer git").
+			Hint("or keep run history in a repository with sha1 objects and refs in files")
 	}
+	// A missing jj store is also fs.ErrNotExist, but Explain has a better hint for ErrNoStore.
 	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, jjbridge.ErrNoStore) {
-		return nil, fault.New(fault.NoRepository, "the current folder is gone: %w", err)
+		return nil, fault.New(fault.NoRepository, "the current folder was removed: %w", err)
 	}
 	if err != nil {
 		return nil, Explain(err)
@@ -149,20 +157,24 @@ func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspac
 	return found, nil
 }
 
-// noRepository explains that git found no repository.
+// noRepository returns no_repository with the message of git, which found no repository, and hints for making a
+// repository. If err contains no error of git, noRepository returns Explain(err).
 func noRepository(err error) error {
 	git, ok := errors.AsType[*gitexec.Error](err)
 	if !ok {
 		return Explain(err)
 	}
 	return explainGit(fault.NoRepository, git).
-		Hint("run `git init`, or `git smithers init` to keep run history alone")
+		Hint("run `git init` to make a repository").
+		Hint("or run `git smithers init` to keep run history without a repository")
 }
 
-// bareStore is the path of a store for run history alone, outside of any repository.
+// bareStore is the path of a store for run history alone, relative to the folder in which InitBare made the
+// store.
 const bareStore = ".smithers/store.git"
 
-// findBareStore looks for a bareStore in dir and the folders above it.
+// findBareStore returns the path of the bareStore in dir or the nearest folder above. It returns false if these
+// folders have no bareStore.
 func findBareStore(dir string) (string, bool) {
 	for {
 		store := filepath.Join(dir, filepath.FromSlash(bareStore))
@@ -177,8 +189,8 @@ func findBareStore(dir string) (string, bool) {
 	}
 }
 
-// InitBare makes a store for run history alone in dir, outside of any repository, and returns its path. If dir has a
-// store already, InitBare changes nothing.
+// InitBare makes a store for run history alone in dir, outside of any repository, and returns the store's path.
+// If dir already has a store, InitBare changes nothing and returns the path of that store.
 func InitBare(ctx context.Context, dir string, env []string) (string, error) {
 	store := filepath.Join(dir, filepath.FromSlash(bareStore))
 	if _, err := os.Stat(filepath.Join(store, "HEAD")); err == nil {

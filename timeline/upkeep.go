@@ -7,26 +7,28 @@ import (
 	"sync"
 )
 
-// upkeepEvery is the number of writes after which a round of upkeep starts. It is well below the numbers of packs and
-// loose refs at which a round has work to do.
+// upkeepEvery is the number of writes after which a round of upkeep starts. The number is well below the numbers
+// of packs and loose refs at which a round merges packs and packs refs.
 const upkeepEvery = 8
 
-// upkeep keeps the number of packs and loose refs small. In the background, one round at a time, it seals runs that
-// ended, merges packs and packs loose refs. When the store is closed, it brings the index up to date. All its errors
-// are warnings, since the acknowledged writes are stored already.
+// upkeep keeps the number of packs and loose refs small. A round in the background seals runs that ended, merges
+// packs and packs loose refs. When the store is closed, upkeep brings the index up to date. All errors are
+// warnings, since the acknowledged writes are stored already.
 type upkeep struct {
 	store *Store
 
 	mu      sync.Mutex
-	appends int
-	busy    bool
+	appends int      // the number of writes
+	busy    bool     // a round is running
 	ended   []string // runs that ended since the last round
 	rounds  sync.WaitGroup
 }
 
+// newUpkeep returns the upkeep of a store.
 func newUpkeep(s *Store) *upkeep { return &upkeep{store: s} }
 
-// wrote counts a write, and starts a round if a round is due and none is running.
+// wrote counts a write. After every upkeepEvery writes, wrote starts a round in the background, unless a round
+// is running.
 func (u *upkeep) wrote(ctx context.Context) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -45,7 +47,7 @@ func (u *upkeep) wrote(ctx context.Context) {
 	})
 }
 
-// runEnded makes the next round seal the run, unless smithers.seal is off.
+// runEnded makes the next round seal the run. If smithers.seal is off, runEnded does nothing.
 func (u *upkeep) runEnded(run string) {
 	if !u.store.settings.Seal {
 		return
@@ -57,7 +59,8 @@ func (u *upkeep) runEnded(run string) {
 	}
 }
 
-// round seals the runs that ended, and merges packs and packs refs if there are many.
+// round seals the runs that ended since the last round, merges packs if objstore.Store.NeedsMerge asks for a
+// merge, and packs the refs if the repository has many loose refs.
 func (u *upkeep) round(ctx context.Context) {
 	u.mu.Lock()
 	ended := u.ended
@@ -78,8 +81,8 @@ func (u *upkeep) round(ctx context.Context) {
 	}
 }
 
-// finish waits for a running round. If the store has written anything, finish runs one more round and updates the
-// index.
+// finish waits for a running round. If the store has written anything, finish runs a last round and meanwhile
+// brings the index up to date.
 func (u *upkeep) finish() {
 	u.rounds.Wait()
 	if u.appends == 0 {

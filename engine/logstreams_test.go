@@ -28,7 +28,7 @@ func TestWhatIsNoOutputIsInTheLog(t *testing.T) {
 		"of a command that failed": {`echo why; exit 1`, "why\n"},
 		"that is not JSON":         {`echo sorry`, "sorry\n"},
 		"that does not fit":        {`echo '"text"'`, "\"text\"\n"},
-		"that is too large":        {`printf 0123456789; printf '%.0sx' $(seq 30); printf end`, "[33 bytes before this are not kept]\nxxxxxxxend"},
+		"that is too large":        {`printf 0123456789%send "$(printf '%.0sx' $(seq 30))"`, "[33 bytes before this are not kept]\nxxxxxxxend"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

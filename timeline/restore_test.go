@@ -270,7 +270,7 @@ func TestARestoreThatCannotBeRecordedHasKeptTheFilesFirst(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
-	require.ErrorContains(t, err, "the files are restored, but no frame says so: ")
+	require.ErrorContains(t, err, "the files were restored, but the restore was not recorded in the run: ")
 	packs = 10
 	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
 	require.NoError(t, err)

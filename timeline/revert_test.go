@@ -127,7 +127,7 @@ func TestARevertOfWhatIsNotThereNamesWhatIs(t *testing.T) {
 		require.ErrorAs(t, err, &f, c.name)
 		assert.Equal(t, c.code, f.Code, c.name)
 		require.NotEmpty(t, f.Hints, c.name)
-		assert.Contains(t, f.Hints[0], c.hint, c.name)
+		assert.Contains(t, f.Msg+"\n"+f.Hints[0], c.hint, c.name)
 	}
 	assert.Equal(t, refs, repo.Git("for-each-ref"))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Create is [Store.Create] with the files of the working copy as they are now.
+// Create is [timeline.Store.Create] with the current files of the working copy.
 func (c *WorkingCopy) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (head *timeline.Head, err error) {
 	err = c.with(ctx, &draft, nil, func() error {
 		head, err = c.store.Create(ctx, run, draft)
@@ -17,14 +17,15 @@ func (c *WorkingCopy) Create(ctx context.Context, run snapshot.Run, draft snapsh
 	return head, err
 }
 
-// Append is [Head.Append] with the files of the working copy as they are now. If smithers.worktree is off, the entry
-// has the revision alone; without a working copy, it has neither.
+// Append is [timeline.Head.Append] with the current files of the working copy. If smithers.worktree is off, the
+// entry has the revision alone. If there is no working copy, the entry keeps the files and the revision of the
+// entry before.
 func (c *WorkingCopy) Append(ctx context.Context, h *timeline.Head, draft snapshot.Draft) error {
 	return c.with(ctx, &draft, h, func() error { return h.Append(ctx, draft) })
 }
 
-// with captures the working copy into draft and then calls store. Tasks' own worktrees stay as the tip has them; tip is
-// nil for a new run.
+// with captures the working copy into draft, calls store, and then closes the capture. tip is the run's head, or
+// nil for a new run. The draft keeps the records of tasks' own worktrees from the tip.
 func (c *WorkingCopy) with(ctx context.Context, draft *snapshot.Draft, tip *timeline.Head, store func() error) (err error) {
 	captured, err := c.Capture(ctx)
 	if err != nil || captured == nil {

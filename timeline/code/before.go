@@ -7,8 +7,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Before loads the frame that a frame is based on. For frame 0 of a fork it is the parent run's frame; for frame 0 of
-// any other run, Before returns nil. For an entry after the newest frame, Before loads the frame before the newest.
+// Before loads the frame on which a frame is based. For frame 0 of a fork, Before loads the parent's frame; for
+// frame 0 of any other run, Before returns nil. For an entry after the newest frame, Before loads the frame on
+// which the newest frame is based.
 func Before(ctx context.Context, s *timeline.Store, at *timeline.Loaded) (*timeline.Loaded, error) {
 	run, frame := at.Address.Run, at.Address.Frame
 	if frame == 0 {
@@ -29,7 +30,7 @@ func Before(ctx context.Context, s *timeline.Store, at *timeline.Loaded) (*timel
 	return s.Load(ctx, timeline.Address{Run: run, Frame: before}.String())
 }
 
-// forkedFrom loads the frame that a run was forked from. It returns nil if the run is not a fork.
+// forkedFrom loads the frame from which a run was forked. It returns nil if the run is not a fork.
 func forkedFrom(ctx context.Context, s *timeline.Store, run string) (*timeline.Loaded, error) {
 	head, err := s.Head(ctx, run)
 	if err != nil {
@@ -37,7 +38,7 @@ func forkedFrom(ctx context.Context, s *timeline.Store, run string) (*timeline.L
 	}
 	parent := head.Row().Parent
 	if parent == nil {
-		return nil, nil //nolint:nilnil // nothing comes before the first frame
+		return nil, nil //nolint:nilnil // no frame comes before the first frame
 	}
 	entry, err := snapshot.ReadEntry(s.Objects(), parent.Commit)
 	return &timeline.Loaded{Address: timeline.Address{Run: parent.RunID, Frame: parent.Frame}, Entry: entry}, timeline.Explain(err)

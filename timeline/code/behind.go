@@ -10,16 +10,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Behind describes by how much the files of a frame are older than its state: attempts have ended since the files were
-// captured, and their files were not captured.
+// Behind describes files of a frame that are older than the frame's state: attempts have ended since the files
+// were captured, and the files of these attempts were not captured.
 type Behind struct {
 	Frame    int64    `json:"frame"`    // the frame at which the files were captured
 	Attempts []string `json:"attempts"` // the keys of the attempts that have ended since, sorted
 }
 
-// FilesBehind reports by how much the files of a frame are older than its state. worktree is the task whose own
-// worktree it looks at, or "" for the run's working copy. It returns nil if the files are not older, or if that is
-// unknown.
+// FilesBehind returns the attempts because of which the files of a frame are older than its state. worktree is
+// the task whose own worktree has the files, or "" for the run's working copy. FilesBehind returns nil if the
+// files are not older, or if the run no longer knows the frame at which the files were captured.
 func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, worktree string) (*Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil {
@@ -41,7 +41,7 @@ func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, wo
 		return nil, timeline.Explain(err)
 	}
 	if was := WorktreeOf(then, worktree); was == nil || was.Tree != own.Tree {
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil //nolint:nilnil // the number belongs to another run's frame
 	}
 	ended, err := endedUncaptured(captured.Entry, at.Entry, worktree)
 	if err != nil || len(ended) == 0 {
@@ -50,8 +50,8 @@ func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, wo
 	return &Behind{own.Frame, ended}, nil
 }
 
-// endedUncaptured returns the sorted keys of the attempts that ended in a working copy between two entries and whose
-// files were not captured. It reads only the rows in which the journals differ.
+// endedUncaptured returns the sorted keys of the attempts that ended in a worktree after the entry from and up
+// to the entry to, and whose files were not captured. It reads only the rows in which the journals differ.
 func endedUncaptured(from, to *snapshot.Entry, worktree string) ([]string, error) {
 	before, err := from.Attempts()
 	if err != nil {
@@ -89,8 +89,8 @@ func endedUncaptured(from, to *snapshot.Entry, worktree string) ([]string, error
 	return keys, nil
 }
 
-// leftUncaptured reports whether an attempt has ended, may have left files, and has no pointer to them. A node that
-// waits for an approval, an answer or an event leaves no files.
+// leftUncaptured reports whether an attempt has ended, may have left files, and has no pointer to these files. A
+// cancelled attempt does not count. A node that waits for an approval, an answer or an event leaves no files.
 func leftUncaptured(state *snapshot.State, a snapshot.Attempt) (bool, error) {
 	if a.FinishedAtMs == nil || a.Frame != nil || a.CommitID != "" || a.State == snapshot.AttemptCancelled {
 		return false, nil

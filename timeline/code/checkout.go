@@ -24,30 +24,31 @@ import (
 
 // CheckoutRequest asks for a new working copy with the code of a frame.
 type CheckoutRequest struct {
-	From string // an address
+	From string // the address of the frame
 	// Worktree is the task whose own worktree has the code; "" means the run's working copy.
 	Worktree string
-	Dir      string // absolute; must not exist, or be an empty folder; "" chooses a folder beside the working copy
-	Name     string // part of the folder's name, for which jj names the workspace; "" uses the address
+	Dir      string // the absolute path of a missing or empty folder; "" chooses a folder beside the working copy
+	Name     string // part of the folder's name, from which jj names the workspace; "" uses the address
 	Run      string // the run with which the worktree is listed and pruned; "" means the run of From
-	Own      bool   // it is the run's own worktree, in which the tasks of Run work
+	Own      bool   // the working copy is the run's own worktree, in which the tasks of Run work
 }
 
-// CheckedOut is a working copy that Checkout made.
+// CheckedOut is a working copy from Checkout or OpenFirstWorktree. Only Checkout sets From and VCS.
 type CheckedOut struct {
 	From        timeline.Address
 	WorkingCopy *WorkingCopy
 	VCS         *snapshot.VCS
 
 	made  madeWorktree
-	found bool         // it existed before
-	lock  *flock.Flock // see lockMade; nil after it was released
+	found bool         // the working copy existed before
+	lock  *flock.Flock // the lock of lockMade; nil after its release
 }
 
-// Checkout makes a git worktree or a jj workspace whose files are exactly those of a frame. It is on the commit that
-// the frame names, if this repository still has the commit (see startingCommit). Worktrees lists it. If Checkout
-// fails, it leaves nothing behind. If the worktree is a run's own (req.Own), PruneWorktrees waits until Settle or
-// Discard, because a run that does not exist yet cannot protect its worktree.
+// Checkout makes a git worktree or a jj workspace whose files are exactly those of a frame. The new working copy
+// is on the commit that the frame names, if this repository still has the commit (see startingCommit). Worktrees
+// lists the working copy. If Checkout fails, it leaves nothing behind. If req.Own is true, PruneWorktrees waits
+// until Settle or Discard, because a run that does not exist yet cannot protect its worktree. Codes: no_code,
+// no_working_copy, worktree_failed.
 func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *CheckedOut, err error) {
 	from, vcs, err := loadCode(ctx, s, req.From, req.Worktree, timeline.ToRead)
 	if err != nil {
@@ -99,19 +100,20 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 	return out, nil
 }
 
-// checkFree refuses a folder that is a worktree of a run. The error names the run. Code: worktree_failed.
+// checkFree returns worktree_failed if the folder dir is a worktree of a run. The error names the run.
 func checkFree(s *timeline.Store, dir string) error {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
 	}
 	err := checkNotMade(s, "", "", dir)
 	if taken, ok := errors.AsType[*fault.Error](err); ok && taken.Code == fault.WorktreeFailed {
-		return taken.Hint("or give --to another folder")
+		return taken.Hint("or choose another folder with --to")
 	}
 	return err
 }
 
-// Settle releases the lock on worktrees once the run exists: from then on, the run protects its own worktree.
+// Settle releases the lock on worktrees. The caller calls Settle once the run exists: from then on, the run
+// protects its own worktree. If c is nil or the lock is released, Settle does nothing.
 func (c *CheckedOut) Settle() error {
 	if c == nil || c.lock == nil {
 		return nil
@@ -121,8 +123,8 @@ func (c *CheckedOut) Settle() error {
 	return timeline.Explain(err)
 }
 
-// Discard removes the working copy with everything in it, unless it existed before, and releases the lock. The caller
-// must not have run anything in it.
+// Discard removes the working copy with all its files, unless the working copy existed before, and calls Settle.
+// The caller must not have run anything in the working copy. If c is nil, Discard does nothing.
 func (c *CheckedOut) Discard(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -134,7 +136,8 @@ func (c *CheckedOut) Discard(ctx context.Context) error {
 	return timeline.Explain(errors.Join(err, c.Settle()))
 }
 
-// checkoutName returns the names from which the folder of a checkout is named.
+// checkoutName returns the parts of the name for the folder of a checkout: name or, if name is "", the run and
+// frame of at.
 func checkoutName(name string, at timeline.Address) []string {
 	if name != "" {
 		return []string{name}
@@ -142,12 +145,12 @@ func checkoutName(name string, at timeline.Address) []string {
 	return []string{at.Run, strconv.FormatInt(at.Frame, 10)}
 }
 
-// besideTop returns the path of a folder beside the working copy, named for the working copy and names. Code:
-// no_working_copy.
+// besideTop returns the path of a folder beside the working copy. The folder's name joins the working copy's
+// name and names with dashes. Code: no_working_copy.
 func besideTop(s *timeline.Store, names []string) (string, error) {
 	if s.Workspace().Root == "" {
-		return "", fault.New(fault.NoWorkingCopy, "there is no working copy beside which to make the new one").
-			Hint("give a folder with --to")
+		return "", fault.New(fault.NoWorkingCopy, "this repository has no working copy, so there is no default folder for a new working copy").
+			Hint("choose a folder with --to")
 	}
 	parts := []string{s.Workspace().Root}
 	for _, name := range names {
@@ -160,8 +163,9 @@ func besideTop(s *timeline.Store, names []string) (string, error) {
 	return strings.Join(parts, "-"), nil
 }
 
-// startingCommit returns the commit on which to put a frame's files: the commit that the frame names or, if it cannot
-// be checked out here, the base commit of its run. It returns the zero id if neither can be checked out.
+// startingCommit returns the commit on which to put the files of vcs, a record of entry. It returns the commit
+// that vcs names or, if this repository cannot check out that commit, the base commit of the entry's run. If
+// both commits are unusable, startingCommit returns the zero id.
 func startingCommit(s *timeline.Store, entry *snapshot.Entry, vcs *snapshot.VCS) (objstore.ID, error) {
 	if id, err := objstore.ParseID(vcs.CommitID); err == nil {
 		if safe, err := isSafeToCheckOut(s, id); err == nil && safe {
@@ -184,8 +188,8 @@ func startingCommit(s *timeline.Store, entry *snapshot.Entry, vcs *snapshot.VCS)
 	return entry.Base, err
 }
 
-// isSafeToCheckOut reports whether a commit has no .jj at its top. A stranger's .jj would make the worktree a jj
-// workspace with the stranger's configuration. git itself refuses a .git.
+// isSafeToCheckOut reports whether a commit has no .jj, in any spelling of case, at its top. A stranger's .jj
+// would make the worktree a jj workspace with the stranger's configuration. git itself refuses a .git.
 func isSafeToCheckOut(s *timeline.Store, commit objstore.ID) (bool, error) {
 	tree, err := timeline.CommitTree(s.Objects(), commit)
 	if err != nil {
@@ -195,7 +199,8 @@ func isSafeToCheckOut(s *timeline.Store, commit objstore.ID) (bool, error) {
 	return !slices.ContainsFunc(entries, func(e objstore.TreeEntry) bool { return strings.EqualFold(e.Name, ".jj") }), err
 }
 
-// become restores the files of vcs in a new working copy.
+// become makes the files of a new working copy exactly those of vcs. It warns about files that differ
+// afterwards. If files stand in the way, the error is a *jjbridge.RefusedError.
 func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	have, err := c.read(ctx, scopeLike(vcs))
 	if err != nil {
@@ -225,7 +230,7 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	return nil
 }
 
-// dropCheckout removes a new working copy in which nothing has run, and its record.
+// dropCheckout removes a new working copy, in which nothing has run, and its record.
 func dropCheckout(ctx context.Context, s *timeline.Store, workspace *jjbridge.Workspace, made madeWorktree) error {
 	err := os.RemoveAll(workspace.Root)
 	if err == nil {

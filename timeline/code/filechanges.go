@@ -15,20 +15,21 @@ import (
 
 // FileChanges counts how the captured files of a working copy differ between two frames.
 type FileChanges struct {
-	Worktree string `json:"worktree"` // the task whose own worktree it is; "" for the run's working copy
-	Files    int    `json:"files"`
-	Added    int64  `json:"linesAdded"`
-	Removed  int64  `json:"linesRemoved"`
+	Worktree string `json:"worktree"`     // the task whose own worktree has the files; "" for the run's working copy
+	Files    int    `json:"files"`        // the number of files that differ
+	Added    int64  `json:"linesAdded"`   // the number of added lines
+	Removed  int64  `json:"linesRemoved"` // the number of removed lines
 	// Began is true if this is the worktree's first capture, compared with the files that the worktree began with.
 	Began bool `json:"began,omitempty"`
-	// Uncounted is how many of the files were not counted by line, because they are not text or are large.
+	// Uncounted is the number of files whose lines were not counted, because the files are binary or large.
 	Uncounted int `json:"uncounted"`
 }
 
-// CompareFiles counts how the files of two frames differ: first those of the run's working copy, then those of tasks'
-// own worktrees by name. A worktree that only the second frame has is compared with the files that it began with.
-// Working copies that do not differ, or whose files are not known for both frames, are left out. git counts, without
-// the working copy's settings and attributes; if all files are the same, git is not started.
+// CompareFiles counts how the files of two frames differ, for each working copy that differs: first the run's
+// working copy, then the tasks' own worktrees by name. If only the second frame has a worktree, CompareFiles
+// compares the worktree with its first files. A working copy whose files are unknown for one of the frames is
+// left out. git counts, without the working copy's settings and attributes; if all files are equal, CompareFiles
+// does not start git.
 func CompareFiles(ctx context.Context, s *timeline.Store, from, to *snapshot.Entry) ([]FileChanges, error) {
 	before, err := from.VCSRevision()
 	if err != nil {
@@ -59,7 +60,7 @@ func CompareFiles(ctx context.Context, s *timeline.Store, from, to *snapshot.Ent
 	return list, nil
 }
 
-// countChanges has git count the differences of two trees.
+// countChanges counts the differences of two trees by git. Code: limit_exceeded if too many paths differ.
 func countChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) (FileChanges, error) {
 	if err := CheckChanges(ctx, s, from, to); err != nil {
 		return FileChanges{}, err
@@ -72,7 +73,8 @@ func countChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) 
 	return sumNumstat(string(out)), nil
 }
 
-// sumNumstat sums up the output of git diff-tree -z --numstat: lines added, lines removed, path.
+// sumNumstat returns the sums of the output of git diff-tree -z --numstat: for each file, added lines, removed
+// lines and path.
 func sumNumstat(out string) FileChanges {
 	var counted FileChanges
 	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
@@ -92,9 +94,9 @@ func sumNumstat(out string) FileChanges {
 	return counted
 }
 
-// Numstat returns a git command runner and the arguments with which git counts the lines that differ between trees. The
-// command uses no settings or attributes of the working copy, and fetches nothing. A file of a MiB or more counts as
-// binary, since fetched files may be large on purpose.
+// Numstat returns git and the arguments with which git counts the lines that differ between two trees. The
+// caller adds the trees. The command uses no settings or attributes of the working copy, and fetches nothing. A
+// file of at least 1 MiB counts as binary, since fetched files may be large on purpose.
 func Numstat(s *timeline.Store) (git *gitexec.Git, args []string) {
 	git = gitexec.New(s.Repo(), append(slices.Clone(s.Env()), "GIT_NO_LAZY_FETCH=1"))
 	return git, []string{
@@ -103,16 +105,16 @@ func Numstat(s *timeline.Store) (git *gitexec.Git, args []string) {
 	}
 }
 
-// CountedLines returns how many lines a file gained and lost, from the fields of its line of numstat. ok is false for a
-// binary file, whose fields are "-".
+// CountedLines returns the numbers of lines that a file gained and lost, from the fields of the file's line of
+// numstat. ok is false for a binary file, whose fields are "-".
 func CountedLines(fields []string) (added, removed int64, ok bool) {
 	added, addedErr := strconv.ParseInt(fields[0], 10, 64)
 	removed, removedErr := strconv.ParseInt(fields[1], 10, 64)
 	return added, removed, addedErr == nil && removedErr == nil
 }
 
-// TreesOf returns the captured trees by worktree: the run's working copy under "", and the tasks' own worktrees by
-// name.
+// TreesOf returns the captured trees of v by worktree: the run's working copy under "", and the tasks' own
+// worktrees by name. Worktrees without captured files are left out.
 func TreesOf(v *snapshot.VCS) map[string]objstore.ID {
 	trees := make(map[string]objstore.ID)
 	if !v.Tree.IsZero() {

@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ChangedFiles lists the files that differ between two trees, sorted by path. under is the path of a file or folder
-// to which the list is limited; "" means all. ChangedFiles reads no tree that is the same in both, and no tree
-// outside under. A zero id is an empty tree. If too many paths differ, the error wraps objstore.ErrTreeSize.
+// ChangedFiles returns the files that differ between two trees, sorted by path. If under is not "", the result
+// has only files at or below this path. ChangedFiles reads no tree that is equal in both, and no tree outside of
+// under. A zero id is an empty tree. If too many paths differ, the error wraps objstore.ErrTreeSize.
 func ChangedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, under string) ([]jjbridge.PathChange, error) {
 	c := comparison{r: r}
 	err := c.trees(ctx, from, to, "", under)
@@ -21,8 +21,8 @@ func ChangedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, 
 	return c.changes, err
 }
 
-// CheckChanges returns limit_exceeded if two trees of captured files differ in more paths than one tree may have.
-// Call it before git lists the differences.
+// CheckChanges returns limit_exceeded if two trees of captured files differ in more paths than one tree may
+// have. Callers call CheckChanges before git lists the differences.
 func CheckChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) error {
 	return timeline.Explain(objstore.CheckChanges(ctx, s.Objects(), from, to))
 }
@@ -30,11 +30,12 @@ func CheckChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) 
 // comparison collects the changed paths of two trees.
 type comparison struct {
 	r        objstore.Reader
-	measured bool // the number of changes is known to be within the limit
+	measured bool // the number of changes is within the limit
 	changes  []jjbridge.PathChange
 }
 
-// trees compares two trees at the path prefix, which is "" or ends with a slash.
+// trees appends the changes between two trees to c.changes. prefix is the path of the trees, and either is "" or
+// ends with a slash. under is relative to the trees, and limits the comparison to that path; "" means all paths.
 func (c *comparison) trees(ctx context.Context, from, to objstore.ID, prefix, under string) error {
 	if from == to {
 		return nil
@@ -70,7 +71,7 @@ func (c *comparison) trees(ctx context.Context, from, to objstore.ID, prefix, un
 	return nil
 }
 
-// entries reads the entries of a tree, by name. The zero id has none.
+// entries returns the entries of a tree by name. The zero id has no entries.
 func (c *comparison) entries(tree objstore.ID) (map[string]objstore.TreeEntry, error) {
 	out := make(map[string]objstore.TreeEntry)
 	if tree.IsZero() {
@@ -83,7 +84,9 @@ func (c *comparison) entries(tree objstore.ID) (map[string]objstore.TreeEntry, e
 	return out, err
 }
 
-// entry compares the entries at one path, each a file, a folder or, if it is zero, missing.
+// entry compares from and to, the entries at path, and then the files below path. It appends a change if a file
+// differs; a folder counts as no file. A zero entry is missing. under is relative to path, and limits the
+// comparison to files at or below under; "" means all files.
 func (c *comparison) entry(ctx context.Context, from, to objstore.TreeEntry, path, under string) error {
 	var fromTree, toTree objstore.ID
 	if from.Mode == objstore.ModeTree {
@@ -105,7 +108,7 @@ func (c *comparison) entry(ctx context.Context, from, to objstore.TreeEntry, pat
 	return c.trees(ctx, fromTree, toTree, path+"/", under)
 }
 
-// FilesAt reports whether a tree has anything at a path.
+// FilesAt reports whether a tree has a file or a folder at path, which has slashes.
 func FilesAt(ctx context.Context, r objstore.Reader, tree objstore.ID, path string) (bool, error) {
 	names := strings.Split(path, "/")
 	c := comparison{r: r}

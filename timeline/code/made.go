@@ -19,8 +19,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// madeFolder is a folder in the store's private folder. It holds a file for each worktree that runs made in this clone.
-// The files are not part of the history, since their paths are valid on this machine alone.
+// madeFolder is a folder in the store's private folder. The folder has a file for each worktree that a run made
+// in this clone. These files are not part of the history, since their paths are valid on this machine alone.
 const madeFolder = "worktrees/made"
 
 // madeWorktree is the record of a worktree that a run made in this clone.
@@ -28,21 +28,22 @@ type madeWorktree struct {
 	Run      string      `json:"runId"`
 	Name     string      `json:"name"` // WorktreeSpec.Name or, for a checkout, the workspace's name
 	Path     string      `json:"path"`
-	Checkout bool        `json:"checkout,omitempty"` // made by Checkout, of a frame of the run
-	Replay   bool        `json:"replay,omitempty"`   // made by a replay of the run, for the files of a frame
-	Tree     objstore.ID `json:"treeId,omitzero"`    // the files that it began with; zero for those of its base
-	Begun    bool        `json:"begun,omitempty"`    // it is being made, or its maker died meanwhile
-	Branch   string      `json:"branch,omitempty"`   // the branch that it is made on
+	Checkout bool        `json:"checkout,omitempty"` // Checkout made the worktree, of a frame of the run
+	Replay   bool        `json:"replay,omitempty"`   // a replay of the run made the worktree, for the files of a frame
+	Tree     objstore.ID `json:"treeId,omitzero"`    // the files with which the worktree began; zero means the files of its base
+	Begun    bool        `json:"begun,omitempty"`    // a process is making the worktree, or died while making the worktree
+	Branch   string      `json:"branch,omitempty"`   // the branch on which the worktree is made; "" if the worktree is on no branch
 }
 
-// madeLock is the file that is locked while worktrees are pruned, and while a worktree is made, until its run exists.
+// madeLock is a file that is locked while worktrees are pruned, and while a worktree is made, until the worktree's run
+// exists. madeLockPoll is the interval at which lockMade tries to lock the file.
 const (
 	madeLock     = "making.lock"
 	madeLockPoll = 20 * time.Millisecond
 )
 
-// lockMade waits until no other process makes or prunes worktrees, and locks madeLock. The caller closes the lock. The
-// lock of a dead process is free.
+// lockMade waits until no other process makes or prunes worktrees, and locks madeLock. The caller closes the
+// returned lock. The operating system frees the lock of a dead process.
 func lockMade(ctx context.Context, s *timeline.Store) (*flock.Flock, error) {
 	path := madePath(s, madeLock)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -50,12 +51,12 @@ func lockMade(ctx context.Context, s *timeline.Store) (*flock.Flock, error) {
 	}
 	lock := flock.New(path, flock.SetPermissions(0o666))
 	if _, err := lock.TryLockContext(ctx, madeLockPoll); err != nil {
-		return nil, timeline.Explain(errors.Join(fmt.Errorf("worktrees of runs: %w", err), lock.Close()))
+		return nil, timeline.Explain(errors.Join(fmt.Errorf("lock the worktrees of runs: %w", err), lock.Close()))
 	}
 	return lock, nil
 }
 
-// file returns the name of the record's file.
+// file returns the name of the record's file: a digest of the kind of worktree, the run and the name.
 func (m madeWorktree) file() string {
 	kind := "worktree"
 	if m.Checkout {
@@ -65,12 +66,13 @@ func (m madeWorktree) file() string {
 	return hex.EncodeToString(sum[:16]) + ".json"
 }
 
+// madePath returns the path of a file in madeFolder, or of madeFolder if file is "".
 func madePath(s *timeline.Store, file string) string {
 	return filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, filepath.FromSlash(madeFolder), file)
 }
 
-// findMade returns the record of the worktree that a run made for the task name or, if name is "", for itself. It
-// returns nil if the run made no such worktree.
+// findMade returns the record of the worktree that the run made for the task name or, if name is "", for the
+// run. It returns nil if the run has made no such worktree.
 func findMade(s *timeline.Store, run, name string) (*madeWorktree, error) {
 	made, err := readMade(s, madeWorktree{Run: run, Name: name}.file())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,6 +81,7 @@ func findMade(s *timeline.Store, run, name string) (*madeWorktree, error) {
 	return made, err
 }
 
+// readMade returns the record in a file of madeFolder. The error wraps fs.ErrNotExist if the file is missing.
 func readMade(s *timeline.Store, file string) (*madeWorktree, error) {
 	data, err := os.ReadFile(madePath(s, file))
 	if err != nil {
@@ -115,7 +118,7 @@ func allMade(s *timeline.Store) ([]madeWorktree, error) {
 	return out, nil
 }
 
-// putMade writes or replaces a record.
+// putMade writes a record, in place of an earlier record of the same worktree.
 func putMade(s *timeline.Store, made madeWorktree) error {
 	data, err := json.Marshal(made)
 	if err != nil {
@@ -133,6 +136,7 @@ func putMade(s *timeline.Store, made madeWorktree) error {
 	return err
 }
 
+// dropMade removes a record. A missing record is not an error.
 func dropMade(s *timeline.Store, made madeWorktree) error {
 	err := os.Remove(madePath(s, made.file()))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,14 +145,15 @@ func dropMade(s *timeline.Store, made madeWorktree) error {
 	return err
 }
 
-// HandOver makes the worktrees of the run from those of the run to. An error is a warning, since no history depends
-// on the records.
+// HandOver changes the records of the worktrees of the run from, so that the worktrees belong to the run to. An
+// error is a warning, since no history depends on the records.
 func HandOver(s *timeline.Store, from, to string) {
 	if err := handOver(s, from, to); err != nil {
 		s.Warn(fmt.Errorf("hand the worktrees of run %q over to run %q: %w", from, to, err))
 	}
 }
 
+// handOver is HandOver. It continues after an error, and returns all errors.
 func handOver(s *timeline.Store, from, to string) error {
 	all, err := allMade(s)
 	for _, made := range all {

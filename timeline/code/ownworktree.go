@@ -8,15 +8,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// OwnWorktree is the worktree that the tasks of a run share, in place of the working copy in which the store is open.
+// OwnWorktree is the worktree that the tasks of a run share, instead of the working copy in which the store is
+// open.
 type OwnWorktree struct {
-	Path   string // its present or former path; "" if it was never in this clone, or was pruned
-	Replay bool   // a replay made it for the files of a frame; the workflow need not ask for it
-	Linked bool   // the store is open in a linked worktree or an additional jj workspace: this worktree or another
+	Path   string // the present or former path; "" if the worktree was never in this clone, or was pruned
+	Replay bool   // a replay made the worktree for the files of a frame, even if the workflow does not ask for a worktree
+	Linked bool   // the store is open in a linked worktree or an additional jj workspace, which may be this worktree
 }
 
-// OwnWorktreeOf finds the worktree that the tasks of a run share. It returns nil if the tasks work in the working
-// copy in which the run is resumed. A fork that began as a replay on the files of a frame always has an own worktree.
+// OwnWorktreeOf returns the worktree that the tasks of a run share. It returns nil if the tasks work in the
+// working copy in which the run is resumed. A fork that began as a replay on the files of a frame always has its
+// own worktree.
 func OwnWorktreeOf(s *timeline.Store, head *timeline.Head) (*OwnWorktree, error) {
 	own := &OwnWorktree{Linked: !s.Workspace().IsMain()}
 	made, err := findMade(s, head.Row().ID, "")
@@ -37,7 +39,8 @@ func OwnWorktreeOf(s *timeline.Store, head *timeline.Head) (*OwnWorktree, error)
 	return own, nil
 }
 
-// asksForWorktree reports whether the workflow of a run asks for a worktree, according to the entry's rendered tree.
+// asksForWorktree reports whether the workflow of a run asks for a worktree, according to the entry's rendered
+// tree.
 func asksForWorktree(s *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	rendered, err := s.FrameCache().Rendered(s.Objects(), entry)
 	if err != nil {
@@ -54,8 +57,8 @@ func asksForWorktree(s *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	return asks && root.Tag == "smithers:workflow", nil
 }
 
-// isReplayOfFiles reports whether a run began as a replay on the files of a frame, according to its first entry's
-// events.
+// isReplayOfFiles reports whether a run began as a replay on the files of a frame, according to the events of
+// the run's first entry.
 func isReplayOfFiles(s *timeline.Store, head *timeline.Head) (bool, error) {
 	if head.Row().Parent == nil {
 		return false, nil
@@ -87,16 +90,16 @@ func isReplayOfFiles(s *timeline.Store, head *timeline.Head) (bool, error) {
 	return false, nil
 }
 
-// noOwnWorktree returns the error for a run whose own worktree is missing. Its files must not be written to another
-// working copy instead. Code: no_working_copy.
+// noOwnWorktree returns no_working_copy for a run whose own worktree is missing. The run's files must not go to
+// another working copy instead. at is the address for the hints.
 func noOwnWorktree(head *timeline.Head, at timeline.Address, own *OwnWorktree) error {
-	out := fault.New(fault.NoWorkingCopy, "run %q works in a worktree of its own, which is not here", at.Run)
+	out := fault.New(fault.NoWorkingCopy, "run %q works in its own worktree, which is missing", at.Run)
 	if own.Path != "" {
-		out = fault.New(fault.NoWorkingCopy, "run %q works in a worktree of its own, which is not at %s any more", at.Run, own.Path)
+		out = fault.New(fault.NoWorkingCopy, "run %q works in its own worktree, which is no longer at %s", at.Run, own.Path)
 	}
-	out = out.Hint("`git smithers restore %s --to DIR` makes a new one with its files", fault.Word(at.String()))
+	out = out.Hint("`git smithers restore %s --to DIR` makes a new worktree with the run's files", fault.Word(at.String()))
 	if head.Row().Status == snapshot.RunFinished {
 		return out
 	}
-	return out.Hint("`git smithers resume %s` makes it anew, with the files of the newest frame, and continues in it", fault.Word(at.Run))
+	return out.Hint("`git smithers resume %s` makes the worktree again, with the files of the newest frame, and continues the run", fault.Word(at.Run))
 }

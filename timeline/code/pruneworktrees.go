@@ -15,27 +15,28 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// RunWorktree is a worktree that a run made.
+// RunWorktree is a worktree that a run made in this clone.
 type RunWorktree struct {
 	RunID   string `json:"runId"`
-	Name    string `json:"name"`
-	Path    string `json:"path"`
-	Branch  string `json:"branch"`
-	Commit  string `json:"commitId"`
-	Missing bool   `json:"missing"` // its folder is gone
-	Unsaved string `json:"unsaved"` // why prune keeps it; "" if prune removes it
-	Removed bool   `json:"removed"` // by PruneWorktrees
+	Name    string `json:"name"`     // the task's id, "" for the run's own worktree, or the name of a checkout's workspace
+	Path    string `json:"path"`     // absolute
+	Branch  string `json:"branch"`   // "" if the worktree is on no branch, or is missing
+	Commit  string `json:"commitId"` // the worktree's current commit; "" if unknown
+	Missing bool   `json:"missing"`  // the worktree's folder is missing
+	Unsaved string `json:"unsaved"`  // the reason why a prune keeps the worktree; "" if a prune removes the worktree
+	Removed bool   `json:"removed"`  // PruneWorktrees has removed the worktree
 }
 
-// Worktrees lists the worktrees that runs made in this clone and that were not removed, sorted by run, name and path.
+// Worktrees lists the worktrees that runs made in this clone and that were not removed, sorted by run, name and
+// path.
 func Worktrees(ctx context.Context, s *timeline.Store) ([]RunWorktree, error) {
 	return pruneMade(ctx, s, true, func(string) (bool, error) { return true, nil })
 }
 
-// PruneWorktrees removes the worktrees of the runs with the given ids, except worktrees with unsaved work. Without
-// ids, it takes all runs that are not running and that no live process owns. It returns all worktrees that it looked
-// at. With dryRun it writes nothing; otherwise it first waits for worktrees that are being made. Code: run_owned if a
-// live process owns a given run.
+// PruneWorktrees removes the worktrees of the runs with the given ids, except worktrees with unsaved work.
+// Without ids, PruneWorktrees takes all runs that are not running and that no live process owns. It returns all
+// worktrees of the runs. With dryRun it removes nothing; otherwise it first waits until no other process makes
+// or prunes worktrees. Code: run_owned if a live process owns a given run.
 func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRun bool) (_ []RunWorktree, err error) {
 	if !dryRun {
 		lock, err := lockMade(ctx, s)
@@ -68,8 +69,8 @@ func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRu
 	return pruneMade(ctx, s, dryRun, func(run string) (bool, error) { return named[run], nil })
 }
 
-// isRunning reports whether a run is running by its row, or a live process owns it. It returns false if the run does
-// not exist.
+// isRunning reports whether a run is running by its row, or a live process owns the run. It returns false if the
+// run does not exist.
 func isRunning(ctx context.Context, s *timeline.Store, run string) (bool, error) {
 	head, err := s.Head(ctx, run)
 	switch {
@@ -81,7 +82,8 @@ func isRunning(ctx context.Context, s *timeline.Store, run string) (bool, error)
 	return false, err
 }
 
-// pruneMade looks at the worktrees of the wanted runs and, unless dryRun, removes those without unsaved work.
+// pruneMade returns the worktrees of the runs for which wanted returns true. Unless dryRun is true, pruneMade
+// removes the worktrees without unsaved work.
 func pruneMade(ctx context.Context, s *timeline.Store, dryRun bool, wanted func(run string) (bool, error)) ([]RunWorktree, error) {
 	all, err := allMade(s)
 	if err != nil {
@@ -115,7 +117,8 @@ func pruneMade(ctx context.Context, s *timeline.Store, dryRun bool, wanted func(
 	return out, nil
 }
 
-// pruneOne looks at one worktree and, unless dryRun, removes it if it has no unsaved work.
+// pruneOne returns the state of one worktree and, unless dryRun is true, removes the worktree if it has no
+// unsaved work. list has the worktrees that git or jj knows.
 func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []worktrees.Info, dryRun bool) (RunWorktree, error) {
 	out := RunWorktree{RunID: made.Run, Name: made.Name, Path: made.Path, Missing: isMissing(made.Path)}
 	info, known := workspaceAt(list, made.Path)
@@ -136,7 +139,8 @@ func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []
 	return out, timeline.Explain(dropMade(s, made))
 }
 
-// remove removes a worktree or, with dryRun, checks whether it can be removed. If it cannot, reason explains why.
+// remove removes a worktree. With dryRun, remove only checks whether the worktree can be removed. reason is the
+// reason why the worktree is kept; "" means that the worktree was, or can be, removed.
 func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info, dryRun bool) (reason string, err error) {
 	act := func(saved objstore.ID) error {
 		if dryRun {
@@ -165,12 +169,12 @@ func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info work
 	case errors.As(err, &refused):
 		return refused.Reason, nil
 	}
-	// An unreadable worktree is kept, and must not stop the look at the others.
-	return "cannot be looked at: " + err.Error(), nil
+	// An unreadable worktree is kept, and must not stop the prune of the other worktrees.
+	return "cannot be read: " + err.Error(), nil
 }
 
-// keptTree returns the current files of a worktree. kept reports whether the tip of a run has exactly these files, or
-// the worktree began with them.
+// keptTree returns the tree of a worktree's current files. kept reports whether the tip of a run has exactly
+// these files, or the worktree began with these files.
 func keptTree(ctx context.Context, s *timeline.Store, made madeWorktree) (tree objstore.ID, kept bool, err error) {
 	files, err := WorkingCopyAt(ctx, s, made.Path)
 	if err != nil {
@@ -199,8 +203,8 @@ func keptTree(ctx context.Context, s *timeline.Store, made madeWorktree) (tree o
 	return tree, false, nil
 }
 
-// tipHas reports whether a run's newest entry has the files of a tree. It returns false for an unreadable entry, which
-// verify reports.
+// tipHas reports whether the entry at tip has the files of tree, in the run's working copy or in a task's own
+// worktree. It returns false for an unreadable entry, which verify reports.
 func tipHas(s *timeline.Store, tip, tree objstore.ID) bool {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip)
 	if err != nil {

@@ -7,19 +7,21 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Removal is the untracked files that a restore is about to remove from one working copy.
+// Removal lists the untracked files that a restore is about to remove from one working copy.
 type Removal struct {
 	Root  string   // the top of the working copy
-	Paths []string // sorted
+	Paths []string // relative to Root, sorted
 }
 
-// ConfirmRemoval is called before a restore removes untracked files. A frame keeps these files. If ConfirmRemoval
-// returns an error, the operation ends with that error and changes nothing. A nil ConfirmRemoval agrees.
+// ConfirmRemoval is called before a restore removes untracked files. A frame keeps these files. If
+// ConfirmRemoval returns an error, the operation ends with that error and changes nothing. A nil ConfirmRemoval
+// agrees to every removal.
 type ConfirmRemoval func(ctx context.Context, removals []Removal) error
 
-// Confirmed calls prepare, and then confirm if untracked files are to be removed. It closes the jobs while confirm
-// waits for an answer, and calls prepare again afterwards. If other untracked files are to be removed by then, it
-// calls confirm again.
+// Confirmed calls prepare, and then confirm if the jobs remove untracked files. It closes the jobs while confirm
+// waits for an answer, and then calls prepare again. If the jobs then remove other untracked files than before,
+// Confirmed calls confirm again. It returns the error of prepare or confirm. A nil confirm agrees to every
+// removal.
 func (r *RestoreJobs) Confirmed(ctx context.Context, confirm ConfirmRemoval, prepare func() error) error {
 	var agreed []Removal
 	for {
@@ -41,7 +43,7 @@ func (r *RestoreJobs) Confirmed(ctx context.Context, confirm ConfirmRemoval, pre
 	}
 }
 
-// removals lists the untracked files that are to be removed, by working copy.
+// removals returns the untracked files that the jobs remove, by working copy.
 func (r *RestoreJobs) removals(ctx context.Context) ([]Removal, error) {
 	var out []Removal
 	for _, one := range r.All {
@@ -56,4 +58,5 @@ func (r *RestoreJobs) removals(ctx context.Context) ([]Removal, error) {
 	return out, nil
 }
 
+// sameRemoval reports whether two removals are equal.
 func sameRemoval(a, b Removal) bool { return a.Root == b.Root && slices.Equal(a.Paths, b.Paths) }

@@ -10,13 +10,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// RestoreRequest asks for the code of a frame. It is restored in the run's own worktree if the run made one, and
-// otherwise in the working copy of the store. The code of a task's own worktree is restored in that worktree.
+// RestoreRequest asks for the code of a frame. The code goes to the run's own worktree if the run made such a
+// worktree, and otherwise to the working copy of the store. The code of a task's own worktree goes to that
+// worktree.
 type RestoreRequest struct {
 	From     string // an address with the whole id of the run
 	Worktree string // the task whose own worktree to restore; "" means the run's working copy
-	DryRun   bool   // report the changes and make none
-	File     string // the absolute path of a file to keep, with the symbolic links that lead to it; "" for none
+	DryRun   bool   // report the changes, and change no file
+	File     string // the absolute path of a file to keep, with the symbolic links that lead to the file; "" keeps no file
 	Confirm  ConfirmRemoval
 }
 
@@ -24,22 +25,22 @@ type RestoreRequest struct {
 type Restored struct {
 	From    timeline.Address      // the frame whose code was restored
 	Root    string                // the top of the working copy: the store's, or a worktree that the run made
-	Name    string                // the task whose own worktree it is; "" for the run's working copy
+	Name    string                // the task whose own worktree was restored; "" for the run's working copy
 	VCS     *snapshot.VCS         // the frame's record of the working copy; the caller owns it
 	Changes []jjbridge.PathChange // sorted by path, never nil
 	Saved   *timeline.Address     // the frame that keeps the files from before; nil if the run already had them
 	Frame   *timeline.Address     // the frame that records the restore; nil for a dry run, or if the run already had the files
-	Attempt int                   // for a revert: the attempt whose code was restored
-	Running []string              // attempts of the run that have not ended, and may be working in the same files
-	Stayed  []string              // paths that the restore would have changed, but that were to stay
-	Beside  []string              // attempts that were running when the files were captured, and may have changed them
+	Attempt int                   // for a revert, the number of the attempt whose code was restored; otherwise 0
+	Running []string              // attempts of the run that have not ended, and may be changing the same files
+	Stayed  []string              // paths that the restore left as they were on request, although the frame has other files
+	Beside  []string              // attempts that were running when the files were captured, and may have changed the files
 }
 
-// Restore makes the files of the working copy exactly those of a frame. It first saves files that the run's tip does
-// not have as a new frame, and then records the restore as another. With an error of the codes below, or of Confirm,
-// Restore has changed no file.
+// Restore makes the files of the working copy exactly those of a frame. If the run's tip lacks the current
+// files, Restore first saves these files as a new frame. It then records the restore as another frame. With an
+// error of the codes below, or of req.Confirm, Restore has changed no file.
 //
-// Codes: no_working_copy; no_code if the frame has no files; restore_refused if something stands in the way.
+// Codes: no_working_copy; no_code if the frame has no files; restore_refused if files stand in the way.
 func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*Restored, error) {
 	if s.Workspace().Root == "" && req.Worktree == "" {
 		return nil, noWorkingCopy()
@@ -73,14 +74,15 @@ type restoreRun struct {
 	op      snapshot.Op
 	subject string // of the frame that records the restore
 	confirm ConfirmRemoval
-	stays   []string // absolute paths that are left as they are
-	// started and finished return the events of a revert. Both are nil for a restore. The error is that of a failed
-	// revert, or nil.
+	stays   []string // absolute paths that the restore leaves as they are
+	// started and finished return the events of a revert. Both are nil for a restore. The argument of finished is the error
+	// of a failed revert, or nil.
 	started  func() snapshot.Event
 	finished func(error) snapshot.Event
 }
 
-// do restores the files and completes out. With dryRun it changes no file and appends nothing.
+// do restores the files in the working copy files, completes out and returns out. With dryRun, do changes no
+// file and appends nothing.
 func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, dryRun bool) (*Restored, error) {
 	all := &RestoreJobs{Store: r.store, Head: r.head, All: []*RestoreJob{
 		{Store: r.store, Copy: files, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Out: out},
@@ -104,12 +106,13 @@ func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, 
 	}
 	r.op.Files = all.Changes()
 	if err := r.record(context.WithoutCancel(ctx), all, out); err != nil {
-		return nil, fault.New(fault.CodeOf(err), "the files are restored, but no frame says so: %w", err)
+		return nil, fault.New(fault.CodeOf(err), "the files were restored, but the restore was not recorded in the run: %w", err)
 	}
 	return out, nil
 }
 
-// record appends the working copy as it is now, and the op. A restore that changed nothing appends nothing.
+// record appends a frame with the restored files, and the op. It sets out.Frame to that frame. If the run's tip
+// has the same files, record appends no frame: nothing for a restore, and the op and the event for a revert.
 func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored) error {
 	var records bool
 	err := all.Update(ctx, func() (*snapshot.Draft, error) {
@@ -135,7 +138,8 @@ func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored
 	return err
 }
 
-// failed records a failed revert in the run, and returns cause.
+// failed appends the event of a failed revert to the run, and returns cause. For a restore, failed appends
+// nothing. An error of the append is a warning.
 func (r *restoreRun) failed(ctx context.Context, cause error) error {
 	if r.finished == nil {
 		return cause
@@ -149,9 +153,10 @@ func (r *restoreRun) failed(ctx context.Context, cause error) error {
 	return cause
 }
 
-// WorktreeFiles returns the task name's own worktree, which the run made in this clone. If name is "", it returns the
-// run's own worktree or, if the run has none, the working copy of the store. at is used in hints. Code:
-// no_working_copy.
+// WorktreeFiles returns the working copy in which files of a run are restored: the own worktree of the task name
+// or, if name is "", of the run. If name is "" and the run has no own worktree, WorktreeFiles returns the
+// working copy of the store. at is the address in messages and hints. Code: no_working_copy if the worktree or
+// the working copy is missing.
 func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, at timeline.Address, name string) (*WorkingCopy, error) {
 	made, err := findMade(s, head.Row().ID, name)
 	if err != nil {
@@ -164,8 +169,8 @@ func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 		}
 	}
 	if name != "" {
-		return nil, fault.New(fault.NoWorkingCopy, "the worktree of task %q of run %q is not here any more", name, at.Run).
-			Hint("`git smithers restore %s --worktree %s --to DIR` makes a new one with its files",
+		return nil, fault.New(fault.NoWorkingCopy, "the worktree of task %q of run %q is missing", name, at.Run).
+			Hint("`git smithers restore %s --worktree %s --to DIR` makes a new worktree with the task's files",
 				fault.Word(at.String()), fault.Word(name))
 	}
 	own, err := OwnWorktreeOf(s, head)
@@ -180,8 +185,8 @@ func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 	return WorkingCopyOf(s), nil
 }
 
-// loadCode loads a frame and its record of the working copy or, if worktree is not "", of that task's own worktree.
-// Code: no_code if the frame has no such files.
+// loadCode loads the frame at an address, and the frame's record of the run's working copy or, if worktree is
+// not "", of that task's own worktree. Code: no_code if the frame has no such files.
 func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, to timeline.Purpose) (*timeline.Loaded, *snapshot.VCS, error) {
 	from, err := s.LoadFor(ctx, address, to)
 	if err != nil {
@@ -196,17 +201,19 @@ func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, 
 		return from, vcs, nil
 	case worktree != "":
 		err = fault.New(fault.NoCode, "%s has no worktree of task %q", from.Address, worktree).
-			Hint("`git smithers show %s` lists those that it has", fault.Word(from.Address.String())).
+			Hint("`git smithers show %s` lists the frame's worktrees", fault.Word(from.Address.String())).
 			Detail("runId", from.Address.Run).Detail("frame", from.Address.Frame)
 	default:
 		err = fault.New(fault.NoCode, "%s has no code: no files were captured for it", from.Address).
-			Hint("%s; `git smithers show` shows which files a frame has", WhenCaptured(from.Entry)).
+			Hint("%s", WhenCaptured(from.Entry)).
+			Hint("`git smithers show` shows the files of a frame").
 			Detail("runId", from.Address.Run).Detail("frame", from.Address.Frame)
 	}
 	return nil, nil, err
 }
 
-// WhenCaptured explains for a hint when frames like an entry have files.
+// WhenCaptured returns a sentence for a hint: the conditions under which the frames of the entry's run have
+// files.
 func WhenCaptured(entry *snapshot.Entry) string {
 	if engines, err := entry.ExtEngines(); err == nil && len(engines) > 0 {
 		return "a frame of an imported run has files if `git smithers watch` captured them, or if its commit is in this repository"
@@ -214,4 +221,5 @@ func WhenCaptured(entry *snapshot.Entry) string {
 	return "files are captured at a run's start and after every attempt, unless smithers.worktree is off"
 }
 
+// noWorkingCopy returns no_working_copy for a command that runs outside of any working copy.
 func noWorkingCopy() error { return timeline.Explain(jjbridge.ErrNoWorkingCopy) }

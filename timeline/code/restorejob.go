@@ -11,23 +11,24 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// RestoreJob is one restore of a run's code in one working copy.
+// RestoreJob is the restore of a frame's files in one working copy.
 type RestoreJob struct {
 	Store *timeline.Store
 	Copy  *WorkingCopy
 	Name  string        // the task whose own worktree Copy is; "" for the run's working copy
 	asked *snapshot.VCS // the files of the frame; nil until prepare
 	Want  *snapshot.VCS // the files to restore: asked, with Stays as in have; after prepare, Want may need have's objects
-	Stays []string      // absolute paths that are left as they are
+	Stays []string      // absolute paths that the restore leaves as they are
 	paths []string      // the paths of Stays in this working copy, relative to its top
 
 	have *jjbridge.Captured // the files before the restore
-	plan *jjbridge.Plan
+	plan *jjbridge.Plan     // the changes that the restore makes; nil until prepare
 	now  *jjbridge.Captured // the files after the restore; nil until look
-	Out  *Restored
+	Out  *Restored          // the result, which the job completes
 }
 
-// prepare captures the files and plans the changes. It changes no file, and may be called again after close.
+// prepare captures the files, plans the changes and sets the changes in r.Out. It changes no file. The caller
+// may call prepare again after close.
 func (r *RestoreJob) prepare(ctx context.Context) error {
 	if r.asked == nil {
 		r.asked = r.Want
@@ -53,13 +54,14 @@ func (r *RestoreJob) prepare(ctx context.Context) error {
 func (r *RestoreJob) close() {
 	for _, captured := range []*jjbridge.Captured{r.have, r.now} {
 		if captured != nil {
-			_ = captured.Close() // a quarantine that stays is removed by a later capture
+			_ = captured.Close() // a later capture removes a quarantine that stays
 		}
 	}
 	r.have, r.now = nil, nil
 }
 
-// restore makes the planned changes.
+// restore makes the planned changes, and restores jj's conflict in the files. If the files have that conflict
+// already, restore leaves the conflict as it is.
 func (r *RestoreJob) restore(ctx context.Context) error {
 	if len(r.plan.Changes) > 0 {
 		if err := r.Copy.workspace.Restore(ctx, r.plan); err != nil {
@@ -73,7 +75,7 @@ func (r *RestoreJob) restore(ctx context.Context) error {
 	return nil
 }
 
-// takeBack restores the files from before the restore.
+// takeBack undoes a restore: it restores the files from before.
 func (r *RestoreJob) takeBack(ctx context.Context) error {
 	if len(r.plan.Changes) == 0 && !r.have.VCS.Conflicted {
 		return nil
@@ -87,8 +89,9 @@ func (r *RestoreJob) takeBack(ctx context.Context) error {
 	return err
 }
 
-// scopeLike returns the scope in which to capture files that are compared with v. Files that the capture of v never
-// looked at are outside of the scope, so a restore leaves them alone.
+// scopeLike returns the scope in which to capture files for a comparison with v. If the capture of v looked at
+// tracked files alone, the scope is ScopeTracked, so that a restore leaves other files as they are. Otherwise
+// the scope is ScopeAll.
 func scopeLike(v *snapshot.VCS) string {
 	left := slices.ContainsFunc(v.LeftOut, func(l snapshot.LeftOut) bool { return l.Reason == snapshot.LeftUntracked && l.Path == "" })
 	if v.Scope == snapshot.ScopeTracked || left {
@@ -97,7 +100,8 @@ func scopeLike(v *snapshot.VCS) string {
 	return snapshot.ScopeAll
 }
 
-// look captures the files after the restore. If only additional files differ from Want, it records Want.
+// look sets r.now to a capture after the restore. If only additional files differ from r.Want, look sets r.now
+// to r.Want's files, so that the additional files get into no frame.
 func (r *RestoreJob) look(ctx context.Context) {
 	r.now = r.after(ctx)
 	if !r.Copy.compare(ctx, r.now, r.Want) {
@@ -107,11 +111,13 @@ func (r *RestoreJob) look(ctx context.Context) {
 	as := r.now.VCS
 	as.Tree, as.Scope = r.Want.Tree, r.Want.Scope
 	as.LeftOut, as.LeftOutMore = r.Want.LeftOut, r.Want.LeftOutMore
-	_ = r.now.Close() // see close
+	_ = r.now.Close() // a later capture removes a quarantine that stays
 	r.now = &jjbridge.Captured{VCS: as}
 }
 
-// after returns the working copy after the restore. It reads the files only if they may differ from the plan.
+// after returns the working copy after the restore. It captures the files only if the files may differ from the
+// plan; otherwise the result has the files of r.Want. If the capture fails, after warns and returns the files of
+// r.Want.
 func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
 	wanted := &jjbridge.Captured{VCS: r.have.VCS}
 	wanted.VCS.Tree, wanted.VCS.Altered, wanted.VCS.AlteredMore = r.Want.Tree, r.Want.Altered, r.Want.AlteredMore
@@ -120,15 +126,15 @@ func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
 	}
 	now, err := r.Copy.read(ctx, scopeLike(r.Want))
 	if err != nil {
-		r.Store.Warn(fmt.Errorf("the restored files are not looked at again: %w", err))
+		r.Store.Warn(fmt.Errorf("the restored files were not checked: %w", err))
 		wanted.VCS.LeftOut, wanted.VCS.LeftOutMore = r.Want.LeftOut, r.Want.LeftOutMore
 		return wanted
 	}
 	return now
 }
 
-// WorktreeOf returns v's record of a task's own worktree or, if name is "", of the run's working copy. It returns nil
-// if v has no such record.
+// WorktreeOf returns v's record of a task's own worktree or, if name is "", v itself. It returns nil if v has no
+// record of the worktree.
 func WorktreeOf(v *snapshot.VCS, name string) *snapshot.VCS {
 	if v == nil || name == "" {
 		return v
@@ -141,8 +147,8 @@ func WorktreeOf(v *snapshot.VCS, name string) *snapshot.VCS {
 	return nil
 }
 
-// WithWorktree returns all with the record of a task's own worktree or, if name is "", of the run's working copy
-// replaced by captured. It does not change all.
+// WithWorktree returns a copy of all in which captured replaces the record of the task name's own worktree or,
+// if name is "", of the run's working copy. It does not change all, which may be nil.
 func WithWorktree(all *snapshot.VCS, name string, captured snapshot.VCS) *snapshot.VCS {
 	var others []snapshot.Worktree
 	if all != nil {

@@ -17,13 +17,13 @@ import (
 type RestoreJobs struct {
 	Store *timeline.Store
 	Head  *timeline.Head
-	All   []*RestoreJob
-	// Fence returns an error if the operation must not append on the current tip. May be nil.
+	All   []*RestoreJob // one job for each working copy
+	// Fence returns an error if the operation must not append on the current tip. A nil Fence allows every append.
 	Fence func() error
 }
 
-// Prepare plans the restores of all working copies. It changes no file. Code: restore_refused if something stands in
-// the way.
+// Prepare plans the restores of all working copies, and sets Running in the result of each job. It changes no
+// file. Code: restore_refused if files stand in the way.
 func (r *RestoreJobs) Prepare(ctx context.Context) error {
 	var refused []jjbridge.Refusal
 	for _, one := range r.All {
@@ -42,19 +42,19 @@ func (r *RestoreJobs) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Close drops the captured files that are in no frame.
+// Close drops the captured files of all jobs that are in no frame.
 func (r *RestoreJobs) Close() {
 	for _, one := range r.All {
 		one.close()
 	}
 }
 
-// Changes reports whether any file is to be changed.
+// Changes reports whether the plan of any job changes a file.
 func (r *RestoreJobs) Changes() bool {
 	return slices.ContainsFunc(r.All, func(one *RestoreJob) bool { return len(one.plan.Changes) > 0 })
 }
 
-// Update is Head.Update, and calls Fence before each build.
+// Update is Head.Update, and calls Fence, unless Fence is nil, before each call of build.
 func (r *RestoreJobs) Update(ctx context.Context, build func() (*snapshot.Draft, error)) error {
 	return r.Head.Update(ctx, func() (*snapshot.Draft, error) {
 		if r.Fence != nil {
@@ -66,9 +66,10 @@ func (r *RestoreJobs) Update(ctx context.Context, build func() (*snapshot.Draft,
 	})
 }
 
-// Save appends a frame with the current files of the working copies, unless the run's tip has them. Call it before
-// the operation that subject describes. If events is not nil, its events are appended in any case; its argument is
-// the number of the newest frame after Save.
+// Save appends a frame with the current files of the working copies, unless the run's tip has the files. The
+// caller calls Save before the operation that subject describes. Unless events is nil, Save appends the events
+// that events returns, even without a frame; newest is the number of the newest frame after Save. Save sets
+// Saved in the results of the jobs whose files are in the new frame.
 func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newest int64) []snapshot.Event) error {
 	var saved []*RestoreJob
 	err := r.Update(ctx, func() (*snapshot.Draft, error) {
@@ -98,8 +99,9 @@ func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newe
 	return err
 }
 
-// Restore restores the files of all working copies. If it fails in one working copy, it gives the working copies before
-// it their files back.
+// Restore restores the files of all working copies, and then captures the working copies again. If the restore
+// of one working copy fails, Restore returns the error and restores the earlier files of the working copies that
+// are already restored.
 func (r *RestoreJobs) Restore(ctx context.Context) error {
 	for i, one := range r.All {
 		err := one.restore(ctx)
@@ -108,7 +110,7 @@ func (r *RestoreJobs) Restore(ctx context.Context) error {
 		}
 		for _, done := range r.All[:i] {
 			if err := done.takeBack(context.WithoutCancel(ctx)); err != nil {
-				r.Store.Warn(fmt.Errorf("give %s its files back, which are in %s: %w", done.Copy.Root(), r.Newest(), err))
+				r.Store.Warn(fmt.Errorf("restore the earlier files of %s, which frame %s has: %w", done.Copy.Root(), r.Newest(), err))
 			}
 		}
 		return r.explain(one, err)
@@ -120,8 +122,8 @@ func (r *RestoreJobs) Restore(ctx context.Context) error {
 	return nil
 }
 
-// explain returns the error of a failed restore in one working copy. If some files were changed, a hint names the frame
-// that keeps the files from before.
+// explain returns the error of the failed restore of one job. If some files were changed, a hint has the command
+// that restores the files from before, which the newest frame has.
 func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 	unfinished := errors.Is(cause, jjbridge.ErrUnfinished)
 	cause = timeline.Explain(cause)
@@ -134,12 +136,13 @@ func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 		worktree = " --worktree " + fault.Word(one.Name)
 	}
 	before := r.Newest().String()
-	return known.Hint("some files were changed and others were not; %s has the files from before: "+
-		"`git smithers restore %s%s` brings them back", before, fault.Word(before), worktree)
+	return known.Hint("`git smithers restore %s%s` brings back the files from before: the failed restore changed only some files",
+		fault.Word(before), worktree)
 }
 
-// Capture puts the files of the working copies that differ from the tip into a draft, and returns the jobs of these
-// working copies. found returns the captured files of a job.
+// Capture sets draft.VCS and draft.Objects to the files of the working copies that differ from the run's tip,
+// and returns the jobs of these working copies. found returns the captured files of a job: those before or after
+// the restore. If no files differ, Capture leaves the draft unchanged and returns nil.
 func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jjbridge.Captured) ([]*RestoreJob, error) {
 	vcs, err := r.Head.Entry().VCSRevision()
 	if err != nil {
@@ -168,7 +171,7 @@ func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jj
 			if len(one.Out.Stayed) == 0 {
 				continue
 			}
-			if err := one.have.Objects(w); err != nil { // files that stay may be in no other capture
+			if err := one.have.Objects(w); err != nil { // only the capture before the restore may have the files that stay
 				return err
 			}
 		}
@@ -177,7 +180,7 @@ func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jj
 	return news, nil
 }
 
-// CapturedAfter returns a job's files after the restore.
+// CapturedAfter returns a job's files after the restore, or nil before the end of RestoreJobs.Restore.
 func CapturedAfter(one *RestoreJob) *jjbridge.Captured { return one.now }
 
 // Newest returns the address of the run's newest frame.
@@ -185,11 +188,11 @@ func (r *RestoreJobs) Newest() *timeline.Address {
 	return &timeline.Address{Run: r.Head.Row().ID, Frame: r.Head.Row().Frame}
 }
 
-// running returns the sorted keys of the attempts that, by the run's tip, are running in the working copy of the task
-// name or, if name is "", in the run's.
+// running returns the sorted keys of the attempts that, by the run's tip, are running in the working copy of the
+// task name or, if name is "", of the run. It returns nil if the run is not running or r has a Fence.
 func (r *RestoreJobs) running(name string) ([]string, error) {
 	if r.Fence != nil || r.Head.Row().Status != snapshot.RunRunning {
-		return nil, nil // with a fence, this process has claimed the run and executes nothing
+		return nil, nil // with a fence, this process has claimed the run and executes no attempt
 	}
 	attempts, err := r.Head.Entry().Attempts()
 	if err != nil {

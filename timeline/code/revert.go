@@ -12,19 +12,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// RevertRequest asks for the code as it was after an attempt.
+// RevertRequest asks for the files as they were after an attempt.
 type RevertRequest struct {
 	Run       string // the run's id, or the address of a frame of the run
 	Node      string
 	Iteration int
-	Attempt   int // 0 means the newest of the iteration, at the frame if Run names a frame
+	Attempt   int // 0 means the newest attempt of the iteration, as of the frame if Run names a frame
 	DryRun    bool
 	Confirm   ConfirmRemoval
 }
 
-// Revert makes the files of the working copy exactly those after an attempt, as Restore does, and appends the events
-// RevertStarted and RevertFinished. If the task has its own worktree, the files are restored there. Codes: those of
-// Restore, and attempt_not_found.
+// Revert makes the files of the working copy exactly those after an attempt, as Restore does for a frame. It
+// also appends the events RevertStarted and RevertFinished. If the task has its own worktree, Revert restores
+// the files in that worktree. Codes: those of Restore, and attempt_not_found.
 func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restored, error) {
 	head, frame, err := s.OpenToChange(ctx, req.Run)
 	if err != nil {
@@ -45,8 +45,8 @@ func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restore
 	}
 	key := snapshot.AttemptKey(attempt.NodeID, attempt.Iteration, attempt.Attempt)
 	if attempt.Tree.IsZero() {
-		return nil, fault.New(fault.NoCode, "no files were captured after attempt %s of run %q", key, run).
-			Hint("its state is %s; `git smithers show %s --attempts` lists the others", attempt.State, fault.Word(run))
+		return nil, fault.New(fault.NoCode, "no files were captured after attempt %s of run %q, which is %s", key, run, attempt.State).
+			Hint("`git smithers show %s --attempts` lists the other attempts", fault.Word(run))
 	}
 	at, vcs, err := attemptCode(s, head, attempt)
 	if err != nil {
@@ -73,13 +73,14 @@ func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restore
 	return r.do(ctx, files, &Restored{From: at, VCS: vcs, Attempt: attempt.Attempt, Beside: attempt.Beside}, req.DryRun)
 }
 
-// AttemptName names an attempt. Attempt 0 is the newest of the iteration.
+// AttemptName names an attempt of a node. Attempt 0 means the newest attempt of the iteration.
 type AttemptName struct {
 	Node               string
 	Iteration, Attempt int
 }
 
-// FindAttempt finds an attempt in the journal at an entry. Code: attempt_not_found.
+// FindAttempt returns an attempt from the journal at an entry. Code: attempt_not_found, with a hint that names
+// the node's attempts.
 func FindAttempt(entry *snapshot.Entry, name AttemptName) (snapshot.Attempt, error) {
 	attempts, err := entry.Attempts()
 	if err != nil {
@@ -112,6 +113,8 @@ func FindAttempt(entry *snapshot.Entry, name AttemptName) (snapshot.Attempt, err
 	return found, nil
 }
 
+// attemptNotFound returns attempt_not_found for a name. others has the keys of the node's attempts, which
+// attemptNotFound sorts.
 func attemptNotFound(run string, name AttemptName, others []string) error {
 	const shown = 10
 	what := "no attempt"
@@ -128,12 +131,12 @@ func attemptNotFound(run string, name AttemptName, others []string) error {
 	if len(others) > shown {
 		list += ", …"
 	}
-	return out.Hint("its attempts are %s", list)
+	return out.Hint("choose one of the node's attempts: %s", list)
 }
 
-// attemptCode returns the frame at which the files of an attempt were captured, and the frame's record of them. If
-// the attempt was made before a fork, the frame belongs to an ancestor run. If no frame has the files, attemptCode
-// returns the newest frame and the attempt's own record.
+// attemptCode returns the frame at which the files of an attempt were captured, and the frame's record of these
+// files. If the attempt was made before a fork, the frame belongs to an ancestor run. If no frame has the files,
+// attemptCode returns the newest frame of the run and the attempt's own record.
 func attemptCode(s *timeline.Store, head *timeline.Head, attempt snapshot.Attempt) (timeline.Address, *snapshot.VCS, error) {
 	at := timeline.Address{Run: head.Row().ID, Frame: head.Row().Frame}
 	if attempt.Frame == nil {
@@ -166,15 +169,16 @@ func attemptCode(s *timeline.Store, head *timeline.Head, attempt snapshot.Attemp
 	}
 }
 
-// attemptVCS returns the attempt's own record of its files.
+// attemptVCS returns a record of the attempt's files, with the values that the attempt itself has.
 func attemptVCS(attempt snapshot.Attempt) *snapshot.VCS {
 	return &snapshot.VCS{Type: snapshot.VCSGit, CommitID: attempt.CommitID, Tree: attempt.Tree, Attempts: attempt.Beside}
 }
 
-// revertOutcome is the result of a revert that has ended; err is nil if it succeeded.
+// revertOutcome is the result of a revert that has ended. err is nil if the revert succeeded.
 type revertOutcome struct{ err error }
 
-// revertEvent returns an event of a revert, with the members of Smithers' own. outcome is nil if the revert begins.
+// revertEvent returns an event of the type kind for a revert, with the members of Smithers' event. vcs is the
+// record of the files. outcome is nil for the event of the start.
 func revertEvent(s *timeline.Store, kind, run string, attempt snapshot.Attempt, vcs *snapshot.VCS, outcome *revertOutcome) snapshot.Event {
 	payload := struct {
 		Run       string `json:"runId"`
@@ -196,12 +200,12 @@ func revertEvent(s *timeline.Store, kind, run string, attempt snapshot.Attempt, 
 	if outcome != nil {
 		payload.Success = new(outcome.err == nil)
 		if outcome.err != nil {
-			payload.Error = string(fault.CodeOf(outcome.err)) // the message may name this machine
+			payload.Error = string(fault.CodeOf(outcome.err)) // an error's message may name this machine
 		}
 	}
 	data, err := json.Marshal(payload)
 	if err != nil {
-		data = nil // a struct of texts and numbers cannot fail
+		data = nil // does not happen: a struct of texts and numbers always encodes
 	}
 	return snapshot.Event{Type: kind, AtMs: s.Now().UnixMilli(), Payload: data}
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// maxLinks is how many symbolic links Trail follows, as many as the operating system.
+// maxLinks is the largest number of symbolic links that Trail follows. Operating systems have similar limits.
 const maxLinks = 255
 
-// Trail lists the absolute paths of the symbolic links that lead to a file, and of the file itself, which need not
-// exist. It resolves folders, so no folder of a listed path is a symbolic link. It returns nil for "".
+// Trail returns the absolute paths of the symbolic links that lead to a file, and the path of the file itself,
+// which may be missing. Trail resolves folders, so no folder of a returned path is a symbolic link. After
+// maxLinks links, Trail returns the links alone. It returns nil for "".
 func Trail(path string) []string {
 	if path == "" {
 		return nil
@@ -43,8 +44,9 @@ func Trail(path string) []string {
 	return append(out, at)
 }
 
-// leaveStaying changes Want so that the restore leaves the paths of Stays as they are: at these paths, Want gets the
-// files of the working copy.
+// leaveStaying changes r.Want so that the restore leaves the paths of r.Stays as they are: at these paths, Want
+// gets the files of the working copy. leaveStaying sets r.paths, and sets r.Out.Stayed to the paths whose files
+// differ in Want. It ignores paths outside of the working copy.
 func (r *RestoreJob) leaveStaying() error {
 	if len(r.Stays) == 0 {
 		return nil
@@ -79,14 +81,14 @@ func (r *RestoreJob) leaveStaying() error {
 	return nil
 }
 
-// staying makes trees that take some paths from other trees.
+// staying makes trees that take the entries of some paths from other trees.
 type staying struct {
 	objects *objstore.Batch
-	add     func(tree []byte) // called for each tree that is made
+	add     func(tree []byte) // called with the content of each new tree
 }
 
-// tree returns the tree want with have's entry at path. Both are trees of the folder dir; the zero id is a missing
-// folder.
+// tree returns the tree want with the entry of have at path. If have has no such entry, the result has no such
+// entry. want and have are trees of the folder dir, and a zero id means that the folder is missing.
 func (s *staying) tree(want, have objstore.ID, dir string, path []string) (objstore.ID, error) {
 	wanted, err := s.entries(want)
 	if err != nil {
@@ -116,8 +118,9 @@ func (s *staying) tree(want, have objstore.ID, dir string, path []string) (objst
 	return s.objects.Add(objstore.Tree, data), nil
 }
 
-// folder returns the entry of a folder with have's entry at path in it, and reports whether the folder then has any
-// files. If have has nothing at path, an entry of want that is not a folder stays.
+// folder returns the entry want of the folder dir, with the entry of have at path in the folder. The bool
+// reports whether the returned entry exists: a folder without files does not exist. If have has no entry at path
+// and want is not a folder, folder returns want.
 func (s *staying) folder(want, have objstore.TreeEntry, dir string, path []string) (objstore.TreeEntry, bool, error) {
 	var from objstore.ID
 	if want.Mode == objstore.ModeTree {
@@ -133,7 +136,7 @@ func (s *staying) folder(want, have objstore.TreeEntry, dir string, path []strin
 	return objstore.TreeEntry{Name: filepath.Base(dir), Mode: objstore.ModeTree, ID: tree}, true, nil
 }
 
-// entries reads the entries of a tree, by name. git may have written the tree.
+// entries returns the entries of a tree by name. git may have written the tree. The zero id has no entries.
 func (s *staying) entries(tree objstore.ID) (map[string]objstore.TreeEntry, error) {
 	out := make(map[string]objstore.TreeEntry)
 	if tree.IsZero() {
@@ -146,8 +149,8 @@ func (s *staying) entries(tree objstore.ID) (map[string]objstore.TreeEntry, erro
 	return out, err
 }
 
-// spelled returns a file's name as the trees spell it, since a file system may fold case. It returns name if no tree
-// has the file.
+// spelled returns the name of a file as the trees spell the name, since a file system may fold case. dir is the
+// file's folder on disk. If no tree has the file, spelled returns name.
 func spelled(dir, name string, trees ...map[string]objstore.TreeEntry) string {
 	for _, tree := range trees {
 		if _, ok := tree[name]; ok {

@@ -15,23 +15,23 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// WorkingCopy captures the files of one working copy for the runs of a store.
+// WorkingCopy captures and restores the files of one working copy for the runs of a store.
 type WorkingCopy struct {
 	store     *timeline.Store
 	workspace *jjbridge.Workspace
-	leave     []string
+	leave     []string      // see Without
 	filled    *snapshot.VCS // see FilledWith
-	rebased   bool
+	rebased   bool          // see Rebased
 }
 
-// WorkingCopyOf returns the working copy in which the store was opened. If there is no working copy,
-// it captures nothing.
+// WorkingCopyOf returns the working copy in which the store was opened. If the store was opened outside of any
+// working copy, the result captures no files.
 func WorkingCopyOf(s *timeline.Store) *WorkingCopy {
 	return &WorkingCopy{store: s, workspace: s.Workspace()}
 }
 
-// WorkingCopyAt returns the working copy that dir is in. It must belong to the store's repository. Codes:
-// worktree_failed if it belongs to another repository, no_working_copy if dir is not in a working copy.
+// WorkingCopyAt returns the working copy that contains dir. Codes: no_working_copy if dir is not in a working
+// copy, worktree_failed if the working copy belongs to another repository than the store's.
 func WorkingCopyAt(ctx context.Context, s *timeline.Store, dir string) (*WorkingCopy, error) {
 	// Environment variables that point git at this repository are not valid for another folder.
 	workspace, err := jjbridge.Locate(ctx, dir, gitexec.PlumbingEnv(s.Env()))
@@ -43,34 +43,36 @@ func WorkingCopyAt(ctx context.Context, s *timeline.Store, dir string) (*Working
 	}
 	if workspace.Repo.CommonDir != s.Repo().CommonDir {
 		return nil, fault.New(fault.WorktreeFailed, "%s belongs to another repository", dir).
-			Hint("this repository is %s", s.Repo().CommonDir)
+			Hint("choose a working copy of this repository, %s", s.Repo().CommonDir)
 	}
 	return &WorkingCopy{store: s, workspace: workspace}, nil
 }
 
-// Without returns a copy of c whose captures leave out the files at paths, unless the user tracks them. Paths are
-// relative to the top, with slashes.
+// Without returns a copy of c whose captures leave out the files at paths, unless git or jj tracks the files.
+// Paths are relative to the top of the working copy, with slashes.
 func (c *WorkingCopy) Without(paths ...string) *WorkingCopy {
 	out := *c
 	out.leave = paths
 	return &out
 }
 
-// FilledWith returns the files with which OpenWorktree has filled the new working copy, or nil if it has not.
+// FilledWith returns the files with which OpenWorktree has filled a new working copy, or nil if OpenWorktree has
+// not filled c.
 func (c *WorkingCopy) FilledWith() *snapshot.VCS { return c.filled }
 
-// Root returns the top of the working copy, or "" if there is no working copy.
+// Root returns the path of the top of the working copy, or "" if there is no working copy.
 func (c *WorkingCopy) Root() string { return c.workspace.Root }
 
-// Capture reads the working copy in the configured scope. It returns nil if there is no working copy. The caller
-// closes the result after the append that stores it. If the files are unreadable, Capture warns and the result has
-// the revision alone.
+// Capture captures the files of the working copy in the configured scope. The caller closes the result after the
+// append that stores the files. If smithers.worktree is off, the result has the revision alone. If the files are
+// unreadable, Capture warns, and the result has the revision alone. If there is no working copy, Capture returns
+// nil.
 func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	if c.Root() == "" {
-		return nil, nil //nolint:nilnil // no working copy is an answer, and no error
+		return nil, nil //nolint:nilnil // a missing working copy is not an error
 	}
 	if c.workspace.NoJJ {
-		c.store.WarnOnce(fmt.Errorf("jj was not found on PATH: git captures the files of the jj workspace %s, without their change", c.Root()))
+		c.store.WarnOnce(fmt.Errorf("jj was not found on PATH: git captures the files of the jj workspace %s, without jj's change id", c.Root()))
 	}
 	if c.store.Settings().Scope == jjbridge.ScopeOff {
 		return c.revision(ctx)
@@ -87,7 +89,7 @@ func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	return revision, nil
 }
 
-// read captures the files of a scope.
+// read captures the files of the scope snapshot.ScopeAll or snapshot.ScopeTracked. The caller closes the result.
 func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Captured, error) {
 	return c.workspace.Capture(ctx, jjbridge.CaptureOptions{
 		Scope: scope, MaxFile: c.store.Settings().MaxFile, Leave: c.leave,
@@ -95,7 +97,8 @@ func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Capture
 	})
 }
 
-// revision captures no files, only which revision the working copy is at.
+// revision returns a capture that has the revision of the working copy and no files. It returns nil if the
+// working copy has no revision yet.
 func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.Captured, error) {
 	vcs, err := c.workspace.Pointer(ctx)
 	if err != nil || vcs == nil {
@@ -104,8 +107,8 @@ func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.Captured, error) 
 	return &jjbridge.Captured{VCS: *vcs}, nil
 }
 
-// restoreConflict makes jj treat the files again as conflicted if they were in conflict when v was captured. If that
-// fails, the files have conflict markers as plain text, and restoreConflict warns.
+// restoreConflict makes jj treat the files as conflicted again if v is the capture of a conflict. If jj cannot
+// do so, the files contain conflict markers as plain text, and restoreConflict warns.
 func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 	if !v.Conflicted {
 		return
@@ -113,14 +116,15 @@ func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 	done, err := jjbridge.RestoreConflict(ctx, c.workspace, v.CommitID)
 	switch {
 	case err != nil:
-		c.store.Warn(fmt.Errorf("files that were in conflict have jj's markers as text: %w", err))
+		c.store.Warn(fmt.Errorf("the jj conflict was not restored, so its files contain conflict markers: %w", err))
 	case !done:
-		c.store.Warn(fmt.Errorf("files that were in conflict have jj's markers as text: %s is not in this jj repository", v.CommitID))
+		c.store.Warn(fmt.Errorf("the jj conflict was not restored, so its files contain conflict markers: commit %s is not in this jj repository", v.CommitID))
 	}
 }
 
-// compare warns about files that differ from want after a restore. Additional files are ones that were ignored before
-// the restore and are no longer. compare reports whether no other files differ.
+// compare warns about each file of now, the capture after a restore, that differs from want. It returns true if
+// all differing files are additional: ignored before the restore, and not ignored now. It ignores files that the
+// capture of want left out. If the comparison fails, compare warns and returns false.
 func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want *snapshot.VCS) (same bool) {
 	if now.VCS.Tree == want.Tree {
 		return true
@@ -145,15 +149,15 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want 
 		}
 	}
 	if len(besides) > 0 {
-		c.store.Warn(fmt.Errorf("no longer ignored, so the next capture has them: %s", someOf(besides)))
+		c.store.Warn(fmt.Errorf("the next capture includes files that are no longer ignored: %s", someOf(besides)))
 	}
 	if len(others) > 0 {
-		c.store.Warn(fmt.Errorf("%d of the restored files are not exactly what was captured: %s", len(others), someOf(others)))
+		c.store.Warn(fmt.Errorf("%d restored files differ from the captured files: %s", len(others), someOf(others)))
 	}
 	return len(others) == 0
 }
 
-// someOf lists the first of paths and the number of the others.
+// someOf returns the first five paths, separated by commas, and the number of the other paths.
 func someOf(paths []string) string {
 	const shown = 5
 	list := strings.Join(paths[:min(shown, len(paths))], ", ")

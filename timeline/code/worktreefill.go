@@ -6,12 +6,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// maxStartCommits bounds how many commits WorktreeStart reads.
+// maxStartCommits is the largest number of commits that WorktreeStart reads.
 const maxStartCommits = 1000
 
-// WorktreeStart returns the files that a task's own worktree began with, before its first capture. If the task has
-// committed on top of the run's commit, they are the files of the run's commit, and otherwise those of the worktree's
-// own commit. It returns the zero id if that commit is unreadable.
+// WorktreeStart returns the files with which a task's own worktree began, before its first capture. run is the
+// record of the run's working copy, and own the record of the worktree. If the run's commit is among the
+// first-parent ancestors of the worktree's commit, the task has committed on top, and the result has the files
+// of the run's commit. Otherwise the result has the files of the worktree's own commit, or is the zero id if
+// that commit is unreadable.
 func WorktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
 	at := baseOf(r, own)
 	want := baseOf(r, run)
@@ -34,8 +36,8 @@ func WorktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
 	return tree
 }
 
-// baseOf returns the commit that a working copy is based on, or "" if it is unknown. With jj it is the parent of the
-// working copy's commit, since that commit has the changes.
+// baseOf returns the commit on which a working copy builds, or "" if the commit is unknown. With jj, baseOf
+// returns the parent of the working copy's commit, since the working copy's commit holds the changes.
 func baseOf(r objstore.Reader, v *snapshot.VCS) string {
 	if v == nil || v.Type != snapshot.VCSJJ {
 		return commitOf(v)
@@ -47,6 +49,7 @@ func baseOf(r objstore.Reader, v *snapshot.VCS) string {
 	return parents[0]
 }
 
+// commitOf returns the commit that v names, or "" if v is nil.
 func commitOf(v *snapshot.VCS) string {
 	if v == nil {
 		return ""

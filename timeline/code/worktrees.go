@@ -17,23 +17,24 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// WorktreeSpec is the worktree that a workflow or a task asks for.
+// WorktreeSpec describes the worktree that a workflow or a task asks for.
 type WorktreeSpec struct {
-	Name   string // in vcs.json and worktrees/<name>: the task's id, or "" for the workflow's own
+	Name   string // the name in vcs.json and worktrees/<name>: the task's id, or "" for the workflow's own worktree
 	Path   string // relative to the top of the working copy, or absolute; "" chooses a path beside the working copy
-	Branch string // "" for none
-	Base   string // "" means main
-	// Fill fills a new worktree with the files that the run's newest frame has of it, on the commit that they were on. If
-	// the frame has no such files, the files are those of the base.
+	Branch string // the branch of a new worktree; "" means no branch
+	Base   string // the branch or commit on which the worktree builds; "" means main
+	// Fill fills a new worktree with the files that the run's newest frame has of the worktree, on the commit of these
+	// files. If the frame has no such files, the files are those of the base.
 	Fill bool
 }
 
-// OpenWorktree opens the worktree that the run made before, or makes it. If its folder is gone, it is made anew at
-// the same path. With rebase, an existing worktree is rebased on the current commit of its base, unless a replay made
-// it for the files of a frame. A failed rebase is a warning, and leaves the worktree as it was.
+// OpenWorktree opens the worktree that the run made for spec.Name, or makes the worktree. If the worktree's
+// folder is missing, OpenWorktree makes the worktree again at the same path. If rebase is true, an existing
+// worktree is rebased on the current commit of spec.Base, unless a replay made the worktree for the files of a
+// frame. A failed rebase is a warning, and leaves the worktree unchanged.
 //
-// Codes: worktree_failed if the worktree cannot be made; unsaved_work if a half-made worktree at its path has unsaved
-// work.
+// Codes: worktree_failed if the worktree cannot be made; unsaved_work if a half-made worktree at its path has
+// unsaved work.
 func OpenWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, err error) {
 	lock, err := lockMade(ctx, s)
 	if err != nil {
@@ -44,9 +45,9 @@ func OpenWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return opened, err
 }
 
-// OpenFirstWorktree is OpenWorktree for a run that does not exist yet. The run's first frame can then have the
-// worktree's files. The caller calls Settle once the run exists, or else Discard. Codes: also run_exists and
-// run_pruned.
+// OpenFirstWorktree is OpenWorktree for a run that does not exist yet, so that the run's first frame can have
+// the worktree's files. The caller calls Settle once the run exists, or Discard if the run is not made. Codes:
+// also run_exists and run_pruned.
 func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec) (_ *CheckedOut, err error) {
 	lock, err := lockMade(ctx, s)
 	if err != nil {
@@ -67,7 +68,8 @@ func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec 
 	return &CheckedOut{WorkingCopy: opened, made: madeWorktree{Run: run, Name: spec.Name}, found: found, lock: lock}, nil
 }
 
-// openWorktree is OpenWorktree for a caller that holds the lock. found reports whether the worktree existed.
+// openWorktree is OpenWorktree for a caller that holds the lock of lockMade. found reports whether the worktree
+// existed.
 func openWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, found bool, err error) {
 	made, err := findMade(s, run, spec.Name)
 	if err != nil {
@@ -90,8 +92,9 @@ func openWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return opened, false, err
 }
 
-// reopenWorktree opens a worktree that a run made. It returns nil if the folder is gone. It removes a half-made
-// worktree, and then returns nil too.
+// reopenWorktree opens the worktree of a record. It returns nil if the worktree's folder is missing. It removes
+// a half-made worktree and returns nil. Codes: worktree_failed if the folder is no longer a worktree,
+// unsaved_work if a half-made worktree may hold work.
 func reopenWorktree(ctx context.Context, s *timeline.Store, made madeWorktree) (*WorkingCopy, error) {
 	if isMissing(made.Path) {
 		return nil, nil //nolint:nilnil // a missing folder is not an error
@@ -111,14 +114,14 @@ func reopenWorktree(ctx context.Context, s *timeline.Store, made madeWorktree) (
 	}
 	if found.Root() != made.Path {
 		return nil, fault.New(fault.WorktreeFailed, "%s is no longer a worktree", made.Path).
-			Hint("move the folder away, and the run makes its worktree anew")
+			Hint("move the folder away: the run then makes its worktree again")
 	}
 	return found, nil
 }
 
-// removeBegun removes a half-made worktree. It returns an error that wraps worktrees.ErrUnsaved if the worktree may
-// hold work: a file that is neither that of its commit nor that of the frame that filled it, an ignored file, or
-// another branch than its record has.
+// removeBegun removes a half-made worktree. The error wraps worktrees.ErrUnsaved if the worktree may hold work:
+// an ignored file, a file that differs from the worktree's commit and from the frame that filled the worktree,
+// or a branch that differs from the record's branch.
 func removeBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info) error {
 	if err := checkBegun(ctx, s, made, info); err != nil {
 		return err
@@ -142,23 +145,25 @@ func removeBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info
 	return worktrees.Forget(ctx, s.Workspace(), info, now.VCS.Tree)
 }
 
-// checkBegun refuses a worktree that the run cannot have made: a new worktree has no ignored files, and is on the
-// branch of its record.
+// checkBegun returns an error that wraps worktrees.ErrUnsaved if the run cannot have made the worktree: a
+// worktree that the run made is on the branch of its record, and has no ignored files at first. info is git's or
+// jj's view of the worktree.
 func checkBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info) error {
 	if info.Name == "" {
-		return nil // not a worktree of this repository: worktrees.Forget refuses to remove it
+		return nil // the folder is not a worktree of this repository, so worktrees.Forget refuses to remove the folder
 	}
 	if info.Branch != "" && info.Branch != made.Branch {
-		return &worktrees.UnsavedError{Path: made.Path, Reason: "is on branch " + info.Branch + ", so the run did not make it"}
+		return &worktrees.UnsavedError{Path: made.Path, Reason: "is on branch " + info.Branch + ", so the run did not make the worktree"}
 	}
 	ignored, err := worktrees.Ignored(ctx, s.Workspace(), info)
 	if err == nil && ignored != "" {
-		err = &worktrees.UnsavedError{Path: made.Path, Reason: "has the ignored file " + ignored + ", so the run did not make it"}
+		err = &worktrees.UnsavedError{Path: made.Path, Reason: "has the ignored file " + ignored + ", so the run did not make the worktree"}
 	}
 	return err
 }
 
-// isHalfFilled reports whether every file of a working copy equals that of its commit or that of tree.
+// isHalfFilled reports whether each file of a working copy equals the file of the working copy's commit or of
+// tree. Missing files count as equal.
 func isHalfFilled(ctx context.Context, s *timeline.Store, now *jjbridge.Captured, tree objstore.ID) (bool, error) {
 	commit, err := objstore.ParseID(now.VCS.CommitID)
 	if err != nil {
@@ -184,8 +189,10 @@ func isHalfFilled(ctx context.Context, s *timeline.Store, now *jjbridge.Captured
 	return !slices.ContainsFunc(differ, func(d jjbridge.PathChange) bool { return isOther[d.Path] && d.Op != jjbridge.OpRemove }), err
 }
 
-// makeWorktree makes a worktree and records it. It writes the record first, so that a half-made worktree is
-// recognized if this process dies.
+// makeWorktree makes the worktree of spec for a run, and fills the worktree if spec.Fill is true. replay is true
+// if a replay made the worktree before, for the files of a frame; the record keeps replay. makeWorktree writes
+// the record first, so that a half-made worktree is recognized if this process dies. If makeWorktree fails, it
+// removes the worktree and the record.
 func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, replay bool) (*WorkingCopy, error) {
 	path, err := worktreePath(s, run, spec)
 	if err != nil {
@@ -195,7 +202,7 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 		return nil, err
 	}
 	if folder, err := os.ReadDir(path); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(folder) > 0) {
-		// This check comes before the record, with which a later process would take the folder for the run's own.
+		// This check comes before the record, because with a record a later process would take the folder for the run's.
 		return nil, timeline.Explain(&worktrees.Error{Path: path, Reason: "already exists, and is not an empty folder"})
 	}
 	req := worktrees.AddRequest{Path: path, Branch: spec.Branch, Base: spec.Base}
@@ -236,8 +243,8 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return out, timeline.Explain(putMade(s, made))
 }
 
-// newestFiles returns the files that a run's tip has of a worktree, and the commit to put them on. The files are nil if
-// the tip has none.
+// newestFiles returns the files of the worktree name at the run's tip, and the commit for these files (see
+// startingCommit). The files are nil if the tip has no files of the worktree.
 func newestFiles(s *timeline.Store, head *timeline.Head, name string) (*snapshot.VCS, objstore.ID, error) {
 	vcs, err := head.Entry().VCSRevision()
 	if vcs = WorktreeOf(vcs, name); err != nil || vcs == nil || vcs.Tree.IsZero() {
@@ -247,7 +254,8 @@ func newestFiles(s *timeline.Store, head *timeline.Head, name string) (*snapshot
 	return vcs, commit, err
 }
 
-// worktreePath returns the path at which to make a worktree. Code: no_working_copy.
+// worktreePath returns the path at which to make the worktree of spec. A relative path begins at the top of the
+// working copy. Code: no_working_copy if the path depends on a working copy and the store has no working copy.
 func worktreePath(s *timeline.Store, run string, spec WorktreeSpec) (string, error) {
 	switch path := filepath.FromSlash(spec.Path); {
 	case spec.Path == "":
@@ -259,13 +267,14 @@ func worktreePath(s *timeline.Store, run string, spec WorktreeSpec) (string, err
 	case filepath.IsAbs(path):
 		return filepath.Clean(path), nil
 	case s.Workspace().Root == "":
-		return "", fault.New(fault.NoWorkingCopy, "there is no working copy to which the path of worktree %q could be relative", spec.Path)
+		return "", fault.New(fault.NoWorkingCopy, "worktree path %q is relative, but this repository has no working copy", spec.Path)
 	default:
 		return filepath.Join(s.Workspace().Root, path), nil
 	}
 }
 
-// checkNotMade refuses a path that is the worktree of another run or task. Code: worktree_failed.
+// checkNotMade returns worktree_failed if path is an existing worktree of another run or task, or a checkout of
+// a frame. run and name are the run and the task that want the path.
 func checkNotMade(s *timeline.Store, run, name, path string) error {
 	all, err := allMade(s)
 	if err != nil {
@@ -275,18 +284,19 @@ func checkNotMade(s *timeline.Store, run, name, path string) error {
 		if made.Path != path || made.Run == run && made.Name == name && !made.Checkout || isMissing(made.Path) {
 			continue
 		}
-		return fault.New(fault.WorktreeFailed, "%s is a worktree of run %q already", path, made.Run).
-			Hint("`git smithers worktrees prune %s` removes it, unless there is unsaved work in it", fault.Word(made.Run)).
+		return fault.New(fault.WorktreeFailed, "%s is already a worktree of run %q", path, made.Run).
+			Hint("`git smithers worktrees prune %s` removes the worktree, unless the worktree has unsaved work", fault.Word(made.Run)).
 			Detail("path", path).Detail("runId", made.Run)
 	}
 	return nil
 }
 
-// rebase rebases the working copy on the current commit of its base. An error is a warning.
+// rebase rebases the working copy on the current commit of base, and notes for Rebased whether the working
+// copy's commit changed. An error is a warning.
 func (c *WorkingCopy) rebase(ctx context.Context, base string) {
 	before, beforeErr := c.workspace.Pointer(ctx)
 	if err := worktrees.Rebase(ctx, c.workspace, base); err != nil {
-		c.store.Warn(fmt.Errorf("rebase of %s: %w", c.Root(), err))
+		c.store.Warn(fmt.Errorf("rebase %s: %w", c.Root(), err))
 	}
 	after, afterErr := c.workspace.Pointer(ctx)
 	c.rebased = beforeErr == nil && afterErr == nil && before != nil && after != nil && before.CommitID != after.CommitID
@@ -295,6 +305,7 @@ func (c *WorkingCopy) rebase(ctx context.Context, base string) {
 // Rebased reports whether OpenWorktree has rebased the working copy onto another commit.
 func (c *WorkingCopy) Rebased() bool { return c.rebased }
 
+// workspaceAt returns the worktree of list at path. It returns false if list has no such worktree.
 func workspaceAt(list []worktrees.Info, path string) (worktrees.Info, bool) {
 	for _, info := range list {
 		if info.Path == path {
@@ -304,6 +315,7 @@ func workspaceAt(list []worktrees.Info, path string) (worktrees.Info, bool) {
 	return worktrees.Info{}, false
 }
 
+// isMissing reports whether nothing exists at path. It returns false if path is unreadable.
 func isMissing(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)

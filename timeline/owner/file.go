@@ -19,32 +19,33 @@ import (
 )
 
 const (
-	// claimsFolder is a folder in the store's private folder. It holds a folder for each run that is executed in this
+	// claimsFolder is a folder in the store's private folder. It has a folder for each run that is executed in this
 	// repository on this machine.
 	claimsFolder = "claims"
-	// tokenBytes is how many random bytes name a claim.
+	// tokenBytes is the number of random bytes in the name of a claim.
 	tokenBytes = 8
-	// makeAttempts bounds how often Claim tries again because another process, which clears away files of dead
-	// processes, removed the new file.
+	// makeAttempts is the largest number of times that Claim tries to make its file. Another process, which
+	// clears away the files of dead processes, may remove the new file before the file is locked.
 	makeAttempts = 10
 )
 
-// Runs are the runs that are executed in a repository on this machine: a folder for each.
+// Runs are the runs that are executed in a repository on this machine. Each run has a folder.
 type Runs struct{ path string }
 
-// In returns the runs that a store's private folder knows.
+// In returns the Runs of a store. private is the path of the store's private folder.
 func In(private string) Runs { return Runs{filepath.Join(private, claimsFolder)} }
 
-// Folder returns the folder of a run, which need not exist.
+// Folder returns the folder of a run. The folder may be missing. The error wraps refs.ErrMalformed if run is
+// empty.
 func (r Runs) Folder(run string) (Folder, error) {
 	component, err := refs.EscapeRun(run)
 	return r.Component(component), err
 }
 
-// Component returns the folder of the run that a ref component names.
+// Component returns the folder of the run with the given ref component (see refs.EscapeRun).
 func (r Runs) Component(component string) Folder { return Folder{filepath.Join(r.path, component)} }
 
-// Components lists the ref components of the runs that have a folder.
+// Components returns the ref components of the runs that have a folder.
 func (r Runs) Components() ([]string, error) {
 	entries, err := os.ReadDir(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,41 +60,43 @@ func (r Runs) Components() ([]string, error) {
 	return out, err
 }
 
-// Folder holds the files of the claims on one run. While it exists, the run is executed on
-// this machine and has not ended.
+// Folder holds the files of the claims on one run. While the folder exists, the run is executed on this machine
+// and has not ended.
 type Folder struct{ path string }
 
 // Path returns the folder's path.
 func (d Folder) Path() string { return d.path }
 
-// File is the file of this process's claim on a run. The process holds its flock for as long
-// as it lives, and touches the file with every beat.
+// File is the file of this process's claim on a run. The process holds the file's lock until Discard, Undo or
+// Leave, or until the process ends. It touches the file with every heartbeat.
 type File struct {
 	path string
 	lock *flock.Flock
-	made bool // Claim made the folder too
+	made bool // Claim has made the folder, too
 }
 
-// process is the content of a claim's file: the process that made the claim.
+// process is the content of a claim's file. It describes the process that made the claim.
 type process struct {
-	PID     int       `json:"pid"`
-	Epoch   int64     `json:"epoch"`
-	Started time.Time `json:"started"`
+	PID     int       `json:"pid"`     // the process id
+	Epoch   int64     `json:"epoch"`   // the run's epoch with the claim
+	Started time.Time `json:"started"` // the time of the claim
 }
 
-// isToken reports whether s is a name that Claim makes. A run's row may come from another
-// repository, and its owner is used as a file name.
+// isToken reports whether s has the form of the names that Claim gives to files. A run's row may come from
+// another repository, and the row's owner is used as the name of a file.
 func isToken(s string) bool {
 	return len(s) == 2*tokenBytes && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// Token names the claim, in the run's row and as the name of the file.
+// Token returns the name of the claim, which is the owner in the run's row and the name of the file.
 func (f *File) Token() string { return filepath.Base(f.path) }
 
+// errCleared is the error of newFile if another process removed the file or its folder too early.
 var errCleared = errors.New("the claim's file was removed while it was made")
 
-// Claim makes the file of a new claim, locked and written. If durable, the file and its folders
-// are on stable storage.
+// Claim makes, writes and locks the file of a new claim, and makes the folder if the folder is missing. epoch is
+// the run's epoch with the claim. now is the time of the claim and of the first heartbeat. If durable is true,
+// the file and its folders are on stable storage when Claim returns. If Claim fails, it removes the file.
 func (d Folder) Claim(epoch int64, now time.Time, durable bool) (*File, error) {
 	var f *File
 	made, err := false, errCleared
@@ -118,7 +121,7 @@ func (d Folder) Claim(epoch int64, now time.Time, durable bool) (*File, error) {
 	return f, nil
 }
 
-// make makes the folder, and reports whether it made it.
+// make makes the folder. It returns false without an error if the folder exists.
 func (d Folder) make() (bool, error) {
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o777); err != nil {
 		return false, err
@@ -130,7 +133,7 @@ func (d Folder) make() (bool, error) {
 	return err == nil, err
 }
 
-// newFile makes and locks an empty file. It returns errCleared if the file or the folder was
+// newFile makes and locks an empty file with a random name. It returns errCleared if the file or the folder was
 // removed before the file was locked.
 func (d Folder) newFile() (*File, error) {
 	var random [tokenBytes]byte
@@ -152,6 +155,8 @@ func (d Folder) newFile() (*File, error) {
 	return nil, errors.Join(errCleared, f.Discard())
 }
 
+// write writes the owner to the file. If durable is true, write puts the file, its folder and the folder above
+// on stable storage.
 func (f *File) write(owner process, durable bool) error {
 	data, err := json.Marshal(owner)
 	if err != nil {
@@ -168,43 +173,44 @@ func (f *File) write(owner process, durable bool) error {
 	if err = errors.Join(err, file.Close()); err != nil || !durable {
 		return err
 	}
-	// The folder must survive a power cut, since it shows that the run was executed here.
+	// The folder must survive a power cut, because the folder shows that the run was executed on this machine.
 	folder := filepath.Dir(f.path)
 	return errors.Join(fsx.SyncDir(folder), fsx.SyncDir(filepath.Dir(folder)))
 }
 
-// Touch records that this process is alive at a time. The error wraps fs.ErrNotExist if another
-// process has removed the file.
+// Touch records a heartbeat: that this process is alive at the time now. The error wraps fs.ErrNotExist if
+// another process has removed the file.
 func (f *File) Touch(now time.Time) error { return os.Chtimes(f.path, now, now) }
 
-// Discard removes the file, and unlocks it after that: another process must not take this
-// one for dead while the file exists.
+// Discard removes the file and then unlocks the file. In the other order, another process could take this
+// process for dead. A missing file is not an error.
 func (f *File) Discard() error {
 	err := os.Remove(f.path)
-	if errors.Is(err, fs.ErrNotExist) { // another process has taken the run over
+	if errors.Is(err, fs.ErrNotExist) { // another process has taken the run over and removed the file
 		err = nil
 	}
 	return errors.Join(err, f.lock.Close())
 }
 
-// Undo is Discard for a claim whose entry was not appended. It also removes the folder if Claim
-// made it, since the run is not executed here.
+// Undo is Discard for a claim whose entry was not appended. If Claim made the folder, Undo also removes the
+// folder, since the run is not executed on this machine.
 func (f *File) Undo() error {
 	err := f.Discard()
 	if f.made {
-		_ = os.Remove(filepath.Dir(f.path)) // fails if another claim is in the folder, as it should
+		_ = os.Remove(filepath.Dir(f.path)) // the removal fails, as it should, if the folder has another claim
 	}
 	return err
 }
 
-// claim is the state of a claim, read from its file.
+// claim is the state of a claim according to its file.
 type claim struct {
 	process process
-	beatAt  time.Time
-	locked  bool // by the process that made it, which is therefore alive
+	beatAt  time.Time // the time of the last heartbeat
+	locked  bool      // the process that made the claim has the lock, and is therefore alive
 }
 
-// look reads the file of a claim. The error wraps fs.ErrNotExist if there is no file.
+// look reads the file of a claim. If the content is unreadable, process is zero. If the lock cannot be tried,
+// locked is true. The error wraps fs.ErrNotExist if the claim has no file.
 func (d Folder) look(token string) (claim, error) {
 	path := filepath.Join(d.path, token)
 	info, err := os.Stat(path)
@@ -213,7 +219,7 @@ func (d Folder) look(token string) (claim, error) {
 	}
 	seen := claim{beatAt: info.ModTime(), locked: true}
 	if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &seen.process) != nil {
-		seen.process = process{} // it is only shown to people: the lock and the age decide whether the owner is alive
+		seen.process = process{} // process is only for people: the lock and the time of the heartbeat decide whether the owner is alive
 	}
 	err = d.ifDead(token, func(string) error {
 		seen.locked = false
@@ -222,14 +228,14 @@ func (d Folder) look(token string) (claim, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return claim{}, err
 	}
-	return seen, nil // if the lock cannot be tried, the age alone decides
+	return seen, nil // if the lock cannot be tried, the time of the heartbeat alone decides
 }
 
-// ifDead calls f with the path of a claim's file if the process that made it is gone. The
-// file stays locked meanwhile.
+// ifDead calls f with the path of a claim's file if the process that made the claim is dead, and returns the
+// error of f. The file stays locked meanwhile. If the process is alive, ifDead returns nil.
 func (d Folder) ifDead(token string, f func(path string) error) error {
 	path := filepath.Join(d.path, token)
-	// A shared lock, so that two readers do not take each other for the owner.
+	// The lock is shared, so that two readers do not take each other for the owner.
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	free, err := lock.TryRLock()
 	if err != nil || !free {
@@ -238,8 +244,9 @@ func (d Folder) ifDead(token string, f func(path string) error) error {
 	return errors.Join(f(path), lock.Close())
 }
 
-// Clear removes the claim file of the owner before, so that the process learns that it has lost the run, and the
-// files of processes that are gone.
+// Clear removes the file of the claim before, so that the claim's process learns of the loss of the run. Clear
+// also removes the files of dead processes. If before is "", Clear removes only the files of dead processes.
+// Missing files are not an error.
 func (d Folder) Clear(before string) error {
 	entries, err := os.ReadDir(d.path)
 	for _, entry := range entries {
@@ -258,13 +265,14 @@ func (d Folder) Clear(before string) error {
 	return err
 }
 
-// Remove removes the folder, unless a live process has claimed the run.
+// Remove removes the folder and the files of dead processes. If a live process has claimed the run, Remove keeps
+// the folder.
 func (d Folder) Remove() {
 	if d.Clear("") == nil {
-		_ = os.Remove(d.path) // fails if a claim is in the folder, as it should
+		_ = os.Remove(d.path) // the removal fails, as it should, if the folder has a claim
 	}
 }
 
-// Leave unlocks the file and keeps it: the run's row still names this claim, and the file shows that the claim was made
-// here.
+// Leave unlocks the file and keeps the file. The run's row still names this claim, and the file shows that the
+// claim was made on this machine.
 func (f *File) Leave() error { return f.lock.Close() }

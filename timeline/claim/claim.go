@@ -1,5 +1,5 @@
-// Package claim claims runs for this process. It also keeps this machine's files about the runs that it executes: their
-// running commands, and the logs of attempts that have not ended.
+// Package claim claims runs for this process. It also keeps this machine's files about the runs that this machine
+// executes: their running commands, and the logs of attempts that have not ended.
 package claim
 
 import (
@@ -17,24 +17,25 @@ type Request struct {
 	Force bool
 }
 
-// Claim is this process's ownership of a run. A heartbeat in the background keeps it alive until it is released or
-// lost. Safe for concurrent use, except Release.
+// Claim is this process's ownership of a run. A heartbeat in the background keeps the claim alive until the
+// claim is released or lost. All methods except Release are safe for concurrent use.
 type Claim struct {
 	head    *timeline.Head
-	Token   string
+	Token   string // the owner in the run's row
 	file    *owner.File
 	beats   *heartbeat
 	release sync.Once
 }
 
-// Take claims the run of h: it appends an entry with the next epoch and a new owner, on exactly the tip that h has
-// read. It takes the run over if the current owner is not live.
+// Take claims the run of h: it appends an entry with the next epoch and a new owner, on exactly the tip that h
+// knows. If the run has another owner that is not live, or req.Force is true, Take takes the run over. Errors
+// with the owner's files are warnings once the entry is appended.
 //
-// Codes: run_owned if a live process owns the run and req.Force is false; conflict if the tip has moved. Nothing is
-// written after a conflict, and another process may own the run.
+// Codes: run_owned if a live process owns the run and req.Force is false; conflict if the tip has moved. After a
+// conflict, the run is unchanged, and another process may own the run.
 //
-// The entry is a fence: an engine appends only on tips with its own epoch. The claim's file exists before the entry.
-// This process holds the file's lock, and touches the file six times within smithers.staleAfter.
+// The entry is a fence: an engine appends only on tips with its own epoch. The claim's file exists before the
+// entry. This process holds the file's lock, and touches the file six times within smithers.staleAfter.
 func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 	s, before := h.Store(), h.Row()
 	owner := s.Owner(before)
@@ -56,7 +57,7 @@ func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 		}
 		return nil, err
 	}
-	// Until the append, only the owner in before was allowed to write, even if it was dead. So its file goes now.
+	// The old owner was allowed to write until the append, even if its process was dead. So its file is removed only now.
 	if err := folder.Clear(before.Owner); err != nil {
 		s.Warn(err)
 	}
@@ -64,7 +65,8 @@ func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 	return c, nil
 }
 
-// draft returns the draft of the entry that makes this claim the run's owner.
+// draft returns the draft of the entry that makes this claim the run's owner. before is the run's row, and last
+// its owner.
 func (c *Claim) draft(before snapshot.Run, last owner.Owner) snapshot.Draft {
 	subject := "claimed"
 	switch {
@@ -80,18 +82,21 @@ func (c *Claim) draft(before snapshot.Run, last owner.Owner) snapshot.Draft {
 	}
 }
 
-// Lost returns a channel that is closed when another process has taken the run over, at most one heartbeat later.
+// Lost returns a channel that is closed at most one heartbeat after another process has taken the run over.
 func (c *Claim) Lost() <-chan struct{} { return c.beats.lost }
 
-// Release gives up the claim. If the run's row still names this claim, Release appends an entry that removes the owner
-// and changes nothing else. It removes the claim's file; if the append failed, it keeps the file unlocked. Release
-// returns after the heartbeat has ended, and continues if ctx ends. A second call does nothing.
+// Release gives up the claim. If the run's row still names this claim, Release appends an entry that removes the
+// owner and changes nothing else. It then removes the claim's file or, if the append failed, unlocks the file
+// and keeps it. Release returns after the heartbeat has ended, and continues if ctx ends. A second call does
+// nothing and returns nil.
 func (c *Claim) Release(ctx context.Context) error {
 	var err error
 	c.release.Do(func() { err = c.end(context.WithoutCancel(ctx)) })
 	return err
 }
 
+// end is Release without the check for a second call. If the run has ended, end also removes the folder of its
+// claims.
 func (c *Claim) end(ctx context.Context) error {
 	c.beats.end()
 	s := c.head.Store()
@@ -106,7 +111,7 @@ func (c *Claim) end(ctx context.Context) error {
 		}, nil
 	})
 	giveUp := c.file.Discard
-	if err != nil { // the row still names the claim, so its file stays, as that of a dead process
+	if err != nil { // the row still names the claim, so the file stays like a dead process's file
 		giveUp = c.file.Leave
 	}
 	if fileErr := giveUp(); fileErr != nil {

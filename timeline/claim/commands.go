@@ -17,36 +17,39 @@ import (
 )
 
 const (
-	// commandsFolder is a folder in the store's private folder. It holds a folder for each run with running commands on
-	// this machine, with a file for each command.
+	// commandsFolder is a folder in the store's private folder. It has a folder for each run with running commands on
+	// this machine, and in that folder a file for each command.
 	commandsFolder = "commands"
-	// commandAttempts bounds how often Began tries again because another process removed the empty folder.
+	// commandAttempts is the largest number of times that Began tries to write its file. Another process may
+	// remove the empty folder.
 	commandAttempts = 10
 )
 
-// Commands are the running commands of a run on this machine, as files in the store's private folder. With them, a
-// process that takes the run over can end commands that outlived the process that started them. Attempts are named by
-// their keys, see snapshot.AttemptKey. Safe for concurrent use.
+// Commands are the running commands of a run on this machine, as files in the store's private folder. With these
+// files, a process that takes the run over can end commands that outlived the process that started them.
+// Attempts are named by their keys; see snapshot.AttemptKey. Commands are safe for concurrent use.
 type Commands struct {
 	run    string
 	folder string
 }
 
-// CommandsOf returns the commands of a run.
+// CommandsOf returns the running commands of a run.
 func CommandsOf(s *timeline.Store, run string) *Commands {
 	return &Commands{run, filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, commandsFolder, fileName(run))}
 }
 
-// commandNote is the content of a command's file. Only this machine reads it.
+// commandNote is the content of a command's file. Only this machine reads the file.
 type commandNote struct {
-	Attempt string         `json:"attempt"`
-	Group   procgroup.Mark `json:"group"`
+	Attempt string         `json:"attempt"` // the key of the attempt
+	Group   procgroup.Mark `json:"group"`   // identifies the command's process group
 }
 
+// path returns the path of the file of an attempt's command.
 func (c *Commands) path(attempt string) string { return filepath.Join(c.folder, fileName(attempt)) }
 
-// Began notes the process group of an attempt's command. leader is the process id of the group's leader, which must not
-// have been waited for. On systems where a group cannot be recognized later, Began does nothing.
+// Began notes the process group of an attempt's command. leader is the process id of the group's leader; the
+// caller must not have waited for the leader yet. On systems that cannot recognize a group later, Began does
+// nothing and returns nil.
 func (c *Commands) Began(attempt string, leader int) error {
 	mark, err := procgroup.Of(leader)
 	if errors.Is(err, procgroup.ErrUnsupported) {
@@ -68,15 +71,16 @@ func (c *Commands) Began(attempt string, leader int) error {
 	return timeline.Explain(err)
 }
 
-// Ended removes the note of a command whose processes have all ended.
+// Ended removes the note of an attempt's command. All processes of the command have ended.
 func (c *Commands) Ended(attempt string) {
 	_ = os.Remove(c.path(attempt)) // if the file stays, EndLeft finds no process and removes it
-	_ = os.Remove(c.folder)        // fails if the folder has another command, as it should
+	_ = os.Remove(c.folder)        // the removal fails, as it should, if the folder has another command
 }
 
-// EndLeft ends the remaining processes of all commands of the run on this machine, including those that other processes
-// started. It asks them to end, and kills them after grace or when ctx ends. It returns the number of ended processes
-// once all are gone. An error names the commands that still have processes. Only the run's owner may call EndLeft.
+// EndLeft ends the remaining processes of all commands of the run on this machine, including commands that other
+// processes started. It asks the processes to end, and kills them after grace or when ctx ends. EndLeft returns
+// the number of ended processes. An error names each command that still has processes. Only the run's owner may
+// call EndLeft.
 func (c *Commands) EndLeft(ctx context.Context, grace time.Duration) (int, error) {
 	entries, err := os.ReadDir(c.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +95,8 @@ func (c *Commands) EndLeft(ctx context.Context, grace time.Duration) (int, error
 	return ended, timeline.Explain(err)
 }
 
-// endLeft ends the remaining processes of one command and removes its file.
+// endLeft ends the remaining processes of one command, removes the command's file and returns the number of
+// ended processes. name is the name of the file. If processes remain, the file stays.
 func (c *Commands) endLeft(ctx context.Context, name string, grace time.Duration) (int, error) {
 	path := filepath.Join(c.folder, name)
 	data, err := os.ReadFile(path)
@@ -101,18 +106,18 @@ func (c *Commands) endLeft(ctx context.Context, name string, grace time.Duration
 	var note commandNote
 	err = json.Unmarshal(data, &note)
 	node, iteration, number, keyErr := snapshot.SplitAttemptKey(note.Attempt)
-	if err != nil || keyErr != nil { // a command starts after its file is whole, so this command never began
+	if err != nil || keyErr != nil { // a command starts after its file is complete, so this command never started
 		return 0, os.Remove(path)
 	}
 	ended, err := note.Group.End(ctx, AttemptEnv(c.run, node, iteration, number), grace)
 	if err != nil {
-		return ended, fmt.Errorf("the command of %s: %w", note.Attempt, err)
+		return ended, fmt.Errorf("end the command of attempt %s: %w", note.Attempt, err)
 	}
 	return ended, os.Remove(path)
 }
 
-// AttemptEnv returns the environment entries that name the attempt to its command and to all processes that the command
-// starts.
+// AttemptEnv returns the environment variables that name an attempt to its command, and to all processes that
+// the command starts.
 func AttemptEnv(run, node string, iteration, attempt int) []string {
 	return []string{
 		"SMITHERS_RUN_ID=" + run,
@@ -122,5 +127,5 @@ func AttemptEnv(run, node string, iteration, attempt int) []string {
 	}
 }
 
-// CommandGrace is how long the commands of a dead process get to end before they are killed.
+// CommandGrace is the time that the commands of a dead process have to end before they are killed.
 const CommandGrace = 5 * time.Second

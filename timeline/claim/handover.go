@@ -11,13 +11,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// HandOver moves this machine's files of the run from, which is no longer executed, to the run to: its folder of
-// claims, and the logs of attempts that did not end. It ends commands of from that outlived their process. Errors are
-// warnings, since no history depends on these files.
+// HandOver moves this machine's files of the run from, which is no longer executed, to the run to: the folder of
+// claims, and the logs of attempts that did not end. HandOver also ends commands of from that outlived their
+// process. Errors are warnings, since no history depends on these files.
 func HandOver(ctx context.Context, s *timeline.Store, from, to string) {
 	n, err := CommandsOf(s, from).EndLeft(ctx, CommandGrace)
 	if n > 0 {
-		s.Warn(fmt.Errorf("commands of another process of run %q were still at work: %d processes were ended", from, n))
+		s.Warn(fmt.Errorf("ended %d processes of commands that another process of run %q had left running", n, from))
 	}
 	if err != nil {
 		s.Warn(fmt.Errorf("end the commands of another process of run %q: %w", from, err))
@@ -32,7 +32,7 @@ func HandOver(ctx context.Context, s *timeline.Store, from, to string) {
 	}
 }
 
-// handFolder renames a folder, unless it is missing or the new name is taken.
+// handFolder renames the folder from to to. It does nothing if from is missing or to exists.
 func handFolder(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return nil

@@ -10,15 +10,16 @@ import (
 // beatsPerStale is the number of heartbeats within smithers.staleAfter.
 const beatsPerStale = 6
 
-// heartbeat calls a function periodically in the background, until it is ended or lost.
+// heartbeat calls a function periodically in the background, until end is called or the heartbeat is lost.
 type heartbeat struct {
-	lost    chan struct{}
-	stop    chan struct{}
+	lost    chan struct{} // closed when the heartbeat is lost
+	stop    chan struct{} // closed by end
 	running sync.WaitGroup
 }
 
-// startHeartbeat calls beat in the background at each interval. If beat returns an error that wraps fs.ErrNotExist, the
-// heartbeat is lost: it stops and closes lost. It ignores other errors, which the next beat may overcome.
+// startHeartbeat calls beat in the background after each interval. If beat returns an error that wraps
+// fs.ErrNotExist, the heartbeat is lost: it stops and closes lost. The heartbeat ignores other errors, since the
+// next call may succeed.
 func startHeartbeat(every time.Duration, beat func() error) *heartbeat {
 	h := &heartbeat{lost: make(chan struct{}), stop: make(chan struct{})}
 	h.running.Go(func() {
@@ -39,7 +40,7 @@ func startHeartbeat(every time.Duration, beat func() error) *heartbeat {
 	return h
 }
 
-// end stops the heartbeat and waits until its goroutine has returned. It must be called once.
+// end stops the heartbeat and returns after the last call of beat has returned. The caller calls end only once.
 func (h *heartbeat) end() {
 	close(h.stop)
 	h.running.Wait()

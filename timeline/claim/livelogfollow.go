@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// liveLogPoll is the interval at which Follow looks at the log.
+// liveLogPoll is the interval at which Follow reads the log.
 const liveLogPoll = 100 * time.Millisecond
 
-// Follow copies the log of an attempt to w as it grows, from the beginning of the part that is kept. It returns when
-// ended reports that the attempt has ended, or when ctx ends. Follow calls ended after each copy, and copies once more
-// after ended returns true, so that w gets the whole log even if the file has been removed meanwhile. The error is that
-// of reading the log, of w, of ended or of ctx.
+// Follow copies the log of an attempt to w while the log grows, from the beginning of the kept part. Follow
+// calls ended after each copy. When ended returns true, the attempt has ended: Follow copies once more and
+// returns, so that w gets the whole log even if the file has been removed meanwhile. The error is an error of
+// reading the log, of w, of ended or of ctx.
 func (l *LiveLogs) Follow(ctx context.Context, attempt string, w io.Writer, ended func() (bool, error)) error {
 	f := &liveLogReader{path: l.path(attempt)}
 	defer f.close()
@@ -41,20 +41,22 @@ func (l *LiveLogs) Follow(ctx context.Context, attempt string, w io.Writer, ende
 	}
 }
 
-// liveLogReader reads a log through all the files that the writer puts in its place, one after the other.
+// liveLogReader reads a log from the successive files that the writer puts in the place of the log.
 type liveLogReader struct {
 	path string
-	file *os.File // nil until the log exists
-	at   int64    // how many bytes of the log were read
+	file *os.File // the open file of the log; nil until the log exists
+	at   int64    // the number of bytes of the log that were read or skipped
 }
 
+// close closes the open file.
 func (f *liveLogReader) close() {
 	if f.file != nil {
 		_ = f.file.Close() // closing a file that was only read loses nothing
 	}
 }
 
-// copy copies the part of the log that was written since the last copy.
+// copy copies the part of the log that was written since the last copy to w. If the log does not exist, copy
+// does nothing.
 func (f *liveLogReader) copy(w io.Writer) error {
 	for {
 		if f.file == nil {
@@ -69,7 +71,7 @@ func (f *liveLogReader) copy(w io.Writer) error {
 		if err != nil || !replaced {
 			return err
 		}
-		// The writer finished this file before it replaced the file, so this copies the rest.
+		// The writer finished the file before it replaced the file, so the second copy gets the rest.
 		if err := f.copyFile(w); err != nil {
 			return err
 		}
@@ -78,14 +80,15 @@ func (f *liveLogReader) copy(w io.Writer) error {
 	}
 }
 
+// copyFile copies the unread part of the open file to w.
 func (f *liveLogReader) copyFile(w io.Writer) error {
 	n, err := io.Copy(w, f.file)
 	f.at += n
 	return err
 }
 
-// open opens the log's file at the position up to which the log was read. It reports whether the file exists. If the
-// file no longer has some unread bytes, open writes a line about them to w.
+// open opens the log's file at the position up to which the log was read. It returns false without an error if
+// the file is missing. If the file lacks some unread bytes, open writes a line with their number to w.
 func (f *liveLogReader) open(w io.Writer) (bool, error) {
 	file, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +116,8 @@ func (f *liveLogReader) open(w io.Writer) (bool, error) {
 	return true, nil
 }
 
-// replaced reports whether the log is now in another file. If the file was removed, the open file is still the log.
+// replaced reports whether the writer has put another file in the place of the open file. It returns false if
+// the log was removed: the open file is then still the log.
 func (f *liveLogReader) replaced() (bool, error) {
 	named, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {

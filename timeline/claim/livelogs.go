@@ -15,18 +15,20 @@ import (
 )
 
 const (
-	// liveLogsFolder is a folder in the store's private folder. It holds a folder for each run, with a file for each log.
+	// liveLogsFolder is a folder in the store's private folder. It has a folder for each run, and in that folder
+	// a file for each log.
 	liveLogsFolder = "logs"
-	// liveLogHeader is the size of the header of a log's file: the number of bytes of the log that were dropped before
-	// those in the file, as 20 decimal digits and a line feed.
+	// liveLogHeader is the size of the header of a log's file in bytes. The header is the number of bytes of the
+	// log that were dropped before the bytes in the file, as 20 decimal digits and a line feed.
 	liveLogHeader = 21
-	// liveLogAttempts bounds how often Open tries again because another process removed the empty folder.
+	// liveLogAttempts is the largest number of times that Open tries to make its file. Another process may
+	// remove the empty folder.
 	liveLogAttempts = 10
 )
 
 // LiveLogs are the logs of a run's attempts that have not ended, as files in the store's private folder. When an
-// attempt ends, its log goes into the journal and the file is removed. Attempts are named by their keys, see
-// snapshot.AttemptKey. Safe for concurrent use.
+// attempt ends, its log goes into the journal and the file is removed. Attempts are named by their keys; see
+// snapshot.AttemptKey. LiveLogs are safe for concurrent use.
 type LiveLogs struct{ folder string }
 
 // LiveLogsOf returns the live logs of a run.
@@ -34,19 +36,21 @@ func LiveLogsOf(s *timeline.Store, run string) *LiveLogs {
 	return &LiveLogs{filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, liveLogsFolder, fileName(run))}
 }
 
-// fileName returns a name as a valid name of a file or folder; see refs.EscapeRun.
+// fileName returns name in a form that is valid as the name of a file or folder; see refs.EscapeRun.
 func fileName(name string) string {
 	escaped, err := refs.EscapeRun(name)
 	if err != nil {
-		return "_" // for the empty name; no other name is escaped to it
+		return "_" // stands for the empty name; no other name is escaped to _
 	}
 	return escaped
 }
 
+// path returns the path of an attempt's log.
 func (l *LiveLogs) path(attempt string) string { return filepath.Join(l.folder, fileName(attempt)) }
 
-// Open begins the log of an attempt. The file keeps about the last limit bytes. One goroutine at a time may use the
-// writer. Its Write never returns an error: after the first error of the disk it drops all further bytes.
+// Open begins the log of an attempt and returns its writer. The file keeps at least the last limit bytes of the
+// log. Only one goroutine at a time may use the writer. The writer's Write never returns an error: after the
+// first error of the disk, Write drops all further bytes.
 func (l *LiveLogs) Open(attempt string, limit int) (io.WriteCloser, error) {
 	w := &liveLogWriter{path: l.path(attempt), limit: int64(max(1, limit))}
 	var err error
@@ -64,8 +68,8 @@ func (l *LiveLogs) Open(attempt string, limit int) (io.WriteCloser, error) {
 	return w, nil
 }
 
-// newLiveLog makes a new file for a log, in place of an old file. start is the number of dropped bytes, and kept the
-// bytes after them. The file is positioned at its end.
+// newLiveLog makes a file for a log, in place of an older file, and returns the file open at its end. start is
+// the number of dropped bytes, and kept has the bytes after the dropped bytes.
 func newLiveLog(path string, start int64, kept []byte) (*os.File, error) {
 	fresh := path + ".new"
 	file, err := os.Create(fresh)
@@ -81,8 +85,8 @@ func newLiveLog(path string, start int64, kept []byte) (*os.File, error) {
 	return file, nil
 }
 
-// Last returns the kept part of an attempt's log as text. If bytes were dropped before it, a first line has their
-// number. It returns "" if the log does not exist or is unreadable.
+// Last returns the kept part of an attempt's log as text. If bytes were dropped before that part, a first line
+// has the number of dropped bytes. Last returns "" if the log does not exist or is unreadable.
 func (l *LiveLogs) Last(attempt string) string {
 	data, err := os.ReadFile(l.path(attempt))
 	if err != nil || len(data) < liveLogHeader {
@@ -95,11 +99,14 @@ func (l *LiveLogs) Last(attempt string) string {
 	return missing(start) + strings.ToValidUTF8(string(data[liveLogHeader:]), "\uFFFD")
 }
 
+// parseLiveLogHeader returns the number of dropped bytes in the header of a log's file. data has at least
+// liveLogHeader bytes.
 func parseLiveLogHeader(data []byte) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(data[:liveLogHeader])), 10, 64)
 }
 
-// missing returns the line that replaces bytes that a log dropped, or "" if it dropped none.
+// missing returns the line that stands for a number of bytes that a log dropped, or "" if the number is 0 or
+// negative.
 func missing(bytes int64) string {
 	if bytes <= 0 {
 		return ""
@@ -107,12 +114,12 @@ func missing(bytes int64) string {
 	return fmt.Sprintf("[%d bytes before this are not kept]\n", bytes)
 }
 
-// Remove removes the log of an attempt.
+// Remove removes the log of an attempt. Errors are ignored.
 func (l *LiveLogs) Remove(attempt string) {
-	// If the file stays, readers take the attempt for a running one, until the next log of the same name is removed.
+	// If the file stays, readers take the attempt for a running attempt, until a later log of the same name is removed.
 	_ = os.Remove(l.path(attempt))
-	_ = os.Remove(l.folder) // fails if the folder has another log, as it should
+	_ = os.Remove(l.folder) // the removal fails, as it should, if the folder has another log
 }
 
-// Clear removes all logs of the run, including files that killed processes left.
+// Clear removes all logs of the run, including files that killed processes left. Errors are ignored.
 func (l *LiveLogs) Clear() { _ = os.RemoveAll(l.folder) }

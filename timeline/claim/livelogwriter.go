@@ -2,18 +2,19 @@ package claim
 
 import "os"
 
-// liveLogWriter writes the file of one log. Whenever the file has more than twice limit bytes, it replaces the file
-// by one with the last limit bytes.
+// liveLogWriter writes the file of one log. When the file has more than twice limit bytes, the writer replaces
+// the file by a file with the last limit bytes.
 type liveLogWriter struct {
 	path  string
-	limit int64
+	limit int64 // the number of bytes that the file keeps when it becomes too large
 	file  *os.File
-	start int64 // how many bytes of the log were before those in the file
-	size  int64 // how many bytes of the log are in the file
-	dead  bool  // a write failed; further bytes are dropped
+	start int64 // the number of bytes of the log before the bytes in the file
+	size  int64 // the number of bytes of the log in the file
+	dead  bool  // a write failed, so further bytes are dropped
 }
 
-// Write appends p to the log. It never returns an error.
+// Write appends p to the log. It always returns len(p) and nil: after the first error of the disk, Write drops
+// all bytes.
 func (w *liveLogWriter) Write(p []byte) (int, error) {
 	if w.dead {
 		return len(p), nil
@@ -27,6 +28,7 @@ func (w *liveLogWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// shorten replaces the file by a file with the last limit bytes.
 func (w *liveLogWriter) shorten() error {
 	kept := make([]byte, w.limit)
 	if _, err := w.file.ReadAt(kept, liveLogHeader+w.size-w.limit); err != nil {
@@ -35,7 +37,8 @@ func (w *liveLogWriter) shorten() error {
 	return w.replace(kept)
 }
 
-// Shorten replaces the kept part of the log by kept. It never returns an error.
+// Shorten makes kept the kept part of the log, in place of the bytes in the file. It always returns nil: after
+// an error of the disk, the writer drops all further bytes.
 func (w *liveLogWriter) Shorten(kept []byte) error {
 	if !w.dead {
 		w.dead = w.replace(kept) != nil
@@ -43,7 +46,7 @@ func (w *liveLogWriter) Shorten(kept []byte) error {
 	return nil
 }
 
-// replace begins a new file with kept, the last bytes of the log so far.
+// replace replaces the file by a new file with kept, which counts as the last bytes of the log so far.
 func (w *liveLogWriter) replace(kept []byte) error {
 	start := max(0, w.start+w.size-int64(len(kept)))
 	file, err := newLiveLog(w.path, start, kept)
@@ -55,5 +58,5 @@ func (w *liveLogWriter) replace(kept []byte) error {
 	return before.Close()
 }
 
-// Close closes the file and does not remove it.
+// Close closes the file. The file stays until [LiveLogs.Remove].
 func (w *liveLogWriter) Close() error { return w.file.Close() }

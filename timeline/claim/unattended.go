@@ -13,15 +13,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Unattended is a run that is running or waiting by its row, but that no live process owns.
+// Unattended is a run that is running or waiting by its row, and that no live process owns.
 type Unattended struct {
-	Run    string
-	Status snapshot.RunStatus
+	Run    string             // the run's id
+	Status snapshot.RunStatus // the status in the run's row
 }
 
-// FindUnattended lists the runs that may have to be resumed, sorted by run id. Without arguments it looks at all runs
-// that were executed in this repository on this machine. Otherwise it looks at the runs with the given exact ids,
-// wherever they were executed. It reads the tips of these runs alone. Code: run_not_found.
+// FindUnattended returns the runs that may have to be resumed, sorted by id. Without ids, it looks at all runs
+// that were executed in this repository on this machine. Otherwise it looks at the runs with the given whole
+// ids, even if they were executed elsewhere. FindUnattended reads only the tips of these runs. Code:
+// run_not_found if a given run does not exist.
 func FindUnattended(ctx context.Context, s *timeline.Store, runs ...string) ([]Unattended, error) {
 	var rows []snapshot.Run
 	for _, run := range runs {
@@ -56,9 +57,9 @@ func unattended(row snapshot.Run) bool {
 	return row.Status == snapshot.RunRunning || row.Status.Waiting()
 }
 
-// unattendedHere finds the unattended runs that were executed in this repository on this machine. It leaves out runs
-// whose owner made its claim elsewhere, since they moved there. It leaves out unreadable runs with a warning for
-// each.
+// unattendedHere returns the rows of the unattended runs that were executed in this repository on this machine.
+// It leaves out runs whose owner made its claim elsewhere, since these runs moved there. It leaves out
+// unreadable runs with a warning for each. It removes the claims folder of runs that have ended.
 func unattendedHere(ctx context.Context, s *timeline.Store) ([]snapshot.Run, error) {
 	components, err := s.Executed().Components()
 	if err != nil {
@@ -112,7 +113,7 @@ func tipOf(ctx context.Context, s *timeline.Store, component string) (objstore.I
 	return objstore.ID{}, cmp.Or(timeline.Explain(err), error(timeline.RunNotFound(component)))
 }
 
-// tipRow reads the row of a run at its tip.
+// tipRow returns the row of a run at its tip.
 func tipRow(s *timeline.Store, tip objstore.ID) (snapshot.Run, error) {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip)
 	if err != nil {

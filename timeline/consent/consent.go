@@ -15,23 +15,24 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Workflow is a workflow definition whose commands the user agreed to run in this clone.
-// Only Ask makes a Workflow with a definition. The zero value holds no definition.
+// Workflow is a workflow definition whose commands the user agreed to run in this clone. Only Ask makes a
+// Workflow with a definition. The zero value has no definition.
 type Workflow struct{ definition []byte }
 
-// Definition returns the bytes that were agreed to; nil of the zero value.
+// Definition returns a copy of the bytes to which the user agreed. The result is nil for the zero value.
 func (c Workflow) Definition() []byte { return bytes.Clone(c.definition) }
 
-// trustedFolder is a folder in the store's private folder. It holds an empty file for each workflow whose commands may
-// run in this clone, named for the workflow's hash.
+// trustedFolder is a folder in the store's private folder. It has an empty file for each workflow whose commands
+// may run in this clone. The file's name is the workflow's hash.
 const trustedFolder = "trusted"
 
-// Ask returns the workflow if it may run in this clone. If the clone has no note of the workflow's hash, Ask calls
-// ask. If ask returns an error, Ask returns that error and notes nothing. If ask returns nil, Ask notes the hash, so
-// that ask is not called for it again. A failure to write the note is a warning; a failure to read it is an error.
+// Ask returns the workflow if its commands may run in this clone. If the clone has no note of the workflow's
+// hash, Ask calls ask. If ask returns an error, Ask returns that error and notes nothing. If ask returns nil,
+// Ask notes the hash, and never calls ask for that hash again. A failure to write the note is a warning; a
+// failure to read the note is an error.
 //
-// ask must show the workflow to the user, or know that the user named its file. The note is not part of the history: it
-// is not pushed, and is lost with the store's private folder.
+// ask must show the workflow to the user, or know that the user named the workflow's file. The note is not part
+// of the history: no push sends the note, and the note is lost with the store's private folder.
 func Ask(s *timeline.Store, workflow *snapshot.Workflow, ask func() error) (Workflow, error) {
 	agreed := Workflow{definition: append([]byte{}, workflow.Definition...)}
 	hash := workflow.Hash()
@@ -46,7 +47,7 @@ func Ask(s *timeline.Store, workflow *snapshot.Workflow, ask func() error) (Work
 		return Workflow{}, err
 	}
 	if err := noteTrusted(s, hash); err != nil {
-		s.Warn(fmt.Errorf("note that the workflow may run here: %w", err))
+		s.Warn(fmt.Errorf("note that the workflow may run in this clone: %w", err))
 	}
 	return agreed, nil
 }
@@ -60,19 +61,21 @@ func isTrusted(s *timeline.Store, hash string) (bool, error) {
 	return err == nil && info.Mode().IsRegular(), timeline.Explain(err)
 }
 
-// noteTrusted notes the hash of a workflow that the user agreed to. Only Ask calls it.
+// noteTrusted notes the hash of a workflow to which the user agreed. Only Ask calls noteTrusted. With
+// smithers.fsync, the note is on stable storage afterwards.
 func noteTrusted(s *timeline.Store, hash string) error {
 	path := trustedPath(s, hash)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the umask says who may read the repository
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the umask decides who may read the repository
 		return timeline.Explain(err)
 	}
-	if err := os.WriteFile(path, nil, 0o666); err != nil || !s.Settings().Fsync { //nolint:gosec // the same
+	if err := os.WriteFile(path, nil, 0o666); err != nil || !s.Settings().Fsync { //nolint:gosec // the umask decides who may read the repository
 		return timeline.Explain(err)
 	}
-	// After a power cut, a supervisor resumes runs whose workflows were agreed to before.
+	// After a power cut, a supervisor resumes runs only if the notes of their workflows still exist.
 	return timeline.Explain(errors.Join(fsx.SyncDir(filepath.Dir(path)), fsx.SyncDir(s.Private())))
 }
 
+// trustedPath returns the path of the note of a workflow's hash.
 func trustedPath(s *timeline.Store, hash string) string {
 	return filepath.Join(s.Private(), trustedFolder, hash)
 }

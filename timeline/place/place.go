@@ -16,15 +16,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Place is another repository that runs are pushed to and fetched from.
+// Place is another repository, to which runs are pushed and from which runs are fetched.
 type Place struct {
-	Name       string // the argument for git: the name of a remote, a URL, or a path; it may hold a password
+	Name       string // the argument for git: the name of a remote, a URL or a path; a URL may hold a password
 	Configured bool   // Name is the name of a remote
-	Component  string // its component in the names of refs
+	Component  string // the component of refs/smithers-remote/ for this place
 }
 
-// Find returns the repository that a request names. "" means the setting smithers.remote, the remote of
-// the branch that is checked out, the only remote, or origin, in this order. Code: remote_not_found.
+// Find returns the place that a request names. If remote is "", Find returns the place of the setting
+// smithers.remote, the remote of the current branch, the only remote, or origin: the first of these that exists.
+// Code: remote_not_found.
 func Find(s *timeline.Store, remote string) (Place, error) {
 	remotes := Remotes(s)
 	if remote == "" {
@@ -40,17 +41,19 @@ func Find(s *timeline.Store, remote string) (Place, error) {
 	return placeOf(remote, configured), nil
 }
 
+// placeOf returns the place of the name of a remote, if configured is true, or of a URL or path.
 func placeOf(name string, configured bool) Place {
 	return Place{name, configured, refs.RemoteComponent(name, configured)}
 }
 
+// noRemote returns remote_not_found with the message, and hints that name the existing remotes.
 func noRemote(message string, remotes []string) *fault.Error {
 	err := fault.New(fault.RemoteNotFound, "%s", message)
 	switch len(remotes) {
 	case 0:
-		return err.Hint("`git remote add origin URL` adds one; a URL or a path will do, too")
+		return err.Hint("`git remote add origin URL` adds a remote").Hint("or give a URL or a path in place of a remote")
 	default:
-		return err.Hint("the remotes are %s; a URL or a path will do, too", strings.Join(remotes, ", "))
+		return err.Hint("choose one of the remotes: %s", strings.Join(remotes, ", ")).Hint("or give a URL or a path in place of a remote")
 	}
 }
 
@@ -69,8 +72,8 @@ func Remotes(s *timeline.Store) []string {
 	return slices.Compact(names)
 }
 
-// Configured returns the places that the configuration names, by component: the remotes, and the
-// places that their URLs name.
+// Configured returns the places that the configuration names, by component: each remote, and the place of each
+// remote's URL.
 func Configured(s *timeline.Store) map[string]Place {
 	places := make(map[string]Place)
 	for _, remote := range Remotes(s) {
@@ -82,7 +85,8 @@ func Configured(s *timeline.Store) map[string]Place {
 	return places
 }
 
-// defaultRemote returns the remote that "" means, or "" if there is none.
+// defaultRemote returns the remote for a request that names no remote, or "" if there is no default remote. See
+// Find for the order.
 func defaultRemote(s *timeline.Store, remotes []string) string {
 	if s.Settings().Remote != "" {
 		return s.Settings().Remote
@@ -99,8 +103,9 @@ func defaultRemote(s *timeline.Store, remotes []string) string {
 	return ""
 }
 
-// branch returns the branch that is checked out here, or "". A linked worktree has a HEAD of its own,
-// so the file is read: git in the common directory would answer for the main worktree.
+// branch returns the branch that is checked out in the worktree of the store. It returns "" if HEAD is
+// unreadable, and a commit's id if HEAD is detached. branch reads the file HEAD, because a linked worktree has
+// its own HEAD, and git in the common directory reads the main worktree's HEAD.
 func branch(s *timeline.Store) string {
 	head, err := os.ReadFile(filepath.Join(s.Repo().GitDir, "HEAD"))
 	if err != nil {
@@ -110,13 +115,14 @@ func branch(s *timeline.Store) string {
 	return branch
 }
 
-// isAddress reports whether a name may be a URL, host:path or a path. A relative path starts at the top of the working
-// copy, as for git.
+// isAddress reports whether a name may be a URL, host:path or a path, and not the name of a remote. As for git,
+// a relative path starts at the top of the working copy.
 func isAddress(name string) bool {
 	return strings.ContainsAny(name, `:/\`) && !strings.HasPrefix(name, "-")
 }
 
-// URL returns the address of a place: the remote's configured one, or the place's own name.
+// URL returns the address of a place: the push URL or else the URL of a configured remote, and otherwise the
+// place's name. The result may hold a password.
 func URL(s *timeline.Store, at Place) string {
 	if !at.Configured {
 		return at.Name
@@ -126,7 +132,8 @@ func URL(s *timeline.Store, at Place) string {
 	return cmp.Or(push, url)
 }
 
-// Shown returns the name for people, without the credentials that a URL may hold.
+// Shown returns the place's name for people. If the place is a URL with a password, or an http or https URL,
+// Shown leaves out the user and the password, since the user may be a token.
 func (p Place) Shown() string {
 	scheme, rest, isURL := strings.Cut(p.Name, "://")
 	host, path, slash := strings.Cut(rest, "/")
@@ -144,7 +151,8 @@ func (p Place) Shown() string {
 	return scheme + "://" + server + path
 }
 
-// Explain is timeline.Explain for an error of git's transport to or from the place.
+// Explain returns remote_failed with hints if err is an error of git's transport to or from the place. Otherwise
+// it returns timeline.Explain(err).
 func (p Place) Explain(err error) error {
 	if !errors.Is(err, transport.ErrRemote) {
 		return timeline.Explain(err)
@@ -152,7 +160,7 @@ func (p Place) Explain(err error) error {
 	out := &fault.Error{Code: fault.RemoteFailed, Msg: p.Shown() + ": " + transport.Said(err), Err: err}
 	out = out.Detail("remote", p.Shown())
 	if transport.IsNowhere(err) {
-		return out.Hint("check the address, and that you may read the repository")
+		return out.Hint("check the address and your permission to read the repository")
 	}
-	return out.Hint("nothing is lost: run the same command again to do the rest")
+	return out.Hint("run the same command again to do the rest: nothing is lost")
 }

@@ -1,8 +1,8 @@
-// Package fault has the errors that people and programs see: a stable code, a message,
-// hints, and the exit status of the code.
+// Package fault has the errors that people and programs see: a stable code, a message, hints, and the exit status of the
+// code.
 //
-// The packages below timeline return sentinels and small typed errors; timeline,
-// engine and cli turn them into an [Error]. docs/errors.md describes every code.
+// The packages below timeline return sentinels and small typed errors. The packages timeline, engine and cli turn these
+// errors into an [Error]. docs/errors.md describes every code.
 package fault
 
 import (
@@ -10,7 +10,7 @@ import (
 	"fmt"
 )
 
-// Code names a kind of failure: lower_snake, never reused for another meaning.
+// Code names a kind of failure in lower_snake case. A code is never reused for another kind of failure.
 type Code string
 
 // Exit statuses of the process.
@@ -127,8 +127,8 @@ var exits = map[Code]int{
 	Internal: ExitBug, Interrupted: ExitInterrupt, Terminated: ExitTerminate,
 }
 
-// Error is a failure with a stable code. Msg is one line without a final period;
-// each hint says what to do next. Err is the cause, if there is one worth keeping.
+// Error is a failure with a stable code. Msg is one line without a final period. Each hint tells one thing to
+// type or do. Details has values for programs. Err is the cause, or nil.
 type Error struct {
 	Code    Code
 	Msg     string
@@ -137,19 +137,20 @@ type Error struct {
 	Err     error
 }
 
-// New makes an error. Like fmt.Errorf, it wraps the operand of %w.
+// New returns an Error with a formatted message. As in fmt.Errorf, the operand of %w becomes the cause. With
+// several %w, the Error has no cause.
 func New(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Msg: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// Hint adds a hint and returns e.
+// Hint adds a formatted hint to e and returns e.
 func (e *Error) Hint(format string, args ...any) *Error {
 	e.Hints = append(e.Hints, fmt.Sprintf(format, args...))
 	return e
 }
 
-// Detail adds a value for machines and returns e.
+// Detail sets a detail of e, a value for programs, and returns e.
 func (e *Error) Detail(key string, value any) *Error {
 	if e.Details == nil {
 		e.Details = make(map[string]any)
@@ -161,10 +162,10 @@ func (e *Error) Detail(key string, value any) *Error {
 // Error returns the message, without hints.
 func (e *Error) Error() string { return e.Msg }
 
-// Unwrap returns the cause, or nil.
+// Unwrap returns the cause, or nil if e has no cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Exit returns the exit status of the error's code.
+// Exit returns the exit status of the error's code, or ExitBug if the code is unknown.
 func (e *Error) Exit() int {
 	if exit, ok := exits[e.Code]; ok {
 		return exit
@@ -172,7 +173,8 @@ func (e *Error) Exit() int {
 	return ExitBug
 }
 
-// CodeOf returns the code of the first Error in err's chain, or Internal if the chain has no Error.
+// CodeOf returns the code of the first Error in the chain of err. It returns Internal if the chain has no Error,
+// and also if err is nil.
 func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Word returns s as one word of a shell command in a hint: unchanged if a shell takes it as one word,
-// otherwise quoted. Characters that do not print are escaped, so that the command can be shown and
-// copied.
+// Word returns s as one word of a shell command, for a hint. If a shell takes s as one word, Word returns s
+// unchanged, and otherwise in quotes. Word escapes characters that do not print, so that people can read and
+// copy the command.
 func Word(s string) string {
 	plain, printed := s != "" && s[0] != '=', utf8.ValidString(s)
 	for _, c := range s {
@@ -30,7 +30,7 @@ func isPlain(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || c < utf8.RuneSelf && strings.ContainsRune("-_./:@%+,=", c)
 }
 
-// escaped returns s in a shell's $'…' quotes.
+// escaped returns s in a shell's $'…' quotes. It writes bytes that do not print as octal escapes.
 func escaped(s string) string {
 	var b strings.Builder
 	b.WriteString("$'")
@@ -52,10 +52,10 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// Program is how people call this program; the name of a command follows.
+// Program is the command with which people call this program. The name of a subcommand follows Program.
 const Program = "git smithers"
 
-// CommandLine returns a shell command: name, which is not quoted, and the arguments as words.
+// CommandLine returns a shell command: name, which is not quoted, and args as words (see Word).
 func CommandLine(name string, args ...string) string {
 	words := []string{name}
 	for _, arg := range args {

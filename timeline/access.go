@@ -35,8 +35,8 @@ func (s *Store) Now() time.Time { return s.now() }
 // Warn passes an error that does not harm stored history to Options.Warn.
 func (s *Store) Warn(err error) { s.warn(err) }
 
-// WarnOnce is Warn, but ignores an error if WarnOnce has passed on the same text before: successive captures
-// mostly leave out the same files.
+// WarnOnce passes an error to Options.Warn, as Warn does. It ignores the error if it has passed on the same text
+// before: successive captures mostly leave out the same files.
 func (s *Store) WarnOnce(err error) {
 	if _, told := s.told.LoadOrStore(err.Error(), true); !told {
 		s.warn(err)

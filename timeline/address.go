@@ -42,7 +42,8 @@ func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
 	return s.LoadFor(ctx, address, ToRead)
 }
 
-// LoadFor is Load for a purpose. If to is ToChange, the address must have the run's whole id.
+// LoadFor resolves an address and reads its entry, as Load does. If to is ToChange, the address must have the
+// run's whole id.
 func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, to)
 	if err != nil {
@@ -162,8 +163,9 @@ func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Addres
 	return Address{}, objstore.ID{}, runs.unknown(ctx, candidates[len(candidates)-1].Run, to)
 }
 
-// splitAddress splits an address of the form run:frame or run:engine/number. hasFrame is false without an error
-// if the address has no colon. Code: invalid_address if the part before or after the last colon is invalid.
+// splitAddress splits an address of the form run:frame or run:engine/number at its last colon. hasFrame is false
+// if the address has no colon, or with an error. Code: invalid_address if the part before or after the colon is
+// invalid.
 func splitAddress(address string) (at named, hasFrame bool, err error) {
 	colon := strings.LastIndexByte(address, ':')
 	if colon < 0 {
@@ -189,8 +191,8 @@ func splitAddress(address string) (at named, hasFrame bool, err error) {
 		Hint("type <run>, <run>:<frame> such as triage-1:7, or <run>:smithers/<number> such as triage-1:smithers/7 for Smithers' frame number")
 }
 
-// parseFrame returns the frame number in s. It returns false if s is not a number in decimal digits, without a
-// sign or a superfluous zero.
+// parseFrame returns the frame number in s. It returns false if s has other characters than decimal digits, or a
+// superfluous zero.
 func parseFrame(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == s

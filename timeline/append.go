@@ -65,11 +65,11 @@ func (h *Head) updates(next *snapshot.Entry) ([]refs.Update, error) {
 	return append(updates, refs.Update{Name: name, New: next.ID}), err
 }
 
-// findAppended looks for next in the run after its append failed with cause. Among the entries above the tip
-// that h knows, it looks for the id or the operation of next. It settles the run's tip, makes the found entry
-// the tip that h knows, repairs the newest frame's ref and returns nil. If the run has no such entry, or the
-// search fails, findAppended returns cause. If findAppended returns nil and cause is not a conflict, cause
-// becomes a warning.
+// findAppended looks for next in the run after its append failed with cause: for an entry with the id or the
+// operation of next, above the tip that h knows. If the run has such an entry, findAppended settles the run's
+// tip, makes the entry the tip that h knows, repairs the newest frame's ref and returns nil; a cause other than
+// conflict becomes a warning. If the run has no such entry, or the search or the settling fails, findAppended
+// returns cause.
 func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause error) error {
 	conflict := fault.CodeOf(cause) == fault.Conflict
 	if conflict && next.Operation == "" {

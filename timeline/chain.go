@@ -21,7 +21,7 @@ func (s *Store) FrameInChain(row snapshot.Run, tip *snapshot.Entry, frame int64)
 	return frameInChain(s.objects, row, tip, frame)
 }
 
-// frameInChain is [Store.FrameInChain] for the objects of r.
+// frameInChain implements [Store.FrameInChain] on the objects of r.
 func frameInChain(r objstore.Reader, row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if frame >= 0 && frame <= row.Frame {
 		for entry, err := range snapshot.Chain(r, tip) {

@@ -20,9 +20,9 @@ import (
 
 // explanation maps an error of the packages below to a code and a hint.
 type explanation struct {
-	target error
-	code   fault.Code
-	hint   string
+	target error      // compared with errors.Is
+	code   fault.Code // the code of an error that is target
+	hint   string     // "" adds no hint
 }
 
 // explanations are tried in their order, and the first match decides. So specific causes stand before general

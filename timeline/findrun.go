@@ -66,7 +66,7 @@ func (f runFinder) ways(to Purpose) []finder {
 	return append(exact, f.byPrefix)
 }
 
-// find is FindRun.
+// find implements FindRun.
 func (f runFinder) find(ctx context.Context, run string, to Purpose) (id string, tip objstore.ID, err error) {
 	if run == "" {
 		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
@@ -80,8 +80,8 @@ func (f runFinder) find(ctx context.Context, run string, to Purpose) (id string,
 	return "", objstore.ID{}, cmp.Or(f.refuseFrame(ctx, run), f.unknown(ctx, run, to))
 }
 
-// refuseFrame returns invalid_address if address is the address of a frame of an existing run. The caller needs
-// a run. Otherwise refuseFrame returns nil.
+// refuseFrame returns invalid_address if address, which a user gave in place of a run, is the address of a frame
+// of an existing run. Otherwise refuseFrame returns nil.
 func (f runFinder) refuseFrame(ctx context.Context, address string) error {
 	at, hasFrame, err := splitAddress(address)
 	if err != nil || !hasFrame {
@@ -94,7 +94,7 @@ func (f runFinder) refuseFrame(ctx context.Context, address string) error {
 	return fault.New(fault.InvalidAddress, "%q is a frame, but the command needs a run", address).Hint("type the run's id: %s", id)
 }
 
-// exactly is the finder for whole ids.
+// exactly finds the run with exactly the given id, and returns the id and the tip. Code: run_not_found.
 func (f runFinder) exactly(ctx context.Context, run string) (string, objstore.ID, error) {
 	name, err := refs.Tip(run)
 	if err != nil {
@@ -113,7 +113,8 @@ func RunNotFound(run string) *fault.Error {
 		Hint("`git smithers runs` lists the runs").Detail("run", run)
 }
 
-// byPrefix is the finder for unique prefixes of ids. Code: run_ambiguous if several ids begin with prefix.
+// byPrefix finds the run whose id begins with prefix, and returns the id and the tip. Codes: run_not_found,
+// run_ambiguous if several ids begin with prefix.
 func (f runFinder) byPrefix(ctx context.Context, prefix string) (string, objstore.ID, error) {
 	found, tip, err := f.beginning(ctx, prefix)
 	switch {
@@ -129,7 +130,7 @@ func (f runFinder) byPrefix(ctx context.Context, prefix string) (string, objstor
 }
 
 // beginning returns the ids that begin with prefix, sorted. tip is the tip of the run if exactly one id begins
-// with prefix. beginning leaves out ids that are too long to be in a ref name. If some refs are unreadable, it
+// with prefix. beginning leaves out long ids, of which a ref has only a digest. If some refs are unreadable, it
 // returns the other ids with the error.
 func (f runFinder) beginning(ctx context.Context, prefix string) (found []string, tip objstore.ID, err error) {
 	tips, err := f.refs.Tips(ctx)

@@ -32,7 +32,7 @@ func (s *Store) Frames(ctx context.Context, tip *snapshot.Entry, downTo objstore
 	return readFrames(ctx, s.objects, tip, downTo)
 }
 
-// readFrames is [Store.Frames] for the objects of r.
+// readFrames implements [Store.Frames] on the objects of r.
 func readFrames(ctx context.Context, r objstore.Reader, tip *snapshot.Entry, downTo objstore.ID) (*RunFrames, error) {
 	row, err := tip.RunRow()
 	if err != nil {
@@ -80,8 +80,8 @@ func framesOf(ctx context.Context, r objstore.Reader, tip objstore.ID) (*RunFram
 	return run, nil
 }
 
-// FrameRefs makes, repairs and drops the frame refs of a store's runs. Frame refs are a projection of the runs' chains,
-// and their number is bounded.
+// FrameRefs makes, repairs and drops the frame refs of a store's runs. Frame refs are a projection of the runs'
+// chains, and smithers.frameRefs bounds their number.
 type FrameRefs struct {
 	refs    *refs.DB
 	objects *objstore.Store
@@ -144,8 +144,8 @@ func (f FrameRefs) Make(ctx context.Context, run *RunFrames) (int, error) {
 	return f.make(ctx, run, room)
 }
 
-// make makes at most most of the missing frame refs of a run, those of the newest frames, and returns the number
-// of new refs. It ignores smithers.frameRefs. Broken refs count as existing.
+// make makes the missing frame refs of a run's newest frames, but not more refs than most, and returns the
+// number of new refs. It ignores smithers.frameRefs. Broken refs count as existing.
 func (f FrameRefs) make(ctx context.Context, run *RunFrames, most int64) (int, error) {
 	list, err := f.refs.Frames(ctx, run.Row.ID)
 	broken, err := BrokenRefs(err)

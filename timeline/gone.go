@@ -15,7 +15,7 @@ func (f runFinder) refusePruned(ctx context.Context, run string) error {
 	return f.checkPruned(ctx, run, "choose another id: the history of the pruned run was collected")
 }
 
-// pruned is a finder that finds no run. It returns run_pruned for the exact id of a run with a tombstone, and
+// pruned finds no run. As a finder, it returns run_pruned for the exact id of a run with a tombstone, and
 // run_not_found for any other name. The caller tries pruned before byPrefix, which might take a pruned run's id
 // for a prefix.
 func (f runFinder) pruned(ctx context.Context, run string) (string, objstore.ID, error) {
@@ -62,7 +62,8 @@ func (f runFinder) collectedStone(ctx context.Context, run string) (refs.Name, o
 	return name, stone, Explain(err)
 }
 
-// isHeld reports whether the run was pruned and its history is still held, that is, not collected.
+// isHeld reports whether the run was pruned and its history is still held, that is, not collected. It returns
+// false if the ref of the history is unreadable.
 func (f runFinder) isHeld(ctx context.Context, run string) bool {
 	name, err := refs.Held(run)
 	if err == nil {

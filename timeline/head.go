@@ -67,8 +67,8 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 }
 
 // newTip returns the name of the tip of a new run with the given id. It does not check whether a run with the id
-// exists. Code: invalid_run_id, also for an id that begins with a dash, although an older run may have such an
-// id.
+// exists. Code: invalid_run_id if the id is empty, longer than snapshot.MaxRunID bytes, not UTF-8, or begins
+// with a dash.
 func newTip(id string) (refs.Name, error) {
 	if len(id) > snapshot.MaxRunID || !utf8.ValidString(id) {
 		return "", fault.New(fault.InvalidRunID, "the run id is not UTF-8 text of at most %d bytes", snapshot.MaxRunID).
@@ -123,7 +123,7 @@ func absentTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 	return tip, nil
 }
 
-// runExists returns run_exists for a command with the option --run-id.
+// runExists returns run_exists for an id, with hints for a command that has the option --run-id.
 func runExists(id string) error {
 	return fault.New(fault.RunExists, "run %q exists already", id).
 		Hint("choose another --run-id").
@@ -153,8 +153,8 @@ func (h *Head) Refresh(ctx context.Context) error {
 	return h.RefreshEach(ctx, func(*snapshot.Entry) {})
 }
 
-// RefreshEach is Refresh, and calls visit for each new entry, newest first. If h had read no tip before,
-// RefreshEach does not call visit. Calls of visit may precede an error.
+// RefreshEach does what Refresh does, and calls visit for each new entry, newest first. If h had read no tip
+// before, RefreshEach does not call visit. Calls of visit may precede an error.
 func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) error {
 	id, err := h.store.refs.Resolve(ctx, h.tip)
 	if errors.Is(err, refs.ErrNotFound) {
@@ -222,8 +222,9 @@ func (h *Head) adopt(entry *snapshot.Entry) error {
 	return nil
 }
 
-// Settle puts the run's tip on stable storage, since the process that moved the tip may have died too early.
-// Settle does nothing if h knows no entry, or has written or settled the entry that h knows.
+// Settle puts the run's tip on stable storage, since the process that moved the tip may have died before the tip
+// was on stable storage. Settle does nothing if h knows no entry, or has written or settled the entry that h
+// knows.
 func (h *Head) Settle(ctx context.Context) error {
 	if h.entry == nil || h.entry.ID == h.settled {
 		return nil

@@ -35,11 +35,12 @@ type PeerMark struct {
 	Found  string `json:"found"`  // the value that the import computed, or an error
 }
 
-// The collections and the file of ext/<engine>/ that describe a run's frames.
+// peerFrames and peerMarks are the collections, and peerPass is the file, of ext/<engine>/ that describe a run's
+// frames.
 const (
 	peerFrames = "frames"
 	peerMarks  = "marks"
-	peerPass   = "pass" // a file
+	peerPass   = "pass"
 )
 
 // PeerFrames returns a description of the frame at an address for each engine with data in ext/ of the run,
@@ -132,7 +133,8 @@ type peerRows struct {
 	marks     map[int64][]PeerMark // the inconsistencies of each frame
 }
 
-// number returns the engine's number of git-smithers' frame, or -1 if the engine does not have the frame.
+// number returns the engine's number of the frame with git-smithers' number frame, or -1 if the engine does not
+// have the frame.
 func (p *peerRows) number(frame int64) int64 {
 	number, ok := p.numbers[frame]
 	switch {
@@ -144,8 +146,8 @@ func (p *peerRows) number(frame int64) int64 {
 	return frame
 }
 
-// framesOf returns git-smithers' frames whose number in the engine is number. It leaves out frames after newest.
-// The newest frame is first.
+// framesOf returns git-smithers' numbers of the frames whose number in the engine is number, newest first. It
+// leaves out frames after newest.
 func (p *peerRows) framesOf(number, newest int64) []int64 {
 	var frames []int64
 	for frame, other := range p.numbers {

@@ -41,7 +41,7 @@ type sealer struct{ store *Store }
 // graph returns git's commit-graph of the store's repository.
 func (s sealer) graph() commitGraph { return commitGraph{s.store.repo, s.store.env} }
 
-// seal is [Seal].
+// seal implements [Seal].
 func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 	var tips []objstore.ID
 	var err error
@@ -93,7 +93,7 @@ func Unseal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
 	return sealer{s}.unseal(ctx, runs)
 }
 
-// unseal is [Unseal].
+// unseal implements [Unseal].
 func (s sealer) unseal(ctx context.Context, runs []string) (*Sealed, error) {
 	tips, err := s.tipsNamed(ctx, runs)
 	if err != nil {

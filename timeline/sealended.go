@@ -51,7 +51,8 @@ func (s sealer) packEnded(ctx context.Context, run string) error {
 
 // keepFrameRefs drops frame refs if the clone has more than smithers.frameRefs. It begins with the run that
 // ended first, and drops an eighth of smithers.frameRefs more than necessary, so that the next run that ends
-// need not drop any. If git has a commit-graph, keepFrameRefs adds the entries to the commit-graph.
+// need not drop any. If it dropped frame refs and git has a commit-graph, keepFrameRefs adds the entries to the
+// commit-graph.
 func (s sealer) keepFrameRefs(ctx context.Context) error {
 	const room = 8 // an eighth of the budget stays free
 	counts, err := s.store.refs.FrameCounts(ctx)

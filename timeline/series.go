@@ -46,9 +46,9 @@ func NewSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot
 	return newSeries(s, tip, run, parent), nil
 }
 
-// ReviveSeries is NewSeries, but accepts the id of a run that was pruned and collected: Commit then removes the
-// run's tombstone. If the pruned run's history is still held, the error is run_pruned, since `prune --undo` can
-// bring the run back.
+// ReviveSeries returns a series as NewSeries does, but accepts the id of a run that was pruned and collected:
+// Commit then removes the run's tombstone. If the pruned run's history is still held, the error is run_pruned,
+// since `prune --undo` can bring the run back.
 func ReviveSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
 	tip, err := absentTip(ctx, s, run.ID)
 	if err != nil {
@@ -217,9 +217,9 @@ func (b *Series) note() (*seriesNote, error) {
 	return seriesNotes{b.store.Private()}.begin(b.entry.Run, b.made[0].Frame)
 }
 
-// makeFrameRefs makes the frame refs of all frames but the newest, whose ref updates has made. It reports
-// whether it succeeded. An error is a warning, since frames are also found without refs. makeFrameRefs reverses
-// b.made.
+// makeFrameRefs makes the frame refs of all frames except the newest, whose ref Commit makes together with the
+// tip. It returns false after an error. The error is a warning, since frames are also found without refs.
+// makeFrameRefs reverses b.made.
 func (b *Series) makeFrameRefs(ctx context.Context) bool {
 	if len(b.made) < 2 {
 		return true

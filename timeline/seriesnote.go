@@ -113,8 +113,8 @@ func (n seriesNotes) take(run string) (*seriesNote, error) {
 	return note, nil
 }
 
-// drop removes the note that a killed process left about a run. The caller drops the run's frame refs on
-// purpose.
+// drop removes the note that a killed process left about a run. The caller drops the run's frame refs, so no
+// later process must make the refs again.
 func (n seriesNotes) drop(run string) error {
 	note, err := n.take(run)
 	if err != nil {

@@ -152,12 +152,12 @@ func (set *Settings) readWorktree(config gitexec.Config) error {
 	return nil
 }
 
-// badSetting returns err with the code usage, and a hint at the list of settings.
+// badSetting returns a usage error that wraps err, with a hint that names the list of settings.
 func badSetting(err error) error {
 	return fault.New(fault.Usage, "%w", err).Hint("`git smithers help scripting` lists the settings")
 }
 
-// variables maps environment variables to the settings that they override.
+// variables maps each environment variable to the setting that the variable overrides.
 var variables = map[string]string{
 	"GIT_SMITHERS_FSYNC":             "smithers.fsync",
 	"GIT_SMITHERS_MAX_DEPTH":         "smithers.maxdepth",

@@ -95,8 +95,7 @@ func (c *Claim) Release(ctx context.Context) error {
 	return err
 }
 
-// end is Release without the check for a second call. If the run has ended, end also removes the folder of its
-// claims.
+// end does the work of the first Release. If the run has ended, end also removes the folder of its claims.
 func (c *Claim) end(ctx context.Context) error {
 	c.beats.end()
 	s := c.head.Store()

@@ -12,8 +12,8 @@ import (
 )
 
 // HandOver moves this machine's files of the run from, which is no longer executed, to the run to: the folder of
-// claims, and the logs of attempts that did not end. HandOver also ends commands of from that outlived their
-// process. Errors are warnings, since no history depends on these files.
+// claims, and the logs of attempts that did not end. HandOver also ends commands of the run from that outlived
+// their process. Errors are warnings, since no history depends on these files.
 func HandOver(ctx context.Context, s *timeline.Store, from, to string) {
 	n, err := CommandsOf(s, from).EndLeft(ctx, CommandGrace)
 	if n > 0 {
@@ -32,7 +32,7 @@ func HandOver(ctx context.Context, s *timeline.Store, from, to string) {
 	}
 }
 
-// handFolder renames the folder from to to. It does nothing if from is missing or to exists.
+// handFolder renames a folder. It does nothing if the folder from is missing, or if to exists.
 func handFolder(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return nil

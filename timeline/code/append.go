@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Create is [timeline.Store.Create] with the current files of the working copy.
+// Create starts a run as [timeline.Store.Create] does, with the current files of the working copy.
 func (c *WorkingCopy) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (head *timeline.Head, err error) {
 	err = c.with(ctx, &draft, nil, func() error {
 		head, err = c.store.Create(ctx, run, draft)
@@ -17,9 +17,9 @@ func (c *WorkingCopy) Create(ctx context.Context, run snapshot.Run, draft snapsh
 	return head, err
 }
 
-// Append is [timeline.Head.Append] with the current files of the working copy. If smithers.worktree is off, the
-// entry has the revision alone. If there is no working copy, the entry keeps the files and the revision of the
-// entry before.
+// Append adds an entry to the run of h as [timeline.Head.Append] does, with the current files of the working
+// copy. If smithers.worktree is off, the entry has the revision alone. If there is no working copy, the entry
+// keeps the files and the revision of the entry before.
 func (c *WorkingCopy) Append(ctx context.Context, h *timeline.Head, draft snapshot.Draft) error {
 	return c.with(ctx, &draft, h, func() error { return h.Append(ctx, draft) })
 }

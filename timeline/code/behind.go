@@ -17,9 +17,10 @@ type Behind struct {
 	Attempts []string `json:"attempts"` // the keys of the attempts that have ended since, sorted
 }
 
-// FilesBehind returns the attempts because of which the files of a frame are older than its state. worktree is
-// the task whose own worktree has the files, or "" for the run's working copy. FilesBehind returns nil if the
-// files are not older, or if the run no longer knows the frame at which the files were captured.
+// FilesBehind returns the frame at which the files of the frame at were captured, and the attempts that have
+// ended since then and whose files were not captured. worktree is the task whose own worktree has the files, or
+// "" for the run's working copy. FilesBehind returns nil if no such attempt has ended, or if the run itself did
+// not capture the files.
 func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, worktree string) (*Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil {

@@ -188,7 +188,7 @@ func startingCommit(s *timeline.Store, entry *snapshot.Entry, vcs *snapshot.VCS)
 	return entry.Base, err
 }
 
-// isSafeToCheckOut reports whether a commit has no .jj, in any spelling of case, at its top. A stranger's .jj
+// isSafeToCheckOut reports whether a commit has no .jj, in upper or lower case, at its top. A stranger's .jj
 // would make the worktree a jj workspace with the stranger's configuration. git itself refuses a .git.
 func isSafeToCheckOut(s *timeline.Store, commit objstore.ID) (bool, error) {
 	tree, err := timeline.CommitTree(s.Objects(), commit)
@@ -206,7 +206,7 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	if err != nil {
 		return err
 	}
-	defer have.Close() //nolint:errcheck // a quarantine that stays is removed by a later capture
+	defer have.Close() //nolint:errcheck // a later capture removes a quarantine that stays
 	plan, err := c.workspace.Plan(ctx, have, vcs.Tree)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	if err != nil {
 		return err
 	}
-	defer now.Close() //nolint:errcheck // see above
+	defer now.Close() //nolint:errcheck // a later capture removes a quarantine that stays
 	c.compare(ctx, now, vcs)
 	return nil
 }

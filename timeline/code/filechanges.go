@@ -27,9 +27,9 @@ type FileChanges struct {
 
 // CompareFiles counts how the files of two frames differ, for each working copy that differs: first the run's
 // working copy, then the tasks' own worktrees by name. If only the second frame has a worktree, CompareFiles
-// compares the worktree with its first files. A working copy whose files are unknown for one of the frames is
-// left out. git counts, without the working copy's settings and attributes; if all files are equal, CompareFiles
-// does not start git.
+// compares the worktree with the files with which the worktree began. A working copy is left out if its files
+// are unknown for one of the frames. git counts the lines, without the working copy's settings and attributes.
+// If all files are equal, git is not started.
 func CompareFiles(ctx context.Context, s *timeline.Store, from, to *snapshot.Entry) ([]FileChanges, error) {
 	before, err := from.VCSRevision()
 	if err != nil {
@@ -60,7 +60,7 @@ func CompareFiles(ctx context.Context, s *timeline.Store, from, to *snapshot.Ent
 	return list, nil
 }
 
-// countChanges counts the differences of two trees by git. Code: limit_exceeded if too many paths differ.
+// countChanges counts the differences of two trees with git. Code: limit_exceeded if too many paths differ.
 func countChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) (FileChanges, error) {
 	if err := CheckChanges(ctx, s, from, to); err != nil {
 		return FileChanges{}, err
@@ -73,8 +73,8 @@ func countChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) 
 	return sumNumstat(string(out)), nil
 }
 
-// sumNumstat returns the sums of the output of git diff-tree -z --numstat: for each file, added lines, removed
-// lines and path.
+// sumNumstat adds up the output of git diff-tree -z --numstat, which has added lines, removed lines and the path
+// of each file.
 func sumNumstat(out string) FileChanges {
 	var counted FileChanges
 	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {

@@ -153,7 +153,7 @@ func HandOver(s *timeline.Store, from, to string) {
 	}
 }
 
-// handOver is HandOver. It continues after an error, and returns all errors.
+// handOver does the work of HandOver. It continues after an error, and returns all errors joined.
 func handOver(s *timeline.Store, from, to string) error {
 	all, err := allMade(s)
 	for _, made := range all {

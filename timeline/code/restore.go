@@ -67,7 +67,7 @@ func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*Resto
 	return r.do(ctx, files, &Restored{From: from.Address, VCS: vcs, Beside: vcs.Attempts}, req.DryRun)
 }
 
-// restoreRun is a restore of one working copy, with the op and events that record it in the run.
+// restoreRun is a restore of one working copy, with the op and the events that record the restore in the run.
 type restoreRun struct {
 	store   *timeline.Store
 	head    *timeline.Head
@@ -111,8 +111,9 @@ func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, 
 	return out, nil
 }
 
-// record appends a frame with the restored files, and the op. It sets out.Frame to that frame. If the run's tip
-// has the same files, record appends no frame: nothing for a restore, and the op and the event for a revert.
+// record appends a frame with the restored files, and the op, and sets out.Frame to that frame. If the run's tip
+// has the same files, record appends no frame. A restore then appends nothing, and a revert appends its event
+// and the op.
 func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored) error {
 	var records bool
 	err := all.Update(ctx, func() (*snapshot.Draft, error) {
@@ -212,8 +213,7 @@ func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, 
 	return nil, nil, err
 }
 
-// WhenCaptured returns a sentence for a hint: the conditions under which the frames of the entry's run have
-// files.
+// WhenCaptured returns a sentence for a hint: the conditions under which a frame of the entry's run has files.
 func WhenCaptured(entry *snapshot.Entry) string {
 	if engines, err := entry.ExtEngines(); err == nil && len(engines) > 0 {
 		return "a frame of an imported run has files if `git smithers watch` captured them, or if its commit is in this repository"

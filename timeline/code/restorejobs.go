@@ -54,7 +54,8 @@ func (r *RestoreJobs) Changes() bool {
 	return slices.ContainsFunc(r.All, func(one *RestoreJob) bool { return len(one.plan.Changes) > 0 })
 }
 
-// Update is Head.Update, and calls Fence, unless Fence is nil, before each call of build.
+// Update updates the run as Head.Update does, and calls Fence before each call of build. If Fence returns an
+// error, Update returns that error. A nil Fence is not called.
 func (r *RestoreJobs) Update(ctx context.Context, build func() (*snapshot.Draft, error)) error {
 	return r.Head.Update(ctx, func() (*snapshot.Draft, error) {
 		if r.Fence != nil {
@@ -100,8 +101,8 @@ func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newe
 }
 
 // Restore restores the files of all working copies, and then captures the working copies again. If the restore
-// of one working copy fails, Restore returns the error and restores the earlier files of the working copies that
-// are already restored.
+// of one working copy fails, Restore restores the earlier files of the working copies that are already restored,
+// and returns the error.
 func (r *RestoreJobs) Restore(ctx context.Context) error {
 	for i, one := range r.All {
 		err := one.restore(ctx)

@@ -45,9 +45,9 @@ func OpenWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return opened, err
 }
 
-// OpenFirstWorktree is OpenWorktree for a run that does not exist yet, so that the run's first frame can have
-// the worktree's files. The caller calls Settle once the run exists, or Discard if the run is not made. Codes:
-// also run_exists and run_pruned.
+// OpenFirstWorktree opens or makes a worktree as OpenWorktree does, for a run that does not exist yet. The run's
+// first frame can then have the worktree's files. The caller calls Settle once the run exists, or Discard if the
+// run is not made. Codes: also run_exists and run_pruned.
 func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec) (_ *CheckedOut, err error) {
 	lock, err := lockMade(ctx, s)
 	if err != nil {
@@ -68,8 +68,8 @@ func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec 
 	return &CheckedOut{WorkingCopy: opened, made: madeWorktree{Run: run, Name: spec.Name}, found: found, lock: lock}, nil
 }
 
-// openWorktree is OpenWorktree for a caller that holds the lock of lockMade. found reports whether the worktree
-// existed.
+// openWorktree does the work of OpenWorktree for a caller that holds the lock of lockMade. found reports whether
+// the worktree existed.
 func openWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, found bool, err error) {
 	made, err := findMade(s, run, spec.Name)
 	if err != nil {
@@ -138,7 +138,7 @@ func removeBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info
 	if readErr != nil {
 		return readErr
 	}
-	defer now.Close() //nolint:errcheck // a quarantine that stays is removed by a later capture
+	defer now.Close() //nolint:errcheck // a later capture removes a quarantine that stays
 	if ours, lookErr := isHalfFilled(ctx, s, now, made.Tree); lookErr != nil || !ours {
 		return errors.Join(err, lookErr)
 	}

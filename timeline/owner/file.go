@@ -68,7 +68,7 @@ type Folder struct{ path string }
 func (d Folder) Path() string { return d.path }
 
 // File is the file of this process's claim on a run. The process holds the file's lock until Discard, Undo or
-// Leave, or until the process ends. It touches the file with every heartbeat.
+// Leave, or until the process ends. The process touches the file with every heartbeat.
 type File struct {
 	path string
 	lock *flock.Flock
@@ -192,8 +192,8 @@ func (f *File) Discard() error {
 	return errors.Join(err, f.lock.Close())
 }
 
-// Undo is Discard for a claim whose entry was not appended. If Claim made the folder, Undo also removes the
-// folder, since the run is not executed on this machine.
+// Undo discards the file of a claim whose entry was not appended (see Discard). If Claim made the folder, Undo
+// also removes the folder, since the run is not executed on this machine.
 func (f *File) Undo() error {
 	err := f.Discard()
 	if f.made {

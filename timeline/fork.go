@@ -165,7 +165,7 @@ func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 // nodes of the frame at.
 func hintNodes(err error, at Address) error {
 	if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.NodeNotFound {
-		return known.Hint("`git smithers show %s` lists the nodes", fault.Word(at.String()))
+		return known.Hint("`git smithers show %s` lists the frame's nodes", fault.Word(at.String()))
 	}
 	return err
 }

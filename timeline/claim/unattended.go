@@ -79,7 +79,7 @@ func unattendedHere(ctx context.Context, s *timeline.Store) ([]snapshot.Run, err
 			return nil, timeline.Explain(ctx.Err())
 		}
 		if err != nil {
-			s.Warn(fmt.Errorf("left out: %w", err))
+			s.Warn(fmt.Errorf("left out a run: %w", err))
 			continue
 		}
 		owner := s.Owner(row)

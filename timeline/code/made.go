@@ -110,7 +110,7 @@ func allMade(s *timeline.Store) ([]madeWorktree, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			s.Warn(fmt.Errorf("left out: %w", err))
+			s.Warn(fmt.Errorf("left out the record of a worktree: %w", err))
 		default:
 			out = append(out, *made)
 		}

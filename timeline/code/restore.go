@@ -205,7 +205,7 @@ func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, 
 			Hint("`git smithers show %s` lists the frame's worktrees", fault.Word(from.Address.String())).
 			Detail("runId", from.Address.Run).Detail("frame", from.Address.Frame)
 	default:
-		err = fault.New(fault.NoCode, "%s has no code: no files were captured for it", from.Address).
+		err = fault.New(fault.NoCode, "%s has no code: no files were captured for the frame", from.Address).
 			Hint("%s", WhenCaptured(from.Entry)).
 			Hint("`git smithers show` shows the files of a frame").
 			Detail("runId", from.Address.Run).Detail("frame", from.Address.Frame)

@@ -45,7 +45,7 @@ func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restore
 	}
 	key := snapshot.AttemptKey(attempt.NodeID, attempt.Iteration, attempt.Attempt)
 	if attempt.Tree.IsZero() {
-		return nil, fault.New(fault.NoCode, "no files were captured after attempt %s of run %q, which is %s", key, run, attempt.State).
+		return nil, fault.New(fault.NoCode, "no files were captured after attempt %s of run %q: the attempt is %s", key, run, attempt.State).
 			Hint("`git smithers show %s --attempts` lists the other attempts", fault.Word(run))
 	}
 	at, vcs, err := attemptCode(s, head, attempt)

@@ -41,7 +41,7 @@ func indexedFrame(ctx context.Context, s *Store, run string, tip objstore.ID, fr
 	}
 	entry, err := snapshot.ReadEntry(s.objects, row.Commit)
 	if err != nil || entry.Run != run || entry.Frame != frame {
-		return nil // for example, a fork's frame 0 may be its parent's
+		return nil // the index is wrong, or frame 0 of a fork is the parent's frame
 	}
 	return entry
 }

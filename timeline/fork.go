@@ -37,7 +37,7 @@ type ForkRequest struct {
 	// Workflow and WorkflowPath are the child's workflow and the path of the workflow's file. nil and "" keep the parent's.
 	Workflow     *snapshot.Workflow
 	WorkflowPath string
-	// KeepsWorkflow makes the child run the stored definition and follow no workflow file.
+	// KeepsWorkflow makes the child run the stored definition, without the path of a workflow file.
 	KeepsWorkflow bool
 	// Replay adds the event ReplayStarted, for a child that is executed at once. RestoreVCS is a member of that event. If
 	// RestoreVCS is true, the child runs on the files of the frame.

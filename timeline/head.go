@@ -20,7 +20,7 @@ type Head struct {
 	entry *snapshot.Entry // nil until a tip was read or appended
 	row   snapshot.Run    // the run's row at entry
 	state *snapshot.State // the workflow state at entry
-	// settled is the newest entry that is known to be on stable storage as the tip; zero if no entry is known to be.
+	// settled is the newest entry that h has put on stable storage as the tip; zero if there is no such entry.
 	settled objstore.ID
 }
 

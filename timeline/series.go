@@ -18,14 +18,14 @@ const seriesPack = 32 << 20
 // readers see either all of the entries or no entry. Only one goroutine at a time may use a Series.
 type Series struct {
 	store *Store
-	head  *Head           // Commit sets its tip
+	head  *Head           // the run's head, which Commit moves to the new tip
 	from  objstore.ID     // the tip that the series follows; zero before a run's first entry
 	run   *snapshot.Run   // the row of a new run; nil once the run exists
 	entry *snapshot.Entry // the newest entry; nil before the first entry of a run that is not a fork
 	stone *refs.Update    // removes the tombstone of a revived run; nil for any other run
 	made  []refs.FrameRef // the frames since the last Commit, oldest first; includes a fork's frame 0
 	batch *objstore.Batch // the objects that are not in a pack yet
-	most  int64           // how many bytes batch may hold
+	most  int64           // the number of bytes at which the batch is written to a pack
 	keeps []func()        // release the pins on the objects that the series refers to, and on its packs
 }
 

@@ -37,7 +37,7 @@ func (u *upkeep) wrote(ctx context.Context) {
 		return
 	}
 	u.busy = true
-	// The round continues if the caller's context ends.
+	// The round continues even if the caller's context ends.
 	ctx = context.WithoutCancel(ctx)
 	u.rounds.Go(func() {
 		u.round(ctx)

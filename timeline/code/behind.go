@@ -28,7 +28,7 @@ func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, wo
 	}
 	own := WorktreeOf(vcs, worktree)
 	if own == nil || own.Tree.IsZero() || own.Frame >= at.Address.Frame {
-		return nil, nil //nolint:nilnil // the files are not behind
+		return nil, nil //nolint:nilnil // the files are as new as the frame's state
 	}
 	captured, err := s.Load(ctx, timeline.Address{Run: at.Address.Run, Frame: own.Frame}.String())
 	if fault.CodeOf(err) == fault.FrameNotFound {

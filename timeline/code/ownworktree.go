@@ -11,7 +11,7 @@ import (
 // OwnWorktree is the worktree that the tasks of a run share, instead of the working copy in which the store is
 // open.
 type OwnWorktree struct {
-	Path   string // the present or former path; "" if the worktree was never in this clone, or was pruned
+	Path   string // the path at which this clone made the worktree; "" if this clone never made the worktree, or pruned it
 	Replay bool   // a replay made the worktree for the files of a frame, even if the workflow does not ask for a worktree
 	Linked bool   // the store is open in a linked worktree or an additional jj workspace, which may be this worktree
 }

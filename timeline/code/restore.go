@@ -26,10 +26,10 @@ type Restored struct {
 	From    timeline.Address      // the frame whose code was restored
 	Root    string                // the top of the working copy: the store's, or a worktree that the run made
 	Name    string                // the task whose own worktree was restored; "" for the run's working copy
-	VCS     *snapshot.VCS         // the frame's record of the working copy; the caller owns it
-	Changes []jjbridge.PathChange // sorted by path, never nil
-	Saved   *timeline.Address     // the frame that keeps the files from before; nil if the run already had them
-	Frame   *timeline.Address     // the frame that records the restore; nil for a dry run, or if the run already had the files
+	VCS     *snapshot.VCS         // the frame's record of the working copy; the caller owns the record
+	Changes []jjbridge.PathChange // the changed files, sorted by path; never nil
+	Saved   *timeline.Address     // the frame that keeps the files from before; nil if the run's tip already had these files
+	Frame   *timeline.Address     // the frame that records the restore; nil for a dry run, or if the run's tip already had the files
 	Attempt int                   // for a revert, the number of the attempt whose code was restored; otherwise 0
 	Running []string              // attempts of the run that have not ended, and may be changing the same files
 	Stayed  []string              // paths that the restore left as they were on request, although the frame has other files

@@ -17,8 +17,8 @@ type RevertRequest struct {
 	Run       string // the run's id, or the address of a frame of the run
 	Node      string
 	Iteration int
-	Attempt   int // 0 means the newest attempt of the iteration, as of the frame if Run names a frame
-	DryRun    bool
+	Attempt   int  // 0 means the newest attempt of the iteration, as of the frame if Run names a frame
+	DryRun    bool // report the changes, and change no file
 	Confirm   ConfirmRemoval
 }
 

@@ -15,21 +15,21 @@ type Code string
 
 // Exit statuses of the process.
 const (
-	ExitOK        = 0
-	ExitFailed    = 1
-	ExitCancelled = 2
-	ExitWaiting   = 3
-	ExitUsage     = 4
-	ExitNotFound  = 10
-	ExitConflict  = 11
-	ExitCorrupt   = 12
-	ExitTooNew    = 13
-	ExitBug       = 70
-	ExitInterrupt = 130
-	ExitTerminate = 143
+	ExitOK        = 0   // success
+	ExitFailed    = 1   // the command or the run failed
+	ExitCancelled = 2   // the run was cancelled
+	ExitWaiting   = 3   // the run waits
+	ExitUsage     = 4   // the usage or the input is wrong
+	ExitNotFound  = 10  // the named run, frame or other thing does not exist
+	ExitConflict  = 11  // another process was first, or unsaved work is in the way
+	ExitCorrupt   = 12  // stored data failed verification
+	ExitTooNew    = 13  // the command needs another version of a program or another repository format
+	ExitBug       = 70  // git-smithers has a bug
+	ExitInterrupt = 130 // SIGINT ended the command
+	ExitTerminate = 143 // SIGTERM ended the command
 )
 
-// The codes of errors. The table exits has the exit status of each.
+// The codes of errors. docs/errors.md describes each code, and the table exits has the exit status of each code.
 const (
 	RunFailed         Code = "run_failed"
 	RunCancelled      Code = "run_cancelled"

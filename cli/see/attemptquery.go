@@ -70,9 +70,9 @@ func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	}
 	switch {
 	case len(keys) > 0:
-		return out.Hint("its attempts are %s", firstFew(keys))
+		return out.Hint("choose one of the node's attempts: %s", firstFew(keys))
 	case len(nodes) > 0:
-		return out.Hint("nodes with attempts are %s", firstFew(nodes))
+		return out.Hint("choose one of the nodes with attempts: %s", firstFew(nodes))
 	}
 	return out.Hint("no node of the run has an attempt")
 }

@@ -184,11 +184,11 @@ func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts prun
 	return err
 }
 
-// howToRecall returns the command that restores pruned runs, in words. It names at most three runs.
+// howToRecall returns the command that brings pruned runs back, in words. It names at most three runs.
 func howToRecall(runs []string) string {
 	const named = 3
 	shown := runs[:min(named, len(runs))]
-	out := fmt.Sprintf("`%s` restores %s", fault.CommandLine(arg.Program, append([]string{"prune", "--undo"}, shown...)...), itOrThem(len(shown)))
+	out := fmt.Sprintf("`%s` brings %s back", fault.CommandLine(arg.Program, append([]string{"prune", "--undo"}, shown...)...), itOrThem(len(shown)))
 	if more := len(runs) - len(shown); more > 0 {
 		out += fmt.Sprintf(", and so on for %d more", more)
 	}

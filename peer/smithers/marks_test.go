@@ -49,7 +49,7 @@ func TestADeltaWithoutItsKeyframeLeavesTheFrameWithoutATree(t *testing.T) {
 	assert.Len(t, run.Marks, 30, "there is no whole tree after it")
 	assert.Equal(t, "frame", run.Marks[0].What)
 	assert.Equal(t, int64(2), run.Marks[0].Frame)
-	assert.Equal(t, "the delta of frame 2 has no frame before it", run.Marks[0].Found)
+	assert.Equal(t, "the delta of frame 2 has no previous frame", run.Marks[0].Found)
 	tree, err := h.Rendered(h.entry("run-j:31"))
 	require.NoError(t, err)
 	assert.Equal(t, "null", string(tree))

@@ -63,7 +63,7 @@ func refuseStarted(s *timeline.Store, head *timeline.Head, op snapshot.Op) error
 		return fault.New(fault.UndoRefused, "undo cannot take back run %q, a fork that a fetch made with entries of run %q",
 			head.Row().ID, head.Row().Parent.RunID).
 			Hint("`git smithers prune %s` removes the fork", fault.Word(head.Row().ID)).
-			Hint("`git smithers prune --undo %s` restores the removed fork", fault.Word(head.Row().ID)).Detail("runId", head.Row().ID)
+			Hint("`git smithers prune --undo %s` brings the removed fork back", fault.Word(head.Row().ID)).Detail("runId", head.Row().ID)
 	}
 	ops, err := timeline.OpsAt(head.Entry())
 	if err != nil {

@@ -117,11 +117,11 @@ func takesBack(group []PassedOver) string {
 	command := strings.Join(words, " ")
 	switch {
 	case len(group) > runsInLine:
-		return fmt.Sprintf("`%s` restores the last %d runs", command, runsInLine)
+		return fmt.Sprintf("`%s` brings the last %d runs back", command, runsInLine)
 	case len(group) > 1:
-		return "`" + command + "` restores the runs"
+		return "`" + command + "` brings the runs back"
 	}
-	return "`" + command + "` restores the run"
+	return "`" + command + "` brings the run back"
 }
 
 // passedDetails returns the operations that an undo leaves alone, for the JSON of an error.

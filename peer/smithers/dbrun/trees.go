@@ -50,7 +50,7 @@ func (t *Trees) Inflate(before string, no int64) (string, error) {
 	}
 	encoding := dbrow.TextOf(row, "encoding")
 	if encoding == source.DeltaFrame && before == "" {
-		return "", fmt.Errorf("the delta of frame %d has no frame before it", no)
+		return "", fmt.Errorf("the delta of frame %d has no previous frame", no)
 	}
 	tree, err := source.Inflate(before, dbrow.TextOf(row, "xml_json"), encoding)
 	if err != nil {

@@ -30,7 +30,7 @@ var ErrTreeSize = errors.New("tree is too large")
 // TreeSizeError is the error about a tree that exceeds a limit.
 type TreeSizeError struct {
 	ID     ID     // zero for a working copy that is not a tree yet
-	Reason string // the limit, for example "folders nested more than 4096 deep"
+	Reason string // the limit, for example "folders nested more than 4096 levels deep"
 }
 
 // Error returns a text that names the tree, or the working copy, and the limit.
@@ -68,7 +68,7 @@ func (s TreeSize) Check(id ID) error {
 
 // tooDeep returns the [*TreeSizeError] about the tree id if its folders exceed MaxTreeDepth.
 func tooDeep(id ID) error {
-	return &TreeSizeError{id, fmt.Sprintf("folders nested more than %d deep", MaxTreeDepth)}
+	return &TreeSizeError{id, fmt.Sprintf("folders nested more than %d levels deep", MaxTreeDepth)}
 }
 
 // manyPaths is the number at which the counts of a TreeSize stop growing. Two such numbers can be

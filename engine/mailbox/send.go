@@ -34,7 +34,7 @@ func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 			return nil, fault.New(fault.RunNotResumable, "run %s is finished; nothing waits for signals", row.ID).
 				Hint("`git smithers fork %s` forks the newest frame; name an earlier frame, at which the run still waited",
 					fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())).
-				Hint("`git smithers timeline %s` lists its frames", fault.Word(row.ID)).
+				Hint("`git smithers timeline %s` lists the frames", fault.Word(row.ID)).
 				Detail("status", row.Status)
 		}
 		if err := wanted(s, payload); err != nil {

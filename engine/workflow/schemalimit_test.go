@@ -113,7 +113,7 @@ func TestACircleIsFoundHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ schema, message string }{
 		"escaped":         {`{$ref: '#/$defs/a', $defs: {a: {$ref: '#/%24defs/%61'}}}`, "$ref is circular at #/$defs/a"},
-		"in another case": {`{AllOf: [{$ref: '#'}]}`, "#/AllOf: write it allOf"},
+		"in another case": {`{AllOf: [{$ref: '#'}]}`, "#/AllOf: write allOf"},
 		"by an index":     {`{allOf: [{}, {$ref: '#/allOf/+1'}]}`, "#/allOf/1/$ref: #/allOf/+1 points to no schema"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -64,7 +64,7 @@ func TestATreeBombIsNotTaken(t *testing.T) {
 		}, "collection"},
 		"journal":  {func(f forger) { f.part("journal", bomb) }, "newer version"},
 		"workflow": {func(f forger) { f.part("workflow", bomb) }, "workflow"},
-		"deep":     {func(f forger) { f.worktree(f.deep(5000)) }, "nested more than 4096 deep"},
+		"deep":     {func(f forger) { f.worktree(f.deep(5000)) }, "nested more than 4096 levels deep"},
 		"wide": {func(f forger) {
 			var names []string
 			for i := range 2100 {

@@ -38,7 +38,7 @@ func TestACaptureThatIsOpenWhileItsRunIsSplitDoesNotGoOnWithTheOthers(t *testing
 		_, err := capture(t, capturer, line)
 		require.Error(t, err, line)
 		assert.Equal(t, fault.Conflict, fault.CodeOf(err))
-		assert.Contains(t, err.Error(), "another history")
+		assert.Contains(t, err.Error(), `the history of run "one" was replaced`)
 	}
 	assert.Equal(t, one, refsOf(ours.Repo, "refs/smithers/"), "nothing was written")
 	again, err := capture(t, capturer, `{"id":"n::5","changes":[]}`)

@@ -40,7 +40,7 @@ func (f *fetch) bring(ctx context.Context, specs []transportSpec, prune bool) er
 	}
 	if errors.Is(err, refs.ErrBroken) {
 		return fault.New(fault.BrokenRef, "nothing was fetched, because a ref of this repository is broken: %w", err).
-			Hint("`git smithers doctor` shows the correct value and repairs the ref")
+			Hint("`git smithers doctor` shows the ref's right value, and repairs the ref")
 	}
 	if errors.Is(err, transport.ErrUnsound) {
 		return fault.New(fault.FetchRefused, "%s has objects that git refuses: %w", f.from.Shown(), err).

@@ -66,7 +66,7 @@ func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 		return err
 	}
 	id := head.Row().ID
-	refused := fault.New(fault.ForeignRun, "run %q is run by %s, which must cancel it", id, EngineName(engine)).
+	refused := fault.New(fault.ForeignRun, "run %q was not cancelled: it is run by %s, and only %[2]s can cancel it", id, EngineName(engine)).
 		Detail("runId", id).Detail("engine", engine)
 	if engine == EngineSmithers && !known.Imported {
 		refused = refused.Hint("`%s prune %s` removes the run if it was not exported yet", fault.Program, fault.Word(id))
@@ -126,7 +126,7 @@ func NextCommand(head *timeline.Head, does string) (string, error) {
 
 // AfterFailure returns what to type if a run has failed, or "" if it has not failed or another engine runs it.
 func AfterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) (string, error) {
-	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // no process of ours ever claimed a run with epoch 0
+	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // git-smithers never ran a run with epoch 0
 		return "", nil
 	}
 	head, err := store.Head(ctx, row.ID)

@@ -127,8 +127,8 @@ func (d *Desk) storedPath(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// rememberedPath returns the path of the file that a run's row names, or usage if the row names no file. History may come
-// from another machine, so it returns invalid_state for a path that leads out of the working copy.
+// rememberedPath returns the path of the workflow file that a run's row names. The error is usage if the row names no file,
+// and invalid_state if the path leads out of the working copy: history may come from another machine.
 func (d *Desk) rememberedPath(row snapshot.Run) (string, error) {
 	if row.WorkflowPath == "" {
 		return "", fault.New(fault.Usage, "run %q has no workflow file", row.ID).

@@ -16,8 +16,8 @@ func Chain(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 	return NewWalk(r, from).entries()
 }
 
-// Ancestry yields the entry from and all entries before it, newest first, across forks. Each entry belongs to
-// the run that wrote it or, in an extension, to the fork. Ancestry ends with the first error.
+// Ancestry yields the given entry, then all older entries, newest first, and continues in the parent of a fork. Run of
+// an entry is the run that wrote the entry or, for a view, the fork. Ancestry ends with the first error.
 func Ancestry(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 	w := NewWalk(r, from)
 	w.across = true

@@ -163,7 +163,7 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	}
 	note, err := b.note()
 	if err != nil {
-		s.warn(fmt.Errorf("note that the frame refs of run %q are being made: %w", next.Run, err))
+		s.warn(fmt.Errorf("cannot record that frame refs of run %q are being made: %w", next.Run, err))
 	}
 	defer note.leave() //nolint:errcheck // the lock ends when the note is removed, or with the process
 	went := !h.row.Status.Ended()
@@ -183,7 +183,7 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	}
 	if b.makeFrameRefs(ctx) {
 		if err := note.remove(); err != nil {
-			s.warn(fmt.Errorf("remove the note that the frame refs of run %q are being made: %w", next.Run, err))
+			s.warn(fmt.Errorf("cannot remove the record that frame refs of run %q are being made: %w", next.Run, err))
 		}
 	}
 	b.run, b.stone, b.from, b.made = nil, nil, next.ID, nil

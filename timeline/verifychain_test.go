@@ -273,16 +273,16 @@ func TestVerifyChecksOps(t *testing.T) {
 		}, "but op 2 is missing"},
 		{"an undo that its op does not know of", func(before, _ objstore.ID) [][]snapshot.Op {
 			return [][]snapshot.Op{{travel(1, before)}, {undo(2, 1, before)}}
-		}, "op 2 undoes 1"},
+		}, "op 2 undoes op 1, but op 1 is not marked as undone by op 2"},
 		{"an op undone by another that does not say so", func(before, _ objstore.ID) [][]snapshot.Op {
 			return [][]snapshot.Op{{travel(1, before)}, {undone(travel(1, before), 2), travel(2, before)}}
-		}, "op 1 undoes 0 and is undone by 2"},
+		}, "op 1 is marked as undone by op 2, which does not undo it"},
 		{"an op undone by one that is not there", func(before, _ objstore.ID) [][]snapshot.Op {
 			return [][]snapshot.Op{{undone(travel(1, before), 5)}}
-		}, "op 1 undoes 0 and is undone by 5"},
+		}, "op 1 is marked as undone by op 5, which does not undo it"},
 		{"an undo that is undone", func(before, _ objstore.ID) [][]snapshot.Op {
 			return [][]snapshot.Op{{travel(1, before)}, {undone(travel(1, before), 2), undo(2, 1, before)}, {undone(undo(2, 1, before), 3), undo(3, 2, before)}}
-		}, "op 3 undoes 2"},
+		}, "op 3 undoes op 2, which is an undo"},
 		{"an op that was made on what is not of the run", func(_, foreign objstore.ID) [][]snapshot.Op {
 			return [][]snapshot.Op{{travel(1, foreign)}}
 		}, "which is not an earlier entry"},
@@ -290,7 +290,7 @@ func TestVerifyChecksOps(t *testing.T) {
 			other := travel(1, before)
 			other.NodeID = "b"
 			return [][]snapshot.Op{{travel(1, before)}, {other}}
-		}, "op 1 changes in a later entry"},
+		}, "a later entry changes op 1"},
 		{"an op that names a frame which is not there", func(before, _ objstore.ID) [][]snapshot.Op {
 			op := travel(1, before)
 			op.Frame = new(int64(99))
@@ -335,5 +335,5 @@ func TestVerifyRefusesARunThatBeginsWithOps(t *testing.T) {
 	repo.Damaged()
 	found := problems(t, repo)
 	require.Len(t, found, 1)
-	assert.Contains(t, found[0].What, "the run begins with op 1, a fork")
+	assert.Contains(t, found[0].What, "the first entry of the run has op 1, of kind fork")
 }

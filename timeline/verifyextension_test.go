@@ -109,7 +109,7 @@ func TestVerifyChecksAnExtension(t *testing.T) {
 		{"a log of which something else is said", func(x *extended) { x.journal = append(x.journal, logRow("a", "never said")) }, `logs: `},
 		{"an op that was done before the fork", func(x *extended) {
 			x.journal = append(x.journal, opRow(snapshot.Op{Number: 2, Kind: snapshot.OpTravel, AtMs: 1, Before: x.frame(4)}))
-		}, "the run begins with op 2, a travel"},
+		}, "the first entry of the run has op 2, of kind travel"},
 		{"that comes from somewhere else later", func(x *extended) {
 			x.edit = func(row *snapshot.Run) { row.Parent.Frame = 2 }
 		}, "the run's parent has changed"},

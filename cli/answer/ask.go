@@ -48,8 +48,8 @@ func askForAnswer(s *session.Session, run string, h snapshot.HumanRequest) (json
 	return asker{s, bufio.NewReader(s.In)}.answer(form)
 }
 
-// noTerminal returns the error for a command line without an answer where nobody can be asked. Its hints show the question
-// and how to answer it.
+// noTerminal returns the error for a command line without an answer if there is no terminal. Its hints show the question and
+// the command lines that answer the question.
 func noTerminal(run string, h snapshot.HumanRequest) error {
 	out := fault.New(fault.Usage, "the command line has no answer, and there is no terminal to ask for it").Hint("the question is: %s", h.Prompt)
 	choices := mail.Choices(h.Form)

@@ -21,7 +21,7 @@ func noteWhoContinues(s *session.Session, store *timeline.Store, head *timeline.
 	case row.Status == snapshot.RunFinished:
 		s.Note("run %s has already finished, so this has no effect on the run", id)
 	case row.Status.Ended():
-		s.Note("run %s is %s; this is kept and used by `%s resume %s`", id, plain.Text(string(row.Status)), arg.Program, fault.Word(row.ID))
+		s.Note("run %s has the status %s; `%s resume %s` continues it with what it has received", id, plain.Text(string(row.Status)), arg.Program, fault.Word(row.ID))
 	default:
 		next, err := app.NextCommand(head, ", or a supervisor, continues it"+desk.InOwnWorktree(s, store, head))
 		if err != nil {

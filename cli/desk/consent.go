@@ -15,8 +15,8 @@ func ConfirmFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "run the workflow's commands without asking, even if they never ran in this clone"}
 }
 
-// consenter returns the Consenter that asks the person at the terminal, or Agreed if yes is set. It returns nil if nobody
-// can be asked.
+// consenter returns the Consenter that asks the person at the terminal, or Agreed if yes is set. It returns nil if yes is
+// not set and there is no terminal.
 func consenter(s *session.Session, yes bool) app.Consenter {
 	if yes {
 		return app.Agreed

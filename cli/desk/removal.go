@@ -20,7 +20,7 @@ func RemovalFlag() urfave.Flag {
 }
 
 // ConfirmRemoval returns the function that asks the person at the terminal whether untracked files may be removed. It
-// returns nil if yes is set or nobody can be asked. hint says what to type after a no.
+// returns nil if yes is set or there is no terminal. hint says what to type after a no.
 func ConfirmRemoval(s *session.Session, yes bool, hint string) code.ConfirmRemoval {
 	const shown = 50
 	if yes || !s.CanAsk() {

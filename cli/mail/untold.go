@@ -21,7 +21,8 @@ type untoldAnswer struct {
 	Tell        string `json:"tell"`   // the command that passes the answer to the engine
 }
 
-// UntoldAnswers are the untold answers of a run at its tip. A run of ours, or a run that has ended, has none.
+// UntoldAnswers has the answers at a run's tip that another engine has not received. It is empty for a run that
+// git-smithers runs and for a run that has ended.
 type UntoldAnswers []untoldAnswer
 
 // Untold returns the answers of a run that Smithers has not been told. Unreadable Smithers data is a warning; the rest of the

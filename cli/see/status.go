@@ -151,7 +151,7 @@ func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (b
 		return false, nil
 	}
 	head, err := store.Head(ctx, run.RunID)
-	if err != nil || head.Row().Epoch == 0 { // no process of ours ever claimed a run with epoch 0
+	if err != nil || head.Row().Epoch == 0 { // git-smithers never ran a run with epoch 0
 		return false, err
 	}
 	engine, err := app.ForeignEngine(head)

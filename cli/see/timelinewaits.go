@@ -31,7 +31,7 @@ func waitsOf(ctx context.Context, s *session.Session, store *timeline.Store, t *
 }
 
 // foreignWaits returns what a run of another engine waits for, in words, because the engine may wait without a frame. It
-// returns "" for a run of ours and for a run that does not wait.
+// returns "" for a run that git-smithers runs and for a run that does not wait.
 func foreignWaits(ctx context.Context, s *session.Session, store *timeline.Store, run string, status snapshot.RunStatus) (string, error) {
 	if status.Ended() {
 		return "", nil

@@ -103,7 +103,7 @@ func writePushed(ctx context.Context, s *session.Session, pushed *share.Pushed, 
 }
 
 // confirmFiles returns the function that asks the person at the terminal whether untracked files may be pushed. It returns
-// nil if nobody can be asked. If yes is set, the function always agrees.
+// nil if there is no terminal. If yes is set, the function always agrees.
 func confirmFiles(s *session.Session, yes bool) func(string, []share.UntrackedFile) (bool, error) {
 	const shown = 50
 	if yes {

@@ -66,7 +66,7 @@ func offerJJ(ctx context.Context, s *session.Session, want bool) (*bool, error) 
 	return new(true), nil
 }
 
-// askForAlias asks the person at the terminal whether to set the alias. It returns false if nobody can be asked.
+// askForAlias asks the person at the terminal whether to set the alias. It returns false if there is no terminal.
 func askForAlias(ctx context.Context, s *session.Session) (bool, error) {
 	if !s.CanAsk() {
 		return false, nil

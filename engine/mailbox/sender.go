@@ -127,7 +127,7 @@ func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
 }
 
 // takes reports whether a task waits for such a signal now, and otherwise whether the task may wait for the signal
-// later. A finished or skipped task does not wait later, unless the task is in a loop that goes on.
+// later. A finished or skipped task does not wait later, unless the task is in a loop that continues.
 func takes(state *snapshot.State, t *workflow.Task, signal snapshot.Signal) (now, later bool, err error) {
 	iteration, over := 0, false
 	if t.Loop != "" {

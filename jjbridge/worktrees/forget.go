@@ -80,9 +80,9 @@ func checkRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved o
 	return info, err
 }
 
-// removable returns the present entry in list of the working copy want. If want is unknown, is the main
-// working copy, or is w, the error is an *Error. If another working copy is inside its folder, the error is
-// an *UnsavedError.
+// removable finds the working copy want in list, and returns its current Info. The error is an *Error if list does
+// not have want, or if want is the main working copy or contains the folder of w. It is an *UnsavedError if another
+// working copy is inside want's folder.
 func removable(w *jjbridge.Workspace, want Info, list []Info) (Info, error) {
 	found := false
 	var info Info

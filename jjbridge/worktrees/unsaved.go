@@ -109,8 +109,9 @@ func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, erro
 	return "", nil
 }
 
-// Ignored returns the path, relative to the top, of an ignored file or folder in the working copy that info
-// describes. It returns "" if the working copy has no ignored file, like each new working copy.
+// Ignored returns the path, relative to the top, of the first ignored file or folder in the working copy that info
+// describes, or "" if nothing is ignored. It leaves out .jj. It compares the files with a temporary index of the
+// commit alone, so that a file that only the user's index has can be an ignored file, too.
 func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, error) {
 	opened, err := open(ctx, w, info)
 	if err != nil {

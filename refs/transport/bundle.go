@@ -16,10 +16,9 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// Bundle writes a git bundle to w. The bundle has the named refs of this repository and everything that the
-// refs reach, without everything that exclude reaches. exclude holds ids of objects of this repository.
-// Bundle omits a ref whose target exclude reaches, and returns an error if no ref remains. After an error,
-// the output is not a valid bundle.
+// Bundle writes a git bundle to w. The bundle has the named refs of this repository and every object that the refs
+// reach, except objects that a commit in exclude reaches. If a commit in exclude reaches the target of a ref, Bundle
+// omits the ref. If no ref remains, Bundle returns an error. After an error, the output is not a valid bundle.
 func (t *Transport) Bundle(ctx context.Context, w io.Writer, names []refs.Name, exclude []objstore.ID) error {
 	quiet := "--quiet"
 	if t.opts.Talk != nil {

@@ -247,9 +247,10 @@ func NewCache() *Cache {
 	return &Cache{byTree: make(map[objstore.ID]map[string]List)}
 }
 
-// Declared returns the columns of outputs, by schema key, for the state at tip. It merges the declarations in
-// workflows, the ids of workflow definitions. For other keys it uses Smithers' own schema, and otherwise one
-// column for the whole output.
+// Declared returns the columns of each output table, by schema key, for the state at tip. workflows holds the ids of
+// workflow definitions; Declared merges the columns that the definitions declare. If no definition declares a key,
+// the schema that Smithers stored gives the columns. If there is no such schema, the table has one column for the
+// whole output.
 func (s *Cache) Declared(r objstore.Reader, workflows []objstore.ID, tip *snapshot.Entry, state *snapshot.State) (map[string]List, error) {
 	all := make(map[string]List)
 	for _, id := range workflows {

@@ -111,7 +111,7 @@ func (c *Commands) endLeft(ctx context.Context, name string, grace time.Duration
 	}
 	ended, err := note.Group.End(ctx, AttemptEnv(c.run, node, iteration, number), grace)
 	if err != nil {
-		return ended, fmt.Errorf("end the command of attempt %s: %w", note.Attempt, err)
+		return ended, fmt.Errorf("cannot end the command of attempt %s: %w", note.Attempt, err)
 	}
 	return ended, os.Remove(path)
 }

@@ -43,7 +43,7 @@ func WorkingCopyAt(ctx context.Context, s *timeline.Store, dir string) (*Working
 	}
 	if workspace.Repo.CommonDir != s.Repo().CommonDir {
 		return nil, fault.New(fault.WorktreeFailed, "%s belongs to another repository", dir).
-			Hint("choose a working copy of this repository, %s", s.Repo().CommonDir)
+			Hint("choose a working copy of the repository %s", s.Repo().CommonDir)
 	}
 	return &WorkingCopy{store: s, workspace: workspace}, nil
 }

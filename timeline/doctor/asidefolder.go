@@ -77,7 +77,7 @@ func (f asideFolder) free(file string) (string, error) {
 func (f asideFolder) copy(file string) error {
 	data, err := os.ReadFile(f.inCommonDir(file))
 	if err != nil || len(data) == 0 {
-		return nil //nolint:nilerr // an unreadable file cannot be saved, and the repair must go on
+		return nil //nolint:nilerr // an unreadable file cannot be saved, and the repair must continue
 	}
 	to, err := f.free(file)
 	if err != nil {

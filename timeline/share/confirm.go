@@ -89,7 +89,7 @@ func (p *push) withhold(open []*outgoingRun, files map[*outgoingRun][]UntrackedF
 }
 
 // ask asks whether the files may be pushed, and stores the answer if it is yes. If the runs have no files, it
-// does not ask. A dry run only adds a reason to each run with files. An answer of no, or nobody to ask, is an
+// does not ask. A dry run only adds a reason to each run with files. An answer of no, or no way to ask, is an
 // error with code unconfirmed.
 func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) error {
 	var all []UntrackedFile

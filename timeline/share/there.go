@@ -135,7 +135,8 @@ func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 	}
 }
 
-// remember updates the tracking refs of the moves that the remote made or had made already.
+// remember sets the tracking ref of each ref that the remote moved, or that was already at its new value. A failure is a
+// warning.
 func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
 	ctx = context.WithoutCancel(ctx) // the remote has moved its refs, even if this process is cancelled
 	var moves []refs.Update

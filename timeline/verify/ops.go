@@ -81,7 +81,7 @@ func undone(row page.Row, after snapshot.Op, known int) error {
 	was := before.UndoneBy
 	before.UndoneBy = after.UndoneBy
 	if was != 0 || after.UndoneBy <= known || string(snapshot.EncodeOp(before).Value) != string(snapshot.EncodeOp(after).Value) {
-		return fmt.Errorf("%w: op %d changes in a later entry", objstore.ErrCorrupt, after.Number)
+		return fmt.Errorf("%w: a later entry changes op %d, and does more than mark it as undone once", objstore.ErrCorrupt, after.Number)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (o *opsVerifier) first(first *link) error {
 			return err
 		}
 		if op.Kind != snapshot.OpFork || op.Number != 1 || first.row.Parent == nil {
-			return fmt.Errorf("%w: the run begins with op %d, a %s", objstore.ErrCorrupt, op.Number, op.Kind)
+			return fmt.Errorf("%w: the first entry of the run has op %d, of kind %s; only the op 1 of a fork may be there", objstore.ErrCorrupt, op.Number, op.Kind)
 		}
 		if err := o.add(op, first); err != nil {
 			return err
@@ -133,12 +133,12 @@ func (o *opsVerifier) check(tip *snapshot.Entry) error {
 	}
 	for i, op := range ops {
 		if op.Number != i+1 {
-			return fmt.Errorf("%w: %d ops, but op %d is missing", objstore.ErrCorrupt, len(ops), i+1)
+			return fmt.Errorf("%w: the run has %d ops, but op %d is missing", objstore.ErrCorrupt, len(ops), i+1)
 		}
 	}
 	for _, op := range ops {
-		if !agrees(op, ops) {
-			return fmt.Errorf("%w: op %d undoes %d and is undone by %d, but these ops disagree", objstore.ErrCorrupt, op.Number, op.Undoes, op.UndoneBy)
+		if flaw := disagreement(op, ops); flaw != "" {
+			return fmt.Errorf("%w: %s", objstore.ErrCorrupt, flaw)
 		}
 		if err := o.madeAfter(op); err != nil {
 			return err
@@ -147,13 +147,21 @@ func (o *opsVerifier) check(tip *snapshot.Entry) error {
 	return nil
 }
 
-// agrees reports whether op agrees with the ops that it undoes or is undone by. ops[n-1] is op n, so
-// op.Undoes must be a valid number.
-func agrees(op snapshot.Op, ops []snapshot.Op) bool {
-	if op.Undoes != 0 && (ops[op.Undoes-1].UndoneBy != op.Number || ops[op.Undoes-1].Kind == snapshot.OpUndo) {
-		return false
+// disagreement compares op with the op that it undoes and with the op that undid it. It returns "" if all three
+// agree, and otherwise what is wrong. ops[n-1] is op n, so op.Undoes must be a valid number.
+func disagreement(op snapshot.Op, ops []snapshot.Op) string {
+	if op.Undoes != 0 {
+		switch undone := ops[op.Undoes-1]; {
+		case undone.Kind == snapshot.OpUndo:
+			return fmt.Sprintf("op %d undoes op %d, which is an undo", op.Number, op.Undoes)
+		case undone.UndoneBy != op.Number:
+			return fmt.Sprintf("op %d undoes op %d, but op %d is not marked as undone by op %d", op.Number, op.Undoes, op.Undoes, op.Number)
+		}
 	}
-	return op.UndoneBy == 0 || op.UndoneBy <= len(ops) && ops[op.UndoneBy-1].Undoes == op.Number
+	if op.UndoneBy != 0 && (op.UndoneBy > len(ops) || ops[op.UndoneBy-1].Undoes != op.Number) {
+		return fmt.Sprintf("op %d is marked as undone by op %d, which does not undo it", op.Number, op.UndoneBy)
+	}
+	return ""
 }
 
 // madeAfter returns an error unless op.Before, the tip before op, is older than the entry that added op. It

@@ -16,11 +16,11 @@ import (
 // number is not the number of the event before plus 1.
 const seqMember = "__smithersSeq"
 
-// ReadEvent converts a row of _smithers_events of a run with the id run and the workflow named workflow. It removes
-// the predictable members from the payload: type, seq, timestampMs, and runId, correlation and the hashes of a
-// frame if their values are as predicted. frames returns frames by Smithers' numbers. The event's Seq is Smithers'
-// number; see Numbered. If the payload is not an object or has a member twice, it becomes {}. ok is false if
-// IsEvent returns false.
+// ReadEvent converts a row of _smithers_events. run is the run's id, workflow is the workflow's name, and frames finds
+// a frame by Smithers' number. From the payload, ReadEvent removes type, seq, timestampMs and __smithersSeq. It also
+// removes runId, correlation and the hash of a frame if they have the predicted value. If the payload is not an object
+// or has a member twice, the event's payload is {}. The event's Seq is Smithers' number; see Numbered. ok is false if
+// the row is not an event; see IsEvent.
 func ReadEvent(row source.Row, run, workflow string, frames FramesByNo) (e snapshot.Event, ok bool) {
 	if !IsEvent(row) {
 		return snapshot.Event{}, false

@@ -250,7 +250,7 @@ func TestARunWhoseProcessesAreKilledEndsLikeOneThatIsLeftAlone(t *testing.T) {
 func (s *storm) compare(store *timeline.Store, id string) {
 	s.t.Helper()
 	calm, stormy := "refs/smithers/_tip/calm:", "refs/smithers/_tip/"+id+":"
-	for _, part := range []string{"state/outputs", "state/loops", "workflow"} {
+	for _, part := range []string{"outputs-left", "outputs-right", "outputs-flaky", "outputs-count", "outputs-gate", "outputs-last", "loops", "workflow"} {
 		assert.Equal(s.t, s.Git("rev-parse", calm+part), s.Git("rev-parse", stormy+part), "%s of %s", part, id)
 	}
 	head, err := store.Head(s.t.Context(), id)

@@ -100,7 +100,7 @@ tasks:
 	ran, err := os.ReadFile(filepath.Join(repo.Dir, "log"))
 	require.NoError(t, err)
 	assert.Equal(t, "ran\n", string(ran))
-	assert.Contains(t, repo.Git("show", "refs/smithers/child/2:state/outputs/seen"), `["check::0",true]`)
+	assert.Contains(t, repo.Git("show", "refs/smithers/child/2:outputs-seen"), `["check::0",true]`)
 	commit, first := repo.Git("rev-parse", "HEAD"), repo.Git("rev-parse", "HEAD~")
 	assert.Contains(t, repo.Git("log", "-1", "--format=%B", "refs/smithers/parent/1"), "Smithers-Vcs: git:"+strings.TrimSpace(first))
 	assert.Contains(t, repo.Git("log", "-1", "--format=%B", "refs/smithers/parent/2"), "Smithers-Vcs: git:"+strings.TrimSpace(commit))

@@ -200,3 +200,6 @@ func ReadForeignTree(r Reader, id ID) ([]TreeEntry, error) {
 
 // EmptyTree is the id of the tree without entries. git need not store this tree.
 var EmptyTree = Hash(Tree, nil)
+
+// EmptyBlob is the id of a file without content.
+var EmptyBlob = Hash(Blob, nil)

@@ -1,12 +1,12 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // Draft is the input of Append: the changes that the next entry makes. The zero Draft changes nothing.
@@ -33,6 +33,7 @@ type FrameDraft struct {
 	State    []Change        // changes of the state; changes of the mailbox are allowed too
 	Restore  *State          // the state to which State and Mailbox apply; nil means the previous entry's state
 	Based    *int64          // see Header.Based; the previous frame's number means the same as nil
+	IDs      []string        // names of the frame, in any order; a name that is given twice counts once
 	Rendered json.RawMessage // the rendered workflow tree; nil leaves the stored tree unchanged, JSON null removes it
 	Silent   bool            // omits the event SnapshotCaptured, which is otherwise the frame's last event
 }
@@ -101,13 +102,18 @@ type appender struct {
 	parts  []objstore.TreeEntry
 }
 
-// put sets id as the object of name in the entry's tree. The zero id removes the name. partMode must know the
-// name: put never adds another name.
+// put sets id as the object of name in the entry's tree. The zero id removes the name. name must be
+// that of a file or a folder.
 func (a *appender) put(name string, id objstore.ID) {
 	a.parts = slices.DeleteFunc(a.parts, func(e objstore.TreeEntry) bool { return e.Name == name })
-	if mode, known := partMode(name); known && !id.IsZero() {
-		a.parts = append(a.parts, objstore.TreeEntry{Name: name, Mode: mode, ID: id})
+	if id.IsZero() {
+		return
 	}
+	mode := objstore.ModeFile
+	if a.next.known.kindOf(name) == folderPart {
+		mode = objstore.ModeTree
+	}
+	a.parts = append(a.parts, objstore.TreeEntry{Name: name, Mode: mode, ID: id})
 }
 
 // base copies the tree and the run's row of prev to a.parts and a.before. Without prev, base does nothing.
@@ -146,7 +152,7 @@ func (a *appender) numberEntry() error {
 		}
 	}
 	a.next.Header = Header{
-		Run: a.run.ID, Frame: NoFrame, AtMs: a.draft.AtMs, Subject: a.stored.subject,
+		Run: a.run.ID, Frame: NoFrame, Newest: a.run.Frame, AtMs: a.draft.AtMs, Subject: a.stored.subject,
 		Operation: a.stored.operation, Base: a.draft.Base,
 	}
 	if f := a.draft.Frame; f != nil {
@@ -154,6 +160,7 @@ func (a *appender) numberEntry() error {
 		if based := f.Based; based != nil && *based != a.run.Frame-1 {
 			a.next.Based = new(*based)
 		}
+		a.next.IDs = slices.Compact(slices.Sorted(slices.Values(f.IDs)))
 	}
 	if a.prev != nil {
 		a.next.Parent, a.next.VCS = a.prev.ID, a.prev.VCS
@@ -185,10 +192,8 @@ func (a *appender) takeIn() (err error) {
 	return err
 }
 
-// writeState applies the draft's changes to the state that the draft restores or, by default, to prev's state.
-// It stores the result and sets the entry's state and ContentHash. If only the mailbox differs from prev's
-// state, writeState copies prev's ContentHash, because computing the hash reads the input and the collections'
-// sums.
+// writeState applies the draft's changes to the state that the draft restores or, by default, to prev's state. The
+// result's parts replace prev's in the entry's tree, and its content hash goes into the header.
 func (a *appender) writeState() error {
 	before := a.next.known.emptyState()
 	if a.prev != nil {
@@ -206,31 +211,28 @@ func (a *appender) writeState() error {
 		return err
 	}
 	a.next.state.set(state)
-	a.put(stateName, state.ID())
-	if a.prev != nil && SameCore(state, before) {
-		a.next.ContentHash = a.prev.ContentHash
-		return nil
-	}
-	a.next.ContentHash, err = state.ContentHash()
-	return err
+	a.parts = slices.DeleteFunc(a.parts, func(e objstore.TreeEntry) bool { return a.next.known.kindOf(e.Name) == statePart })
+	a.parts = append(a.parts, state.Parts()...)
+	a.next.ContentHash = state.ContentHash()
+	return nil
 }
 
 // writeJournal applies the draft's changes to prev's journal and stores the result if it differs. In a fork,
 // the collections that belong to one run are first emptied.
 func (a *appender) writeJournal() error {
-	before := a.next.known.empty(inJournal)
+	var err error
+	before := journal{rowSet: a.next.known.empty(inJournal)}
 	if a.prev != nil {
-		var err error
 		if before, err = a.prev.readJournal(); err != nil {
 			return err
 		}
 	}
 	anew := false
 	if a.fork {
-		before, anew = before.takenOver()
+		before.rowSet, anew = before.takenOver()
 	}
-	after, err := before.edit(a.w, a.stored.journal)
-	if err != nil {
+	after := journal{unread: before.unread}
+	if after.rowSet, err = before.edit(a.w, a.stored.journal); err != nil {
 		return err
 	}
 	a.next.journal.set(after)
@@ -254,8 +256,8 @@ func (s rowSet) takenOver() (taken rowSet, anew bool) {
 
 // putJournal stores the tree of j's collections, without the empty ones, as the entry's journal. If all
 // collections are empty, the entry has no journal.
-func (a *appender) putJournal(j rowSet) {
-	entries := j.entries()
+func (a *appender) putJournal(j journal) {
+	entries := append(j.parts(), j.unread...)
 	if len(entries) == 0 {
 		a.put(journalName, objstore.ID{})
 		return
@@ -285,20 +287,22 @@ func (a *appender) writeFrame() error {
 	return nil
 }
 
-// writeEvents numbers the entry's events from the row's NextSeq on, stores them, and advances NextSeq. If the
-// entry has no events, writeEvents removes the file of prev's events.
+// writeEvents numbers the entry's events from the row's NextSeq on, advances NextSeq in the row and in the header, and
+// stores the events as encodeEvents says.
 func (a *appender) writeEvents() error {
 	events := a.events()
 	for i := range events {
 		events[i].Seq = a.run.NextSeq + int64(i)
 	}
 	a.run.NextSeq += int64(len(events))
+	a.next.NextSeq = a.run.NextSeq
 	a.next.events.set(events)
-	if len(events) == 0 {
+	data, stored := encodeEvents(events, a.next.Header)
+	if !stored {
 		a.put(eventsName, objstore.ID{})
 		return nil
 	}
-	return a.putFile(eventsName, encodeEvents(events), maxEvents)
+	return a.putFile(eventsName, data, maxEvents)
 }
 
 // putFile stores data as the file name of the entry. If data has more than most bytes, the file could not be
@@ -317,12 +321,7 @@ func (a *appender) events() []Event {
 	if a.draft.Frame == nil || a.draft.Frame.Silent {
 		return a.stored.events
 	}
-	payload := row.AppendText([]byte{'{'}, "runId", a.run.ID)
-	payload = row.AppendInt(payload, "frameNo", a.run.Frame)
-	payload = row.AppendText(payload, "contentHash", a.next.ContentHash.String())
-	return append(a.stored.events, Event{
-		Type: eventCaptured, AtMs: a.draft.AtMs, Payload: append(payload, '}'),
-	})
+	return append(a.stored.events, a.next.capturedEvent())
 }
 
 // writeWorkflow stores the draft's workflow, if the draft has one, and sets the row's WorkflowHash.
@@ -334,13 +333,16 @@ func (a *appender) writeWorkflow() error {
 	return nil
 }
 
-// writeRun checks the run's row and stores it as run.json. The error wraps ErrInvalid if the row cannot be
+// writeRun checks the run's row and stores it as run.json, unless prev has the same run.json. The error wraps ErrInvalid if the row cannot be
 // stored.
 func (a *appender) writeRun() error {
 	if err := a.run.check(); err != nil {
 		return invalid("run row: %w", err)
 	}
 	a.next.run.set(a.run.clone())
+	if a.prev != nil && !a.prev.IsView() && bytes.Equal(encodeRun(a.run), encodeRun(a.before)) {
+		return nil
+	}
 	return a.putFile(runName, encodeRun(a.run), maxDocument)
 }
 

@@ -179,7 +179,7 @@ func (l lines) view(e *Entry) (*Entry, error) {
 		return nil, corrupt(e.ID, "entry: in run %q the frame would be before frame 1", l[0].run)
 	}
 	seen := &Entry{ID: e.ID, Header: e.Header, r: e.r, known: e.known, view: &view{e, l, shift}}
-	seen.Run = l[0].run
+	seen.Run, seen.Newest, seen.NextSeq = l[0].run, max(e.Newest-shift, 0), 0
 	if e.Frame != NoFrame {
 		seen.Frame -= shift
 	}

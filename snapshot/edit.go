@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,7 +31,7 @@ func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (
 
 // edit edits a state as Edit does, by changes that intake has converted. s is unchanged.
 func (s *State) edit(w objstore.Writer, changes stateChanges) (next *State, err error) {
-	next = &State{r: w, id: s.id, known: s.known, input: s.input}
+	next = &State{r: w, known: s.known, input: s.input}
 	if changes.input != nil {
 		if err := next.editInput(w, *changes.input); err != nil {
 			return nil, err
@@ -47,8 +46,6 @@ func (s *State) edit(w objstore.Writer, changes stateChanges) (next *State, err 
 	if next.mail, err = s.mail.edit(w, changes.rows); err != nil {
 		return nil, err
 	}
-	next.inherit(s)
-	next.write(w, s)
 	return next, nil
 }
 
@@ -64,7 +61,6 @@ func (s *State) editInput(w objstore.Writer, row page.Change) error {
 		return fmt.Errorf("input: %w", err)
 	}
 	s.input = input
-	s.inputSum.set(sha256.Sum256(row.Value))
 	return nil
 }
 
@@ -114,52 +110,4 @@ func (s *State) editTables(base *State, w objstore.Writer, changes map[string][]
 	}
 	slices.SortFunc(s.tables, compareTables)
 	return nil
-}
-
-// inherit copies the hash of base's input, if base has computed the hash, to s. If the inputs differ, inherit
-// does nothing.
-func (s *State) inherit(base *State) {
-	if s.input != base.input {
-		return
-	}
-	if sum, ok := base.inputSum.peek(); ok {
-		s.inputSum.set(sum)
-	}
-}
-
-// write writes the trees of s to w and sets s.id. If s has the same rows and input as base, write writes
-// nothing, and s.id stays base's. If only the mailboxes differ, write also copies base's content hash, if base
-// has computed it.
-func (s *State) write(w objstore.Writer, base *State) {
-	if SameCore(s, base) {
-		if sum, ok := base.hash.peek(); ok {
-			s.hash.set(sum)
-		}
-		if s.mail.same(base.mail) {
-			return
-		}
-	}
-	entries := slices.Concat(s.core.entries(), s.mail.entries())
-	for _, e := range []objstore.TreeEntry{s.input, {Name: outputsName, Mode: objstore.ModeTree, ID: s.writeTables(w)}} {
-		if !e.ID.IsZero() {
-			entries = append(entries, e)
-		}
-	}
-	s.id = objstore.ID{}
-	if len(entries) > 0 {
-		s.id = w.Add(objstore.Tree, objstore.EncodeTree(entries))
-	}
-}
-
-// writeTables writes the tree of the output tables and returns its id. The id is zero if the state has no
-// tables.
-func (s *State) writeTables(w objstore.Writer) objstore.ID {
-	if len(s.tables) == 0 {
-		return objstore.ID{}
-	}
-	entries := make([]objstore.TreeEntry, 0, len(s.tables))
-	for _, t := range s.tables {
-		entries = append(entries, t.rows.Entry(t.escaped))
-	}
-	return w.Add(objstore.Tree, objstore.EncodeTree(entries))
 }

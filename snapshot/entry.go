@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -22,18 +23,33 @@ const (
 	worktreesName = "worktrees"
 )
 
-// partMode returns the required mode of a name in an entry's tree, or 0 if the name allows any mode. known
-// reports whether the name is known.
-func partMode(name string) (mode objstore.Mode, known bool) {
+// partKind is what a name in an entry's tree stands for.
+type partKind int
+
+const (
+	unknownPart partKind = iota // a newer version wrote it
+	filePart
+	folderPart
+	statePart   // a part of the state: the input, an output table or a collection
+	carriedPart // any object, which entries take over unchanged
+)
+
+// kindOf returns what a name in an entry's tree stands for.
+func (known registry) kindOf(name string) partKind {
 	switch name {
 	case runName, frameName, eventsName, vcsName:
-		return objstore.ModeFile, true
-	case workflowName, stateName, journalName, worktreeName, worktreesName:
-		return objstore.ModeTree, true
+		return filePart
+	case workflowName, journalName, worktreeName, worktreesName:
+		return folderPart
 	case extName, "attachments":
-		return 0, true
+		return carriedPart
+	case inputName:
+		return statePart
 	}
-	return 0, false
+	if of := known.named(name); of != nil && of.place != inJournal || strings.HasPrefix(name, outputsPart) {
+		return statePart
+	}
+	return unknownPart
 }
 
 // Entry is one entry of a run's chain, opened for reading. An Entry is safe for concurrent use.
@@ -49,7 +65,7 @@ type Entry struct {
 	state   lazy[*State]
 	events  lazy[[]Event]
 	vcs     lazy[*VCS]
-	journal lazy[rowSet]
+	journal lazy[journal]
 }
 
 // ReadEntry reads and decodes the commit id of an entry. The entry reads its parts when they are requested. If
@@ -91,11 +107,11 @@ func (e *Entry) parts() ([]objstore.TreeEntry, error) {
 			return nil, err
 		}
 		for _, part := range entries {
-			mode, known := partMode(part.Name)
+			kind := e.known.kindOf(part.Name)
 			switch {
-			case !known:
+			case kind == unknownPart:
 				return nil, fmt.Errorf("%w: %q in entry %v", ErrNewerFormat, part.Name, e.ID)
-			case mode != 0 && part.Mode != mode:
+			case kind == filePart && part.Mode != objstore.ModeFile, kind == folderPart && part.Mode != objstore.ModeTree:
 				return nil, corrupt(e.Tree, "entry: %s has mode %o", part.Name, uint32(part.Mode))
 			}
 		}
@@ -140,12 +156,13 @@ func (e *Entry) RunRow() (Run, error) {
 		if err != nil {
 			return Run{}, err
 		}
-		if of := e.stored(); run.ID != of.Run || of.Frame != NoFrame && run.Frame != of.Frame {
-			return Run{}, corrupt(id, "run.json: run %q, frame %d: the commit names another run or frame", run.ID, run.Frame)
+		if run.ID != e.stored().Run {
+			return Run{}, corrupt(id, "run.json: run %q: the commit names another run", run.ID)
 		}
 		if e.view != nil {
 			run = e.view.row(run)
 		}
+		run.Frame, run.NextSeq = e.Newest, e.NextSeq
 		return run, nil
 	})
 	return run.clone(), err
@@ -154,16 +171,23 @@ func (e *Entry) RunRow() (Run, error) {
 // State opens the workflow state at this entry. Every call returns the same State.
 func (e *Entry) State() (*State, error) {
 	return e.state.get(func() (*State, error) {
-		id, err := e.part(stateName)
+		entries, err := e.parts()
 		if err != nil {
 			return nil, err
 		}
-		return e.known.openState(e.r, id)
+		var parts []objstore.TreeEntry
+		for _, part := range entries {
+			if e.known.kindOf(part.Name) == statePart {
+				parts = append(parts, part)
+			}
+		}
+		return e.known.openState(e.r, parts)
 	})
 }
 
-// StateID returns the id of the state's tree without reading the state, or the zero ID if the state is empty.
-func (e *Entry) StateID() (objstore.ID, error) { return e.part(stateName) }
+// CollectionID returns the id of a collection of the state without reading the collection, or the zero ID if the
+// collection has no rows.
+func (e *Entry) CollectionID(name string) (objstore.ID, error) { return e.part(name) }
 
 // Events returns the events since the previous entry, sorted by Seq. A view has no events. The caller owns the
 // slice, but must not modify the payloads.
@@ -173,10 +197,10 @@ func (e *Entry) Events() ([]Event, error) {
 	}
 	events, err := e.events.get(func() ([]Event, error) {
 		id, data, err := e.blob(eventsName, maxEvents)
-		if err != nil || id.IsZero() {
+		if err != nil {
 			return nil, err
 		}
-		return decodeEvents(id, data)
+		return decodeEvents(id, data, e.Header)
 	})
 	return slices.Clone(events), err
 }
@@ -231,8 +255,8 @@ func (e *Entry) Journal() ([]JournalRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]JournalRows, len(j))
-	for i, c := range j {
+	all := make([]JournalRows, len(j.rowSet))
+	for i, c := range j.rowSet {
 		all[i] = JournalRows{Name: c.of.name, Rows: c.Collection, Check: c.of.decode, OwnToRun: c.of.ownToRun}
 	}
 	return all, nil
@@ -248,29 +272,35 @@ func (e *Entry) journalRows(name string) (*page.Collection, error) {
 	return j.at(name), nil
 }
 
-// readJournal opens the collections of the journal. A missing collection is empty. If the journal has an
-// unknown collection, the error wraps ErrNewerFormat.
-func (e *Entry) readJournal() (rowSet, error) {
-	return e.journal.get(func() (rowSet, error) {
-		j := e.known.empty(inJournal)
+// journal has an entry's collections in the journal.
+type journal struct {
+	rowSet
+
+	unread []objstore.TreeEntry // collections of a newer version, which entries take over unchanged
+}
+
+// readJournal opens the collections of the journal. A missing collection is empty.
+func (e *Entry) readJournal() (journal, error) {
+	return e.journal.get(func() (journal, error) {
+		j := journal{rowSet: e.known.empty(inJournal)}
 		id, err := e.part(journalName)
 		if err != nil || id.IsZero() {
 			return j, err
 		}
 		entries, err := objstore.ReadTree(e.r, id)
 		if err != nil {
-			return nil, err
+			return journal{}, err
 		}
 		if len(entries) == 0 {
-			return nil, corrupt(id, "journal: empty tree")
+			return journal{}, corrupt(id, "journal: empty tree")
 		}
 		for _, part := range entries {
-			known, err := j.open(e.r, id, part)
-			if err == nil && !known {
-				err = fmt.Errorf("%w: %q in journal %v", ErrNewerFormat, part.Name, id)
-			}
+			known, err := j.open(e.r, part)
 			if err != nil {
-				return nil, err
+				return journal{}, err
+			}
+			if !known {
+				j.unread = append(j.unread, part)
 			}
 		}
 		return j, nil

@@ -83,7 +83,7 @@ func TestAnEntryIsReadStrictly(t *testing.T) {
 	folder := func(name string, entries ...objstore.TreeEntry) objstore.TreeEntry {
 		return objstore.TreeEntry{Name: name, Mode: objstore.ModeTree, ID: tree(entries...)}
 	}
-	row := `{"createdAtMs":1,"epoch":0,"frame":0,"nextSeq":0,"runId":"run","status":"running","workflowName":""}` + "\n"
+	row := `{"createdAtMs":1,"epoch":0,"runId":"run","status":"running","workflowName":""}` + "\n"
 	for _, tc := range []struct {
 		name string
 		edit func([]objstore.TreeEntry) []objstore.TreeEntry
@@ -94,18 +94,19 @@ func TestAnEntryIsReadStrictly(t *testing.T) {
 		{"what other engines keep", replace("ext", objstore.ModeTree, tree(file("x", "y"))), nil},
 		{"no row", without("run.json"), objstore.ErrCorrupt},
 		{"a row of another run", replace("run.json", objstore.ModeFile, blob(row[:len(row)-70]+`"runId":"other","status":"running","workflowName":""}`+"\n")), objstore.ErrCorrupt},
-		{"an unknown name", replace("approvals", objstore.ModeTree, tree()), snapshot.ErrNewerFormat},
-		{"a state that is a file", replace("state", objstore.ModeFile, blob("")), objstore.ErrCorrupt},
+		{"an unknown name", replace("scores", objstore.ModeTree, tree()), snapshot.ErrNewerFormat},
 		{"an executable row", replace("run.json", objstore.ModeExecutable, blob(row)), objstore.ErrCorrupt},
-		{"an empty state", replace("state", objstore.ModeTree, tree()), objstore.ErrCorrupt},
-		{"an unknown collection", replace("state", objstore.ModeTree, tree(folder("timers", file("x", "")))), snapshot.ErrNewerFormat},
-		{"no output tables", replace("state", objstore.ModeTree, tree(folder("outputs"))), objstore.ErrCorrupt},
-		{"a table that is not escaped", replace("state", objstore.ModeTree, tree(folder("outputs", folder("a b")))), objstore.ErrCorrupt},
-		{"a table escaped without need", replace("state", objstore.ModeTree, tree(folder("outputs", folder("%61")))), objstore.ErrCorrupt},
-		{"an input that is not JSON", replace("state", objstore.ModeTree, tree(file("input", "{"))), objstore.ErrCorrupt},
+		{"a collection that is an empty tree", replace("nodes", objstore.ModeTree, tree()), objstore.ErrCorrupt},
+		{"a collection that is an empty file", replace("nodes", objstore.ModeFile, blob("")), objstore.ErrCorrupt},
+		{"output tables in a folder", replace("outputs", objstore.ModeTree, tree(folder("a"))), snapshot.ErrNewerFormat},
+		{"a table without a name", replace("outputs-", objstore.ModeFile, blob("[\"a::0\",1]\n")), objstore.ErrCorrupt},
+		{"a table that is not escaped", replace("outputs-a b", objstore.ModeFile, blob("[\"a::0\",1]\n")), objstore.ErrCorrupt},
+		{"a table escaped without need", replace("outputs-%61", objstore.ModeFile, blob("[\"a::0\",1]\n")), objstore.ErrCorrupt},
+		{"an input that is not JSON", replace("input", objstore.ModeFile, blob("{")), objstore.ErrCorrupt},
 		{"an empty journal", replace("journal", objstore.ModeTree, tree()), objstore.ErrCorrupt},
-		{"an unknown journal", replace("journal", objstore.ModeTree, tree(folder("calls", file("x", "")))), snapshot.ErrNewerFormat},
-		{"events without any", replace("events", objstore.ModeFile, blob("")), objstore.ErrCorrupt},
+		{"a collection of a newer version in the journal", replace("journal", objstore.ModeTree, tree(folder("scores", file("x", "")))), nil},
+		{"a frame's own event that is not counted", without("events"), objstore.ErrCorrupt},
+		{"an event that is not counted", replace("events", objstore.ModeFile, blob("{\"seq\":0,\"timestampMs\":1,\"type\":\"A\"}\n")), objstore.ErrCorrupt},
 		{"a workflow without a definition", replace("workflow", objstore.ModeTree, tree()), objstore.ErrCorrupt},
 		{"a workflow with more", replace("workflow", objstore.ModeTree, tree(file("definition", "d"), file("more", ""))), objstore.ErrCorrupt},
 		{"no schemas", replace("workflow", objstore.ModeTree, tree(file("definition", "d"), folder("schemas"))), objstore.ErrCorrupt},

@@ -19,6 +19,9 @@ var ErrLimit = fmt.Errorf("%w: beyond a limit", ErrInvalid)
 // undamaged.
 var ErrNewerFormat = row.ErrNewerFormat
 
+// ErrOlderFormat is wrapped by the error about an entry in a version of the format that this package does not read.
+var ErrOlderFormat = errors.New("written in an older format")
+
 // invalid returns an error with the formatted text that wraps ErrInvalid, and the errors that format wraps with
 // %w.
 func invalid(format string, args ...any) error {

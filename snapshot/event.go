@@ -71,9 +71,37 @@ func checkPayload(payload json.RawMessage) error {
 	})
 }
 
-// encodeEvents returns the content of an entry's file of events, one line for each event. The payloads must be
-// normalized.
-func encodeEvents(events []Event) []byte {
+// capturedEvent returns the event SnapshotCaptured of a frame as the newest event of its run. Everything in the event
+// follows from the header, so a frame that ends with this event does not store it.
+func (h Header) capturedEvent() Event {
+	payload := row.AppendText([]byte{'{'}, "runId", h.Run)
+	payload = row.AppendInt(payload, "frameNo", h.Frame)
+	payload = row.AppendText(payload, "contentHash", h.ContentHash.String())
+	return Event{Seq: h.NextSeq - 1, Type: eventCaptured, AtMs: h.AtMs, Payload: append(payload, '}')}
+}
+
+// endsWithCaptured reports whether the last event of a frame is the one that capturedEvent returns.
+func (h Header) endsWithCaptured(events []Event) bool {
+	if h.Frame == NoFrame || len(events) == 0 {
+		return false
+	}
+	last, captured := events[len(events)-1], h.capturedEvent()
+	return last.Seq == captured.Seq && last.Type == captured.Type && last.AtMs == captured.AtMs && bytes.Equal(last.Payload, captured.Payload)
+}
+
+// encodeEvents returns the content of the file of events of the entry with the header h, one line for each event, and
+// whether the entry has the file. A frame does not store its own event at the end; a frame without any event has an
+// empty file, and an entry of another kind without events has none. The payloads must be normalized.
+func encodeEvents(events []Event, h Header) (data []byte, stored bool) {
+	own := h.endsWithCaptured(events)
+	if own {
+		events = events[:len(events)-1]
+	}
+	return encodeLines(events), len(events) > 0 || h.Frame != NoFrame && !own
+}
+
+// encodeLines returns events, one line for each.
+func encodeLines(events []Event) []byte {
 	var b []byte
 	for _, e := range events {
 		b = append(b, '{')
@@ -89,9 +117,28 @@ func encodeEvents(events []Event) []byte {
 	return b
 }
 
-// decodeEvents decodes data, the content of the file of events in the blob id. If encodeEvents would not have
-// written data, or a seq is not the previous seq plus 1, the error wraps objstore.ErrCorrupt.
-func decodeEvents(id objstore.ID, data []byte) ([]Event, error) {
+// decodeEvents is the strict inverse of encodeEvents for an entry with the file id. The zero id means that the entry has
+// no file. Each Seq must be the previous one plus 1, and the last one the number before h.NextSeq.
+func decodeEvents(id objstore.ID, data []byte, h Header) ([]Event, error) {
+	events, err := decodeLines(id, data)
+	if err != nil {
+		return nil, err
+	}
+	own := h.Frame != NoFrame && (id.IsZero() || len(events) > 0 && events[len(events)-1].Seq == h.NextSeq-2)
+	if own {
+		events = append(events, h.capturedEvent())
+	}
+	if n := len(events); n > 0 && (events[0].Seq < 0 || events[n-1].Seq != h.NextSeq-1) {
+		return nil, corrupt(id, "events: the last one is %d, but the commit says that there are %d", events[n-1].Seq, h.NextSeq)
+	}
+	if again, stored := encodeEvents(events, h); stored == id.IsZero() || !bytes.Equal(again, data) {
+		return nil, corrupt(id, "events: %v", row.ErrNotCanonical)
+	}
+	return events, nil
+}
+
+// decodeLines decodes lines of events, each ended by LF.
+func decodeLines(id objstore.ID, data []byte) ([]Event, error) {
 	var events []Event
 	for rest := data; len(rest) > 0; {
 		line, after, ok := bytes.Cut(rest, []byte{'\n'})
@@ -100,7 +147,7 @@ func decodeEvents(id objstore.ID, data []byte) ([]Event, error) {
 		}
 		e, err := decodeEvent(line)
 		if err == nil && len(events) > 0 && e.Seq != events[len(events)-1].Seq+1 {
-			err = errors.New("seq: not the previous seq plus 1")
+			err = errors.New("seq: not the next number")
 		}
 		if err != nil {
 			return nil, corrupt(id, "events, line %d: %v", len(events)+1, err)
@@ -108,14 +155,10 @@ func decodeEvents(id objstore.ID, data []byte) ([]Event, error) {
 		events = append(events, e)
 		rest = after
 	}
-	if len(events) == 0 {
-		return nil, corrupt(id, "events: empty")
-	}
 	return events, nil
 }
 
-// decodeEvent decodes one line without its LF. If encodeEvents would not have written the line, decodeEvent
-// returns an error.
+// decodeEvent reads one line without its LF. A line that encodeLines would not have written is an error.
 func decodeEvent(line []byte) (e Event, err error) {
 	r := row.Reader{Rest: line}
 	r.Name("seq")
@@ -138,7 +181,7 @@ func decodeEvent(line []byte) (e Event, err error) {
 	if err != nil {
 		return Event{}, err
 	}
-	if canonical := encodeEvents([]Event{normal}); !bytes.Equal(line, canonical[:len(canonical)-1]) {
+	if canonical := encodeLines([]Event{normal}); !bytes.Equal(line, canonical[:len(canonical)-1]) {
 		return Event{}, row.ErrNotCanonical
 	}
 	return normal, nil

@@ -46,7 +46,7 @@ func (e *Entry) ExtRows(engine, name string) (*page.Collection, error) {
 	if err != nil || at.ID.IsZero() {
 		return emptyCollection(), err
 	}
-	rows, err := openCollection(e.r, e.Tree, at)
+	rows, err := openCollection(e.r, at)
 	if err != nil {
 		return nil, fmt.Errorf("ext/%s/%s: %w", engine, name, err)
 	}
@@ -85,8 +85,8 @@ func (e *Entry) HasExt(engine string) (bool, error) {
 	return !id.IsZero(), err
 }
 
-// Carried returns the entries "ext" and "attachments" of the entry's tree, as far as they exist. Append copies
-// both to the next entry; only Draft.Ext changes ext.
+// Carried returns the tree entries that Append copies to the next entry without reading them: "ext", which only
+// Draft.Ext changes, "attachments", and each collection of the journal that a newer version wrote, by its path.
 func (e *Entry) Carried() ([]objstore.TreeEntry, error) {
 	parts, err := e.parts()
 	if err != nil {
@@ -94,9 +94,17 @@ func (e *Entry) Carried() ([]objstore.TreeEntry, error) {
 	}
 	var carried []objstore.TreeEntry
 	for _, part := range parts {
-		if mode, _ := partMode(part.Name); mode == 0 {
+		if e.known.kindOf(part.Name) == carriedPart {
 			carried = append(carried, part)
 		}
+	}
+	j, err := e.readJournal()
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range j.unread {
+		part.Name = journalName + "/" + part.Name
+		carried = append(carried, part)
 	}
 	return carried, nil
 }
@@ -207,7 +215,7 @@ func (x *extEdit) writeRows(w objstore.Writer, before objstore.TreeEntry) (objst
 	rows := emptyCollection()
 	if !before.ID.IsZero() {
 		var err error
-		if rows, err = openCollection(w, before.ID, before); err != nil {
+		if rows, err = openCollection(w, before); err != nil {
 			return objstore.TreeEntry{}, err
 		}
 	}

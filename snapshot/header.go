@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,7 +20,7 @@ import (
 const NoFrame int64 = -1
 
 // formatVersion is the version of the format that this package writes and reads.
-const formatVersion = 1
+const formatVersion = 2
 
 // author is the author and committer of every entry. It does not identify the machine, and the same history
 // written twice has the same ids.
@@ -30,20 +31,26 @@ const (
 	maxSubject = 200
 	// MaxOperation is the largest size of an operation's id in bytes.
 	MaxOperation = 1024
-	// noSubject is the subject of an entry without a subject.
-	noSubject = "(no subject)"
+	noSubject    = "(no subject)"
+	// MaxIDs is the largest number of ids of a frame.
+	MaxIDs = 64
+	// MaxID is the largest size of an id of a frame in bytes.
+	MaxID = 512
 )
 
 // Header is the data in an entry's commit. It suffices to list a run without reading a tree.
 type Header struct {
 	Run         string      // run id
 	Frame       int64       // the frame's number; NoFrame for an entry that is not a frame
+	Newest      int64       // the number of the run's newest frame, which is Frame in a frame
+	NextSeq     int64       // the Seq of the run's next event: the number of events so far
 	ContentHash page.Sum    // the hash of the entry's state; see State.ContentHash
 	AtMs        int64       // milliseconds since 1970; the commit's dates are the whole seconds, in UTC
 	Subject     string      // one line for git log
-	VCS         string      // summary of vcs.json: "git:<commit>" or "jj:<change>@<commit>"; "" without a vcs.json
-	Based       *int64      // the frame that this frame continues, which drops the frames between; nil means the previous frame, NoFrame no frame
-	Operation   string      // the id of the append that wrote the entry, to recognize a repeated append; "" if the append has no id
+	VCS         string      // summary of vcs.json: "git:<commit>" or "jj:<change>@<commit>"; "" if there is none
+	Based       *int64      // the frame that this frame continues; nil means the previous frame, NoFrame no frame. Frames between are dropped
+	IDs         []string    // of a frame: names that its writer gave it, sorted, each once; see MaxIDs
+	Operation   string      // the id of the append that wrote the entry, to recognize a repeated append; "" if there is none
 	Parent      objstore.ID // the previous entry; zero for a run's first
 	Base        objstore.ID // a parent commit outside the chain, only in a run's first entry; zero for no such parent
 	Tree        objstore.ID // the tree with the entry's parts
@@ -76,10 +83,16 @@ func EncodeHeader(h Header) []byte {
 	line("Smithers-Run: ", escape(h.Run, plainRun))
 	if h.Frame != NoFrame {
 		line("Smithers-Frame: ", strconv.FormatInt(h.Frame, 10))
+	} else {
+		line("Smithers-Newest: ", strconv.FormatInt(h.Newest, 10))
 	}
 	if h.Based != nil {
 		line("Smithers-Based: ", basedText(*h.Based))
 	}
+	for _, id := range h.IDs {
+		line("Smithers-Id: ", escape(id, plainRun))
+	}
+	line("Smithers-Events: ", strconv.FormatInt(h.NextSeq, 10))
 	line("Smithers-Time: ", strconv.FormatInt(h.AtMs, 10))
 	line("Smithers-Content-Hash: ", hex.EncodeToString(h.ContentHash[:]))
 	if h.VCS != "" {
@@ -127,15 +140,15 @@ func (h Header) onlyParent() objstore.ID {
 	return h.Parent
 }
 
-// DecodeHeader decodes data, the commit object of an entry. id is the object's id, for errors. If EncodeHeader
-// would not have written data, the error wraps objstore.ErrCorrupt or, for a later format, ErrNewerFormat.
+// DecodeHeader decodes the commit object id of an entry. If EncodeHeader would not have written data, the error
+// wraps objstore.ErrCorrupt or, for another version of the format, ErrNewerFormat or ErrOlderFormat.
 func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	head, message, found := bytes.Cut(data, []byte("\n\n"))
 	if !found {
 		return Header{}, corrupt(id, "entry: commit without a message")
 	}
-	if version, ok := formatOf(message); ok && version > formatVersion {
-		return Header{}, fmt.Errorf("%w: entry %v has format %d", ErrNewerFormat, id, version)
+	if err := checkFormat(message); err != nil {
+		return Header{}, fmt.Errorf("entry %v: %w", id, err)
 	}
 	var h Header
 	parent, err := h.decodeCommit(string(head))
@@ -154,8 +167,20 @@ func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	return h, nil
 }
 
-// formatOf returns the format version in a commit message, and whether the message has a numeric version. The
-// rest of the message may have an unknown layout.
+// checkFormat returns an error that wraps ErrNewerFormat or ErrOlderFormat if a commit message has another version
+// of the format.
+func checkFormat(message []byte) error {
+	version, ok := formatOf(message)
+	switch {
+	case ok && version > formatVersion:
+		return fmt.Errorf("%w: format %d", ErrNewerFormat, version)
+	case ok && version < formatVersion:
+		return fmt.Errorf("%w: format %d", ErrOlderFormat, version)
+	}
+	return nil
+}
+
+// formatOf returns the format version in a commit message. The rest of the message may have an unknown layout.
 func formatOf(message []byte) (int64, bool) {
 	for line := range bytes.Lines(message) {
 		if value, ok := bytes.CutPrefix(line, []byte("Smithers-Format: ")); ok {
@@ -198,16 +223,16 @@ func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
 	}
 	run, runOK := unescape(lines.field("Smithers-Run: "), plainRun)
 	h.Run = run
-	h.Frame = NoFrame
-	var frameErr, basedErr error
-	if frame := lines.field("Smithers-Frame: "); frame != "" {
-		h.Frame, frameErr = strconv.ParseInt(frame, 10, 64)
-	}
+	frameErr := h.decodeFrame(&lines)
+	var basedErr error
 	h.Based, basedErr = parseBased(lines.field("Smithers-Based: "))
+	idsOK := h.decodeIDs(&lines)
+	next, nextErr := strconv.ParseInt(lines.field("Smithers-Events: "), 10, 64)
+	h.NextSeq = next
 	at, atErr := strconv.ParseInt(lines.field("Smithers-Time: "), 10, 64)
 	h.AtMs = at
 	sum, sumErr := hex.DecodeString(lines.field("Smithers-Content-Hash: "))
-	if !runOK || frameErr != nil || basedErr != nil || atErr != nil || sumErr != nil || copy(h.ContentHash[:], sum) != len(h.ContentHash) {
+	if !runOK || !idsOK || frameErr != nil || basedErr != nil || nextErr != nil || atErr != nil || sumErr != nil || copy(h.ContentHash[:], sum) != len(h.ContentHash) {
 		return errNotEntry
 	}
 	h.VCS = lines.field("Smithers-Vcs: ")
@@ -226,7 +251,34 @@ func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
 	return nil
 }
 
-// lineReader removes lines from the front of a text. rest is the remaining text.
+// decodeFrame reads the trailer with the number of the frame or, in an entry that is not a frame, of the newest frame.
+func (h *Header) decodeFrame(lines *lineReader) (err error) {
+	if frame := lines.field("Smithers-Frame: "); frame != "" {
+		h.Frame, err = strconv.ParseInt(frame, 10, 64)
+		h.Newest = h.Frame
+		return err
+	}
+	h.Frame = NoFrame
+	h.Newest, err = strconv.ParseInt(lines.field("Smithers-Newest: "), 10, 64)
+	return err
+}
+
+// decodeIDs reads the trailers with the frame's ids. It reports whether their escapes are well formed.
+func (h *Header) decodeIDs(lines *lineReader) bool {
+	for {
+		value := lines.field("Smithers-Id: ")
+		if value == "" {
+			return true
+		}
+		id, ok := unescape(value, plainRun)
+		if !ok || len(h.IDs) == MaxIDs {
+			return false
+		}
+		h.IDs = append(h.IDs, id)
+	}
+}
+
+// lineReader takes lines from the front of a text.
 type lineReader struct{ rest string }
 
 // field removes the next line from the text if the line begins with prefix, and returns the rest of the line.
@@ -250,6 +302,10 @@ func (h Header) check() error {
 		return errors.New("base: set in an entry with a parent")
 	case h.Frame < NoFrame || h.Frame > row.MaxInteger:
 		return fmt.Errorf("frame %d: out of range", h.Frame)
+	case h.Newest < 0 || h.Newest > row.MaxInteger || h.Frame != NoFrame && h.Newest != h.Frame:
+		return fmt.Errorf("newest frame %d: out of range, or not the frame itself", h.Newest)
+	case h.NextSeq < 0 || h.NextSeq > row.MaxInteger:
+		return fmt.Errorf("events %d: out of range", h.NextSeq)
 	case h.Based != nil && (*h.Based < NoFrame || *h.Based >= h.Frame-1):
 		return fmt.Errorf("based on frame %d: the entry must be a frame, at least two frames after the base", *h.Based)
 	case !isTime(h.AtMs):
@@ -260,13 +316,34 @@ func (h Header) check() error {
 	if err := checkOperation(h.Operation); err != nil {
 		return err
 	}
+	if err := h.checkIDs(); err != nil {
+		return err
+	}
 	if err := checkRunID(h.Run); err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
 	return nil
 }
 
-// checkOperation returns an error if name cannot be the id of an operation. The empty name is valid.
+// checkIDs returns why the ids of a frame cannot be stored.
+func (h Header) checkIDs() error {
+	switch {
+	case len(h.IDs) > 0 && h.Frame == NoFrame:
+		return errors.New("ids: only a frame has ids")
+	case len(h.IDs) > MaxIDs:
+		return fmt.Errorf("ids: %d, at most %d are allowed", len(h.IDs), MaxIDs)
+	case !slices.IsSorted(h.IDs) || len(slices.Compact(slices.Clone(h.IDs))) < len(h.IDs):
+		return errors.New("ids: not sorted, or one twice")
+	}
+	for _, id := range h.IDs {
+		if id == "" || len(id) > MaxID || !utf8.ValidString(id) {
+			return fmt.Errorf("id %q: not 1 to %d bytes of UTF-8", id, MaxID)
+		}
+	}
+	return nil
+}
+
+// checkOperation returns why a text cannot be the id of an operation.
 func checkOperation(name string) error {
 	if len(name) > MaxOperation || !utf8.ValidString(name) {
 		return fmt.Errorf("operation: larger than %d bytes, or not UTF-8", MaxOperation)

@@ -14,7 +14,7 @@ import (
 
 func someHeader() snapshot.Header {
 	return snapshot.Header{
-		Run: "Review/42", Frame: 7, AtMs: someTime, Subject: "analyze finished", VCS: "git:0123abcd", Operation: "op 1",
+		Run: "Review/42", Frame: 7, Newest: 7, NextSeq: 12, AtMs: someTime, Subject: "analyze finished", VCS: "git:0123abcd", Operation: "op 1",
 		Parent: objstore.Hash(objstore.Blob, []byte("p")), Tree: objstore.Hash(objstore.Blob, []byte("t")),
 	}
 }
@@ -29,9 +29,10 @@ committer git-smithers <git-smithers@localhost.invalid> 1767323045 +0000
 
 analyze finished
 
-Smithers-Format: 1
+Smithers-Format: 2
 Smithers-Run: %52eview%2f42
 Smithers-Frame: 7
+Smithers-Events: 12
 Smithers-Time: 1767323045678
 Smithers-Content-Hash: `+strings.Repeat("0", 64)+`
 Smithers-Vcs: git:0123abcd

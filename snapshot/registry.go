@@ -137,14 +137,13 @@ func (s rowSet) index(name string) int {
 	return -1
 }
 
-// open opens the collection that e, an entry of tree, names, and sets the collection in s. known is false if s
-// has no collection with the name; s is then unchanged.
-func (s rowSet) open(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (known bool, err error) {
+// open opens the collection for an entry of a tree. known is false if the set has no collection of that name.
+func (s rowSet) open(r objstore.Reader, e objstore.TreeEntry) (known bool, err error) {
 	i := s.index(e.Name)
 	if i < 0 {
 		return false, nil
 	}
-	s[i].Collection, err = openCollection(r, tree, e)
+	s[i].Collection, err = openCollection(r, e)
 	return true, err
 }
 
@@ -166,8 +165,8 @@ func (s rowSet) edit(w objstore.Writer, changes map[string][]page.Change) (rowSe
 	return next, nil
 }
 
-// entries returns the tree entries of the collections that have rows.
-func (s rowSet) entries() []objstore.TreeEntry {
+// parts returns the tree entries of the collections that have rows.
+func (s rowSet) parts() []objstore.TreeEntry {
 	var entries []objstore.TreeEntry
 	for _, c := range s {
 		if e := c.Entry(c.of.name); !e.ID.IsZero() {

@@ -111,8 +111,22 @@ func TestANewCollectionIsADeclarationAndARegistration(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid)
 	old, err := ReadEntry(store, traveled.ID)
 	require.NoError(t, err)
-	_, err = old.Attempts()
-	require.ErrorIs(t, err, ErrNewerFormat, "who does not know the collection does not guess")
+	attempts, err := old.Attempts()
+	require.NoError(t, err, "a version that does not know the collection reads everything else")
+	assert.Zero(t, attempts.Len())
+	carried, err := old.Carried()
+	require.NoError(t, err)
+	require.Len(t, carried, 1)
+	assert.Equal(t, "journal/tool-calls", carried[0].Name)
+	next, err := Append(store, frames, old, Draft{
+		Journal: []Change{SetRow(CollectionAttempts, EncodeAttempt(Attempt{NodeID: "a", Attempt: 1, State: AttemptFinished, FinishedAtMs: new(int64(5))}))},
+	})
+	require.NoError(t, err)
+	again, err = known.readEntry(store, next.ID)
+	require.NoError(t, err)
+	kept, err := again.journalRows("tool-calls")
+	require.NoError(t, err)
+	assert.Equal(t, calls.ID(), kept.ID(), "and hands it on")
 }
 
 func TestACollectionIsDumpedByItsRegistration(t *testing.T) {

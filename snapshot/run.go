@@ -95,14 +95,13 @@ type Parent struct {
 // MaxRunID is the largest size of a run id in bytes.
 const MaxRunID = 4096
 
-// runFields declares the members of run.json.
+// runFields declares the members of run.json. Frame and NextSeq are in the commit, so that an entry that changes only
+// these two keeps the run.json of the entry before.
 var runFields = []row.Field[Run]{
 	row.Int("createdAtMs", func(r *Run) *int64 { return &r.CreatedAtMs }),
 	row.Int("epoch", func(r *Run) *int64 { return &r.Epoch }),
 	row.OptionalText("error", func(r *Run) *string { return &r.Error }),
 	row.OptionalInt("finishedAtMs", func(r *Run) **int64 { return &r.FinishedAtMs }),
-	row.Int("frame", func(r *Run) *int64 { return &r.Frame }),
-	row.Int("nextSeq", func(r *Run) *int64 { return &r.NextSeq }),
 	row.OptionalText("owner", func(r *Run) *string { return &r.Owner }),
 	row.Object("parent", func(r *Run) **Parent { return &r.Parent }, parentFields),
 	row.Text("runId", func(r *Run) *string { return &r.ID }),
@@ -158,7 +157,7 @@ func (r Run) check() error {
 	if !isOwner(r.Owner) {
 		return errors.New("owner: not 16 hex digits")
 	}
-	numbers := []int64{r.Frame, r.NextSeq, r.Epoch, r.CreatedAtMs}
+	numbers := []int64{r.Epoch, r.CreatedAtMs}
 	texts := []string{r.Workflow, r.WorkflowHash, r.WorkflowPath, r.Error}
 	for _, at := range []*int64{r.StartedAtMs, r.FinishedAtMs} {
 		if at != nil {

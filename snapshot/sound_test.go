@@ -29,11 +29,11 @@ func (c *countedReads) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 }
 
 // verifyReads is how many objects are read to verify states one after the other.
-func verifyReads(t testing.TB, store *countedReads, ids []objstore.ID, sound *snapshot.Sound) int64 {
+func verifyReads(t testing.TB, store *countedReads, states [][]objstore.TreeEntry, sound *snapshot.Sound) int64 {
 	t.Helper()
 	store.reads.Store(0)
-	for _, id := range ids {
-		state, err := snapshot.OpenState(store, id)
+	for _, parts := range states {
+		state, err := snapshot.OpenState(store, parts)
 		require.NoError(t, err)
 		require.NoError(t, state.Verify(sound))
 	}
@@ -54,12 +54,12 @@ func TestVerifyingStatesIsLinearInTheirChanges(t *testing.T) {
 			t.Parallel()
 			store := new(countedReads)
 			state := stateWith(t, store, change(0)...)
-			var ids []objstore.ID
+			var ids [][]objstore.TreeEntry
 			for i := range 800 {
 				next, err := state.Edit(store, change(i+1))
 				require.NoError(t, err)
 				state = next
-				ids = append(ids, state.ID())
+				ids = append(ids, state.Parts())
 			}
 			slices.Reverse(ids)
 			first, second := ids[400:], ids[:400]
@@ -73,10 +73,10 @@ func TestVerifyingStatesIsLinearInTheirChanges(t *testing.T) {
 func TestVerifyPassesOverWhatIsKnownToBeSound(t *testing.T) {
 	t.Parallel()
 	store := new(countedReads)
-	id := stateWith(t, store, append(many(100), signal(someSignal(0, "go")))...).ID()
+	parts := stateWith(t, store, append(many(100), signal(someSignal(0, "go")))...).Parts()
 	sound := new(snapshot.Sound)
-	require.Greater(t, verifyReads(t, store, []objstore.ID{id}, sound), int64(30))
-	assert.LessOrEqual(t, verifyReads(t, store, []objstore.ID{id}, sound), int64(8))
+	require.Greater(t, verifyReads(t, store, [][]objstore.TreeEntry{parts}, sound), int64(30))
+	assert.LessOrEqual(t, verifyReads(t, store, [][]objstore.TreeEntry{parts}, sound), int64(8))
 }
 
 // What is found wrong with a state's signals does not depend on which states were verified before.
@@ -108,8 +108,7 @@ func TestSignalsAreNumberedFromZeroWhateverWasVerifiedBefore(t *testing.T) {
 		}
 		signals, err := snapshot.EmptyState().Signals().Edit(store, rows)
 		require.NoError(rt, err)
-		tree := store.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{signals.Entry("signals")}))
-		others, err := snapshot.OpenState(store, tree)
+		others, err := snapshot.OpenState(store, []objstore.TreeEntry{signals.Entry("signals")})
 		require.NoError(rt, err)
 		alone, after := others.Verify(nil), others.Verify(sound)
 		require.Equal(rt, alone == nil, after == nil, "alone: %v; after others: %v", alone, after)

@@ -2,21 +2,19 @@ package snapshot
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// The names in a state's tree besides the names of registered collections.
+// The names of a state's parts besides those of registered collections.
 const (
-	outputsName = "outputs"
+	outputsPart = "outputs-" // followed by the escaped name of an output table
 	inputName   = "input"
 )
 
@@ -24,15 +22,11 @@ const (
 // they are requested. A State is safe for concurrent use.
 type State struct {
 	r      objstore.Reader
-	id     objstore.ID
 	known  registry
 	core   rowSet
 	tables []table // sorted by escaped name; each has rows
 	input  objstore.TreeEntry
 	mail   rowSet
-
-	inputSum lazy[page.Sum]
-	hash     lazy[page.Sum]
 }
 
 // table is one output table with its rows.
@@ -59,100 +53,94 @@ func emptyCollection() *page.Collection {
 	return empty
 }
 
-// OpenState opens the state with the tree id; the zero id is the empty state. It reads the trees of the state
-// and the topmost object of each collection. If the tree has an unknown name, the error wraps ErrNewerFormat;
-// if an object is damaged, the error wraps objstore.ErrCorrupt.
-func OpenState(r objstore.Reader, id objstore.ID) (*State, error) {
-	return registered.openState(r, id)
+// OpenState opens the state with these parts, which are entries of an entry's tree: see [State.Parts]. It reads the
+// topmost object of each collection, and no pages of a collection that has several. A part of an unknown name is
+// ErrNewerFormat.
+func OpenState(r objstore.Reader, parts []objstore.TreeEntry) (*State, error) {
+	return registered.openState(r, parts)
 }
 
-// openState opens a state as OpenState does, with the collections of known.
-func (known registry) openState(r objstore.Reader, id objstore.ID) (*State, error) {
+func (known registry) openState(r objstore.Reader, parts []objstore.TreeEntry) (*State, error) {
 	s := known.emptyState()
-	if id.IsZero() {
-		return s, nil
-	}
-	s.r, s.id = r, id
-	entries, err := objstore.ReadTree(r, id)
-	if err != nil {
-		return nil, err
-	}
-	if len(entries) == 0 {
-		return nil, corrupt(id, "state: empty tree")
-	}
-	for _, e := range entries {
-		switch e.Name {
-		case outputsName:
-			err = s.openTables(id, e)
-		case inputName:
-			s.input = e
-		default:
-			err = s.openRows(id, e)
-		}
-		if err != nil {
+	s.r = r
+	for _, e := range parts {
+		if err := s.openPart(e); err != nil {
 			return nil, err
 		}
 	}
+	slices.SortFunc(s.tables, compareTables)
 	return s, nil
 }
 
-// openRows opens the registered collection that e, an entry of the state's tree, names. If no collection has
-// the name, the error wraps ErrNewerFormat.
-func (s *State) openRows(tree objstore.ID, e objstore.TreeEntry) error {
+// openPart opens the input, an output table or a registered collection.
+func (s *State) openPart(e objstore.TreeEntry) error {
+	if e.Name == inputName {
+		s.input = e
+		return nil
+	}
+	if escaped, ok := strings.CutPrefix(e.Name, outputsPart); ok {
+		return s.openTable(e, escaped)
+	}
 	for _, set := range []rowSet{s.core, s.mail} {
-		if known, err := set.open(s.r, tree, e); known || err != nil {
+		if known, err := set.open(s.r, e); known || err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %q in state %v", ErrNewerFormat, e.Name, tree)
+	return fmt.Errorf("%w: the state has %q", ErrNewerFormat, e.Name)
 }
 
-// openCollection opens the collection of the tree entry e. If the mode of e does not fit the collection, the
-// error wraps objstore.ErrCorrupt and names tree.
-func openCollection(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (*page.Collection, error) {
+// openTable opens an output table.
+func (s *State) openTable(e objstore.TreeEntry, escaped string) error {
+	name, ok := unescape(escaped, plainTable)
+	if !ok || checkTable(name) != nil {
+		return corrupt(e.ID, "state: malformed table name %q", escaped)
+	}
+	rows, err := openCollection(s.r, e)
+	s.tables = append(s.tables, table{name, escaped, rows})
+	return err
+}
+
+// openCollection opens the collection of a tree entry, whose mode must fit.
+func openCollection(r objstore.Reader, e objstore.TreeEntry) (*page.Collection, error) {
 	if e.Mode == objstore.ModeTree || e.Mode == objstore.ModeFile {
 		c, err := page.Open(r, e.ID)
-		if err != nil || c.Entry(e.Name) == e {
-			return c, err
-		}
-	}
-	return nil, corrupt(tree, "%s: mode %o", e.Name, uint32(e.Mode))
-}
-
-// openTables opens the output tables below outputs, an entry of the state's tree, and sets s.tables. An empty
-// tree or a malformed name is an error that wraps objstore.ErrCorrupt.
-func (s *State) openTables(tree objstore.ID, outputs objstore.TreeEntry) error {
-	if outputs.Mode != objstore.ModeTree {
-		return corrupt(tree, "outputs: not a tree")
-	}
-	entries, err := objstore.ReadTree(s.r, outputs.ID)
-	if err != nil {
-		return err
-	}
-	if len(entries) == 0 {
-		return corrupt(outputs.ID, "outputs: empty tree")
-	}
-	s.tables = make([]table, 0, len(entries))
-	for _, e := range entries {
-		name, ok := unescape(e.Name, plainTable)
-		if !ok || checkTable(name) != nil {
-			return corrupt(outputs.ID, "outputs: malformed table name %q", e.Name)
-		}
-		rows, err := openCollection(s.r, outputs.ID, e)
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("%s: %w", e.Name, err)
 		}
-		s.tables = append(s.tables, table{name, e.Name, rows})
+		if c.Entry(e.Name) == e {
+			return c, nil
+		}
 	}
-	slices.SortFunc(s.tables, compareTables)
-	return nil
+	return nil, corrupt(e.ID, "%s: mode %o", e.Name, uint32(e.Mode))
 }
 
 // compareTables orders tables by their escaped names.
 func compareTables(a, b table) int { return strings.Compare(a.escaped, b.escaped) }
 
-// ID returns the id of the state's tree, or the zero ID if the state is empty. Equal states have equal IDs.
-func (s *State) ID() objstore.ID { return s.id }
+// Parts returns the state's entries in the tree of an entry, unsorted: its collections with rows, and the input.
+func (s *State) Parts() []objstore.TreeEntry { return append(s.coreParts(), s.mail.parts()...) }
+
+// coreParts returns the parts that the content hash covers.
+func (s *State) coreParts() []objstore.TreeEntry {
+	parts := s.core.parts()
+	for _, t := range s.tables {
+		parts = append(parts, t.rows.Entry(outputsPart+t.escaped))
+	}
+	if !s.input.ID.IsZero() {
+		parts = append(parts, s.input)
+	}
+	return parts
+}
+
+// ID identifies the state, the mailbox included: equal states have equal IDs. It is the id that a tree of the parts
+// would have, and the zero ID if the state is empty. The tree is not stored.
+func (s *State) ID() objstore.ID {
+	parts := s.Parts()
+	if len(parts) == 0 {
+		return objstore.ID{}
+	}
+	return objstore.Hash(objstore.Tree, objstore.EncodeTree(parts))
+}
 
 // Nodes returns the collection of nodes. DecodeNode decodes its rows.
 func (s *State) Nodes() *page.Collection { return s.core.at(CollectionNodes) }
@@ -239,51 +227,17 @@ func (s *State) Input() (json.RawMessage, error) {
 // ids, so a caller can compare inputs without reading them.
 func (s *State) InputID() objstore.ID { return s.input.ID }
 
-// ContentHash returns the SHA-256 over nodes, outputs, loops and input, as docs/format.md defines it. The first
-// call reads the topmost sums of each collection and the input; later calls read nothing.
-func (s *State) ContentHash() (page.Sum, error) { return s.hash.get(s.computeHash) }
-
-// computeHash computes the content hash from the sums of the collections with rows, and from the hash of the
-// input.
-func (s *State) computeHash() (page.Sum, error) {
-	text := append(make([]byte, 0, 512), "smithers state 1\n"...)
-	add := func(name string, c *page.Collection) error {
-		if c.Len() == 0 {
-			return nil
-		}
-		sum, err := c.Sum()
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		text = append(append(text, name...), ' ')
-		text = append(strconv.AppendInt(text, int64(c.Len()), 10), ' ')
-		text = append(hex.AppendEncode(text, sum[:]), '\n')
-		return nil
+// ContentHash returns the SHA-256 over the ids of nodes, outputs, loops and input, as docs/format.md defines it. It
+// reads nothing. The objects' ids stand for their content, so it costs what a state has of collections.
+func (s *State) ContentHash() page.Sum {
+	parts := s.coreParts()
+	slices.SortFunc(parts, func(a, b objstore.TreeEntry) int { return strings.Compare(a.Name, b.Name) })
+	text := append(make([]byte, 0, 512), "smithers state 2\n"...)
+	for _, p := range parts {
+		text = append(append(text, p.Name...), ' ')
+		text = append(append(text, p.ID.String()...), '\n')
 	}
-	for name, c := range s.core.all() {
-		if err := add(name, c); err != nil {
-			return page.Sum{}, err
-		}
-		if name != CollectionNodes { // the output tables follow the nodes, as docs/format.md defines
-			continue
-		}
-		for _, t := range s.tables {
-			if err := add(outputsPrefix+t.escaped, t.rows); err != nil {
-				return page.Sum{}, err
-			}
-		}
-	}
-	if !s.input.ID.IsZero() {
-		sum, err := s.inputSum.get(func() (page.Sum, error) {
-			input, err := s.Input()
-			return sha256.Sum256(input), err
-		})
-		if err != nil {
-			return page.Sum{}, err
-		}
-		text = append(hex.AppendEncode(append(text, "input "...), sum[:]), '\n')
-	}
-	return sha256.Sum256(text), nil
+	return sha256.Sum256(text)
 }
 
 // Verify reads and checks all rows and the input, and returns the first flaw. It skips the parts that a

@@ -51,13 +51,12 @@ func EncodeTombstone(t Tombstone) []byte {
 	return b.Bytes()
 }
 
-// DecodeTombstone decodes data, the commit object of a tombstone. id is the object's id, for errors. If
-// EncodeTombstone would not have written data, the error wraps objstore.ErrCorrupt or, for a later format,
-// ErrNewerFormat.
+// DecodeTombstone decodes the commit object id of a tombstone. If EncodeTombstone would not have written data, the
+// error wraps objstore.ErrCorrupt or, for another version of the format, ErrNewerFormat or ErrOlderFormat.
 func DecodeTombstone(id objstore.ID, data []byte) (Tombstone, error) {
 	_, message, _ := bytes.Cut(data, []byte("\n\n"))
-	if version, ok := formatOf(message); ok && version > formatVersion {
-		return Tombstone{}, fmt.Errorf("%w: tombstone %v has format %d", ErrNewerFormat, id, version)
+	if err := checkFormat(message); err != nil {
+		return Tombstone{}, fmt.Errorf("tombstone %v: %w", id, err)
 	}
 	t, err := parseTombstone(string(message))
 	if err == nil {

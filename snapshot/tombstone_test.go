@@ -19,7 +19,7 @@ committer git-smithers <git-smithers@localhost.invalid> 1767323045 +0000
 
 run pruned
 
-Smithers-Format: 1
+Smithers-Format: 2
 Smithers-Gone: triage-1
 Smithers-Tip: 83baae61804e65cc73a7201a7252750c76066a30
 Smithers-Time: 1767323045678
@@ -61,7 +61,7 @@ func TestWhatIsNoTombstoneIsRefused(t *testing.T) {
 		want error
 	}{
 		"nothing":       {"", objstore.ErrCorrupt},
-		"a later one":   {"tree x\n\nrun pruned\n\nSmithers-Format: 2\n", snapshot.ErrNewerFormat},
+		"a later one":   {"tree x\n\nrun pruned\n\nSmithers-Format: 3\n", snapshot.ErrNewerFormat},
 		"without a tip": {tombstoneVector[:len(tombstoneVector)-len("Smithers-Time: 1767323045678\n")-5], objstore.ErrCorrupt},
 		"with more":     {tombstoneVector + "\n", objstore.ErrCorrupt},
 	} {

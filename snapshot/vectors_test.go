@@ -27,6 +27,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the ids and objects in testdata/vectors")
 
+// ownAfterAnother is the vector of a file whose frame has an event of its own after the lines.
+const ownAfterAnother = `{"seq":3,"timestampMs":1,"type":"A"}` + "\n"
+
 func vectorFile(name string) string {
 	return filepath.Join("..", "testdata", "vectors", name+".txtar")
 }
@@ -54,10 +57,7 @@ func TestFileVectors(t *testing.T) {
 			return err
 		})},
 		{"vcs", objstore.Blob, readVCS},
-		{"events", objstore.Blob, readPart("events", func(_ objstore.Reader, e *snapshot.Entry) error {
-			_, err := e.Events()
-			return err
-		})},
+		{"events", objstore.Blob, readEvents},
 		{"frame", objstore.Blob, readPart("frame", func(r objstore.Reader, e *snapshot.Entry) error {
 			_, err := snapshot.NewFrameCache(4).Rendered(r, e)
 			return err
@@ -98,6 +98,8 @@ func TestFileVectors(t *testing.T) {
 					assert.NoError(t, err, f.Name)
 				case "corrupt":
 					assert.ErrorIs(t, err, objstore.ErrCorrupt, f.Name)
+				case "older":
+					assert.ErrorIs(t, err, snapshot.ErrOlderFormat, f.Name)
 				case "newer":
 					assert.ErrorIs(t, err, snapshot.ErrNewerFormat, f.Name)
 				case "missing":
@@ -132,12 +134,34 @@ func compareFile(t *testing.T, path string, archive *txtar.Archive, name, got st
 func readPart(name string, read func(objstore.Reader, *snapshot.Entry) error) func(*testing.T, *objstoretest.Memory, objstore.ID, []byte) error {
 	return func(_ *testing.T, m *objstoretest.Memory, id objstore.ID, _ []byte) error {
 		tree := m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{{Name: name, Mode: objstore.ModeFile, ID: id}}))
-		e, err := snapshot.ReadEntry(m, m.Add(objstore.Commit, snapshot.EncodeHeader(snapshot.Header{Run: "r", Frame: 1, Tree: tree})))
+		e, err := snapshot.ReadEntry(m, m.Add(objstore.Commit, snapshot.EncodeHeader(snapshot.Header{Run: "r", Frame: 1, Newest: 1, Tree: tree})))
 		if err != nil {
 			return err
 		}
 		return read(m, e)
 	}
+}
+
+// readEvents reads data as the events of a frame. Its first line and its last say which events there are: see the head of
+// the vectors.
+func readEvents(t *testing.T, m *objstoretest.Memory, id objstore.ID, data []byte) error {
+	t.Helper()
+	header := snapshot.Header{Run: "r", Frame: 1, Newest: 1, AtMs: 1, ContentHash: snapshot.EmptyState().ContentHash()}
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	var last struct{ Seq int64 }
+	if json.Unmarshal([]byte(lines[len(lines)-1]), &last) == nil {
+		header.NextSeq = last.Seq + 1
+	}
+	if string(data) == ownAfterAnother {
+		header.NextSeq++
+	}
+	header.Tree = m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{{Name: "events", Mode: objstore.ModeFile, ID: id}}))
+	e, err := snapshot.ReadEntry(m, m.Add(objstore.Commit, snapshot.EncodeHeader(header)))
+	if err != nil {
+		return err
+	}
+	_, err = e.Events()
+	return err
 }
 
 // readVCS reads data as the vcs.json of an entry that has the trees which it names.
@@ -157,7 +181,7 @@ func readVCS(_ *testing.T, m *objstoretest.Memory, id objstore.ID, data []byte) 
 	if worktrees != nil {
 		parts = append(parts, objstore.TreeEntry{Name: "worktrees", Mode: objstore.ModeTree, ID: m.Add(objstore.Tree, objstore.EncodeTree(worktrees))})
 	}
-	header := snapshot.Header{Run: "r", Frame: 1, Tree: m.Add(objstore.Tree, objstore.EncodeTree(parts))}
+	header := snapshot.Header{Run: "r", Frame: 1, Newest: 1, Tree: m.Add(objstore.Tree, objstore.EncodeTree(parts))}
 	e, err := snapshot.ReadEntry(m, m.Add(objstore.Commit, snapshot.EncodeHeader(header)))
 	if err != nil {
 		return err

@@ -30,11 +30,9 @@ func (e *Entry) stored() *Entry {
 	return e
 }
 
-// row returns row, the stored row of the run, as the fork shows it: with the fork's id, parent and frame
-// number, and with NextSeq 0.
+// row returns row, the stored row of the run, as the fork shows it: with the fork's id and parent.
 func (v *view) row(row Run) Run {
-	row.ID, row.NextSeq, row.Parent = v.lines[0].run, 0, v.lines[0].parent
-	row.Frame = max(row.Frame-v.shift, 0)
+	row.ID, row.Parent = v.lines[0].run, v.lines[0].parent
 	return row
 }
 

@@ -105,7 +105,7 @@ func (d *detailReader) walk(ctx context.Context, b behind) error {
 	if err != nil {
 		return err
 	}
-	rows, err := readCore(d.r, e)
+	rows, err := readCore(e)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (d *detailReader) walk(ctx context.Context, b behind) error {
 			}
 			return d.known.addChain(ctx, d.r, entries.Forked())
 		}
-		before, err := readCore(d.r, parent)
+		before, err := readCore(parent)
 		if err != nil {
 			return err
 		}
@@ -195,26 +195,12 @@ func (d *detailReader) takeRows(before, after core, atMs int64) error {
 // core holds the ids of the two collections whose rows have the time of their last change.
 type core struct{ nodes, loops objstore.ID }
 
-// readCore returns the core of an entry. It reads only the tree of the entry's state. The core is zero if the
-// entry has no state.
-func readCore(r objstore.Reader, e *snapshot.Entry) (c core, err error) {
-	id, err := e.StateID()
-	if err != nil || id.IsZero() {
-		return core{}, err
+// readCore returns the core of an entry, of which it reads only the tree. The id of a collection without rows is zero.
+func readCore(e *snapshot.Entry) (c core, err error) {
+	if c.nodes, err = e.CollectionID(snapshot.CollectionNodes); err == nil {
+		c.loops, err = e.CollectionID(snapshot.CollectionLoops)
 	}
-	entries, err := objstore.ReadTree(r, id)
-	if err != nil {
-		return core{}, err
-	}
-	for _, part := range entries {
-		switch part.Name {
-		case snapshot.CollectionNodes:
-			c.nodes = part.ID
-		case snapshot.CollectionLoops:
-			c.loops = part.ID
-		}
-	}
-	return c, nil
+	return c, err
 }
 
 // timed holds changed rows by key, each with its newest value.

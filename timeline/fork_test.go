@@ -24,7 +24,7 @@ func TestAPlainForkIsARefCopy(t *testing.T) {
 	require.NoError(t, err)
 
 	assert.Equal(t, repo.Git("rev-parse", "refs/smithers/parent/2"), repo.Git("rev-parse", "refs/smithers/child/0"))
-	assert.Equal(t, repo.Git("rev-parse", "refs/smithers/parent/2:state"), repo.Git("rev-parse", "refs/smithers/_tip/child:state"))
+	assert.Equal(t, repo.Git("rev-parse", "refs/smithers/parent/2:nodes"), repo.Git("rev-parse", "refs/smithers/_tip/child:nodes"))
 	assert.Equal(t, child.Entry().ID.String(), repo.Git("rev-parse", "refs/smithers/_tip/child"))
 	row := child.Row()
 	assert.Equal(t, snapshot.RunPending, row.Status)

@@ -74,8 +74,8 @@ func TestVerifyNamesEachFrameThatIsHitAndNoOther(t *testing.T) {
 		{"a commit", "refs/smithers/one/2", []string{"2"}, 4},
 		{"the tip", "refs/smithers/_tip/one", []string{"4"}, 4},
 		{"the first commit", "refs/smithers/one/0", []string{"0"}, 4},
-		{"what one frame has", "refs/smithers/one/2:run.json", []string{"2"}, 5},
-		{"what all frames have", "refs/smithers/one/0:state/input", []string{"4", "3", "2", "1", "0"}, 5},
+		{"what one frame has", "refs/smithers/one/2:nodes", []string{"2"}, 5},
+		{"what all frames have", "refs/smithers/one/0:input", []string{"4", "3", "2", "1", "0"}, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +100,7 @@ func TestVerifyChecksTheFramesOfARunWhoseTipIsNoRef(t *testing.T) {
 	repo := loosened(t)
 	repo.Damaged()
 	require.NoError(t, os.Truncate(filepath.Join(repo.GitDir, "refs/smithers/_tip/one"), 0))
-	removeObject(t, repo, "refs/smithers/one/3:run.json")
+	removeObject(t, repo, "refs/smithers/one/3:nodes")
 	s := openAgain(t, repo)
 	report, err := verify.Runs(t.Context(), s)
 	require.NoError(t, err)

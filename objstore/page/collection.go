@@ -25,10 +25,9 @@ type Row struct {
 	Value []byte
 }
 
-// The names in a collection's tree.
+// The names in a collection's tree, besides the digits of its children.
 const (
-	pagesName  = "pages"
-	rowsName   = "rows"
+	rowsPrefix = "rows-" // followed by the number of rows in decimal; an empty file
 	valuesName = "values"
 )
 
@@ -38,15 +37,13 @@ type Collection struct {
 	r        objstore.Reader
 	id       objstore.ID
 	rows     int
-	small    []byte      // the only page; nil for a tree of pages
-	rowsID   objstore.ID // of a tree of pages, as are the fields below
-	pagesID  objstore.ID
-	valuesID objstore.ID // zero if no value is stored apart
-	sum      Sum         // zero if it has not been read
+	small    []byte        // the only page; nil for a tree of pages
+	top      []objstore.ID // the children of a tree of pages, in the order of their digits
+	valuesID objstore.ID   // zero if no value is stored apart
 }
 
 // Open opens the collection whose object is id, read through r. The zero id is the empty
-// collection; r may be nil for it. Open reads the object and, of a tree, the number of rows.
+// collection; r may be nil for it. Open reads this one object.
 func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
 	c := &Collection{r: r, id: id}
 	if id.IsZero() {
@@ -73,30 +70,42 @@ func (c *Collection) openSmall(data []byte) error {
 	return nil
 }
 
+// openTree opens a collection of a tree of pages. The tree must be one that Edit writes.
 func (c *Collection) openTree(data []byte) error {
-	id, size := c.id, idSize(c.id)
-	var hasPages, hasRows bool
-	c.pagesID, data, hasPages = cutEntry(data, treeMode, pagesName, size)
-	c.rowsID, data, hasRows = cutEntry(data, blobMode, rowsName, size)
-	if hasEntry(data, treeMode, valuesName) {
-		c.valuesID, data, _ = cutEntry(data, treeMode, valuesName, size)
-	}
-	if !hasPages || !hasRows || len(data) > 0 {
-		return corrupt(id, "collection: expected pages, rows and values only")
-	}
-	text, err := objstore.GetBlob(c.r, c.rowsID, smallBytes)
+	entries, err := objstore.DecodeTree(c.id, data)
 	if err != nil {
 		return err
 	}
-	number := strings.TrimSuffix(string(text), "\n")
-	c.rows, err = strconv.Atoi(number)
-	if err != nil || c.rows < 1 || c.rows > MaxRows || string(text) != encodeRows(c.rows) {
-		return corrupt(c.rowsID, "rows: expected a number from 1 to %d and LF", MaxRows)
+	at := slices.IndexFunc(entries, func(e objstore.TreeEntry) bool { return strings.HasPrefix(e.Name, rowsPrefix) })
+	if at < 0 {
+		return corrupt(c.id, "collection: the number of rows is missing")
+	}
+	c.rows, err = strconv.Atoi(strings.TrimPrefix(entries[at].Name, rowsPrefix))
+	if err != nil || c.rows < 1 || c.rows > MaxRows {
+		return corrupt(c.id, "collection: %q is not a number from 1 to %d", entries[at].Name, MaxRows)
+	}
+	for _, e := range entries[:at] {
+		c.top = append(c.top, e.ID)
+	}
+	if rest := entries[at+1:]; len(rest) > 0 {
+		c.valuesID = rest[0].ID
+	}
+	pages := pagesFor(c.rows)
+	if depth := depthFor(pages); len(c.top) != widthAt(pages, position{depth, 0}) || !bytes.Equal(data, c.encodeTree()) {
+		return corrupt(c.id, "collection: expected the pages of %d rows, their number and values only", c.rows)
 	}
 	return nil
 }
 
-func encodeRows(rows int) string { return strconv.Itoa(rows) + "\n" }
+// encodeTree returns the bytes of the collection's tree.
+func (c *Collection) encodeTree() []byte {
+	data := appendChildren(make([]byte, 0, (len(c.top)+2)*(len(blobMode)+len(rowsPrefix)+maxIDSize)), c.top, depthFor(pagesFor(c.rows)))
+	data = appendEntry(data, blobMode, rowsPrefix+strconv.Itoa(c.rows), objstore.EmptyBlob)
+	if !c.valuesID.IsZero() {
+		data = appendEntry(data, treeMode, valuesName, c.valuesID)
+	}
+	return data
+}
 
 // ID returns the id of the collection's object, or the zero ID if the collection is empty.
 // Collections with the same rows have the same ID.
@@ -114,17 +123,6 @@ func (c *Collection) Entry(name string) objstore.TreeEntry {
 
 // Len returns the number of rows.
 func (c *Collection) Len() int { return c.rows }
-
-// Sum returns the SHA-256 over the collection's pages, as docs/format.md defines it, or the zero
-// Sum if the collection is empty. It reads the topmost page directory and its sums, if there is
-// one.
-func (c *Collection) Sum() (Sum, error) {
-	if c.sum != (Sum{}) || c.rows == 0 {
-		return c.sum, nil
-	}
-	d := c.directory()
-	return d.sumOf(position{d.depth, 0})
-}
 
 // Get returns the value of a row and whether there is one. It reads one page, the directories above
 // it, and the value if that is stored apart. The bytes are shared and must not be changed.
@@ -200,13 +198,14 @@ func isSmall(lines []line) bool {
 }
 
 func (c *Collection) directory() *directory {
-	d := &directory{r: c.r, root: c.pagesID, rows: c.rows, nodes: make(map[position]*node)}
+	d := &directory{r: c.r, root: c.id, rows: c.rows, nodes: make(map[position][]objstore.ID)}
 	switch {
 	case c.small != nil:
-		d.root, d.pages, d.small = c.id, 1, c.small
+		d.pages, d.small = 1, c.small
 	case c.rows > 0:
 		d.pages = pagesFor(c.rows)
 		d.depth = depthFor(d.pages)
+		d.nodes[position{d.depth, 0}] = c.top
 	}
 	return d
 }

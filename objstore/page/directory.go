@@ -1,55 +1,39 @@
 package page
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
 const (
-	sumsName  = "sums"
 	blobMode  = "100644 "
 	treeMode  = "40000 "
 	maxIDSize = sha256.Size
 )
 
-// position is where a node is in a directory of pages. Pages are at level 0, and the node above
-// (level, index) is (level+1, index/16). A position covers the same pages in a directory of any
-// depth.
+// position is where a page or a directory is in a collection. Pages are at level 0, and the
+// directory above (level, index) is (level+1, index/16). A position covers the same pages in a
+// collection of any depth.
 type position struct{ level, index int }
 
 func (p position) parent() position { return position{p.level + 1, p.index / fanOut} }
 
-// node is one directory: the ids of its children in the order of their digits.
-type node struct {
-	children []objstore.ID
-	sumsID   objstore.ID
-	sums     []Sum // nil until they are read
-}
-
-// ref is a page or a directory, with its sum.
-type ref struct {
-	id  objstore.ID
-	sum Sum
-}
-
-// directory reads the pages of a collection and remembers the nodes that it has read. The directory
-// of a small collection has depth 0: its root is its only page. It is made for one operation and is
-// not safe for concurrent use.
+// directory reads the pages of a collection and remembers the ids that it has read. The directory
+// of a small collection has depth 0: its root is its only page. A directory is made for one
+// operation and is not safe for concurrent use.
 type directory struct {
 	r     objstore.Reader
-	root  objstore.ID
+	root  objstore.ID // of the collection
 	rows  int
 	pages int
 	depth int
-	small []byte // the only page, if it is the root
-	nodes map[position]*node
+	small []byte                     // the only page, if it is the root
+	nodes map[position][]objstore.ID // the ids of children, in the order of their digits
 }
 
-// has reports whether there is a node at p.
+// has reports whether the collection has a page or a directory at p.
 func (d *directory) has(p position) bool {
 	return p.level <= d.depth && p.index < nodesAt(d.pages, p.level)
 }
@@ -59,34 +43,18 @@ func (d *directory) id(p position) (objstore.ID, error) {
 	if p.level == d.depth {
 		return d.root, nil
 	}
-	n, err := d.node(p.parent())
+	children, err := d.children(p.parent())
 	if err != nil {
 		return objstore.ID{}, err
 	}
-	return n.children[p.index%fanOut], nil
+	return children[p.index%fanOut], nil
 }
 
-// ref returns the id and the sum of the object at p.
-func (d *directory) ref(p position) (ref, error) {
-	id, err := d.id(p)
-	if err != nil {
-		return ref{}, err
-	}
-	if p.level == d.depth {
-		sum, err := d.sumOf(p)
-		return ref{id, sum}, err
-	}
-	sums, err := d.sums(p.parent())
-	if err != nil {
-		return ref{}, err
-	}
-	return ref{id, sums[p.index%fanOut]}, nil
-}
-
-// node reads the directory at p, whose level is at least 1.
-func (d *directory) node(p position) (*node, error) {
-	if n, ok := d.nodes[p]; ok {
-		return n, nil
+// children returns the ids of the children of the directory at p, whose level is at least 1. The
+// slice must not be changed.
+func (d *directory) children(p position) ([]objstore.ID, error) {
+	if ids, ok := d.nodes[p]; ok {
+		return ids, nil
 	}
 	id, err := d.id(p)
 	if err != nil {
@@ -96,34 +64,13 @@ func (d *directory) node(p position) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	want := min(fanOut, nodesAt(d.pages, p.level-1)-p.index*fanOut)
-	n, ok := decodeNode(data, want, p.level > 1, idSize(id))
-	if !ok {
-		return nil, corrupt(id, "page directory: expected %d children and their sums", want)
+	want := widthAt(d.pages, p)
+	ids, rest, ok := cutChildren(data, want, p.level, idSize(id))
+	if !ok || len(rest) > 0 {
+		return nil, corrupt(id, "page directory: expected %d children", want)
 	}
-	d.nodes[p] = n
-	return n, nil
-}
-
-// sums returns the sums of the children of the directory at p.
-func (d *directory) sums(p position) ([]Sum, error) {
-	n, err := d.node(p)
-	if err != nil {
-		return nil, err
-	}
-	if n.sums != nil {
-		return n.sums, nil
-	}
-	data, err := objstore.GetBlob(d.r, n.sumsID, fanOut*sumLine)
-	if err != nil {
-		return nil, err
-	}
-	sums, ok := parseSums(data, len(n.children))
-	if !ok {
-		return nil, corrupt(n.sumsID, "sums: expected %d lines of 64 hex digits", len(n.children))
-	}
-	n.sums = sums
-	return n.sums, nil
+	d.nodes[p] = ids
+	return ids, nil
 }
 
 // raw reads the bytes of a page.
@@ -155,40 +102,31 @@ func (d *directory) decode(id objstore.ID, data []byte, index int) ([]line, erro
 	return lines, err
 }
 
-// addNode writes a directory and its sums. trees is true if its children are directories.
-func addNode(w objstore.Writer, children []ref, trees bool) ref {
-	sums := make([]byte, 0, len(children)*sumLine)
-	for _, c := range children {
-		sums = appendSum(sums, c.sum)
+// childMode returns the mode of the children of a directory at a level.
+func childMode(level int) string {
+	if level > 1 {
+		return treeMode
 	}
-	mode := blobMode
-	if trees {
-		mode = treeMode
-	}
-	data := make([]byte, 0, (len(children)+1)*(len(blobMode)+len(sumsName)+1+maxIDSize))
-	for i, c := range children {
-		data = appendEntry(data, mode, digits[i:i+1], c.id)
-	}
-	data = appendEntry(data, blobMode, sumsName, w.Add(objstore.Blob, sums))
-	return ref{w.Add(objstore.Tree, data), sha256.Sum256(sums)}
+	return blobMode
 }
 
-// decodeNode decodes a directory of exactly want children.
-func decodeNode(data []byte, want int, trees bool, size int) (*node, bool) {
-	mode := blobMode
-	if trees {
-		mode = treeMode
+// appendChildren appends the entries of the children of a directory to the bytes of its tree.
+func appendChildren(b []byte, children []objstore.ID, level int) []byte {
+	for i, id := range children {
+		b = appendEntry(b, childMode(level), digits[i:i+1], id)
 	}
-	n := &node{children: make([]objstore.ID, want)}
-	var ok bool
-	for i := range n.children {
-		n.children[i], data, ok = cutEntry(data, mode, digits[i:i+1], size)
-		if !ok {
-			return nil, false
+	return b
+}
+
+// cutChildren decodes exactly want children of a directory, and returns the entries that follow.
+func cutChildren(data []byte, want, level, size int) (ids []objstore.ID, rest []byte, ok bool) {
+	ids = make([]objstore.ID, want)
+	for i := range ids {
+		if ids[i], data, ok = cutEntry(data, childMode(level), digits[i:i+1], size); !ok {
+			return nil, nil, false
 		}
 	}
-	n.sumsID, data, ok = cutEntry(data, blobMode, sumsName, size)
-	return n, ok && len(data) == 0
+	return ids, data, true
 }
 
 // appendEntry appends one entry to the bytes of a tree. The caller keeps git's order.
@@ -209,46 +147,8 @@ func cutEntry(b []byte, mode, name string, size int) (objstore.ID, []byte, bool)
 	return id, b[head+size:], err == nil
 }
 
-// hasEntry reports whether the first entry of a tree has the mode and the name.
-func hasEntry(b []byte, mode, name string) bool {
-	return bytes.HasPrefix(b, []byte(mode+name+"\x00"))
-}
-
 // idSize returns the number of bytes of an id.
 func idSize(id objstore.ID) int {
 	var buf [maxIDSize]byte
 	return len(id.AppendTo(buf[:0]))
-}
-
-// sumLine is the length in bytes of a line of sums.
-const sumLine = 2*sha256.Size + 1
-
-// appendSum appends a line of sums: lower-case hex and LF, so that git shows a changed sum as a
-// changed line.
-func appendSum(b []byte, sum Sum) []byte { return append(hex.AppendEncode(b, sum[:]), '\n') }
-
-// parseSums decodes exactly want lines of sums.
-func parseSums(data []byte, want int) ([]Sum, bool) {
-	if len(data) != want*sumLine {
-		return nil, false
-	}
-	sums := make([]Sum, want)
-	for i := range sums {
-		line := data[i*sumLine : (i+1)*sumLine]
-		sum, ok := parseSum(line[:sumLine-1])
-		if !ok || line[sumLine-1] != '\n' {
-			return nil, false
-		}
-		sums[i] = sum
-	}
-	return sums, true
-}
-
-// sumOfSums returns the sum of a directory.
-func sumOfSums(sums []Sum) Sum {
-	text := make([]byte, 0, len(sums)*sumLine)
-	for _, s := range sums {
-		text = appendSum(text, s)
-	}
-	return sha256.Sum256(text)
 }

@@ -2,7 +2,6 @@ package page
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,15 +54,16 @@ func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, err
 	if e.small {
 		return e.single(dirty)
 	}
-	valuesID, err := e.writeValues()
-	if err != nil {
+	next := &Collection{r: w, rows: e.rows}
+	if next.valuesID, err = e.writeValues(); err != nil {
 		return nil, err
 	}
-	top, err := e.writeDirectory(dirty)
-	if err != nil {
+	if next.top, err = e.writeDirectories(dirty); err != nil {
 		return nil, err
 	}
-	return e.collection(top, valuesID), nil
+	w.Add(objstore.Blob, nil) // the file that says the number of rows by its name
+	next.id = w.Add(objstore.Tree, next.encodeTree())
+	return next, nil
 }
 
 // through returns the collection, read through another reader.
@@ -268,87 +268,75 @@ func (e *edit) relocate() error {
 }
 
 // writePages writes the pages whose bytes are new, and returns them by number.
-func (e *edit) writePages() map[int]ref {
-	dirty := make(map[int]ref)
+func (e *edit) writePages() map[int]objstore.ID {
+	dirty := make(map[int]objstore.ID)
 	for _, index := range slices.Sorted(maps.Keys(e.pages)) {
 		p := e.pages[index]
 		data := encodePage(p.lines)
 		if p.isNew || !bytes.Equal(data, p.before) {
-			dirty[index] = ref{e.w.Add(objstore.Blob, data), sha256.Sum256(data)}
+			dirty[index] = e.w.Add(objstore.Blob, data)
 		}
 	}
 	return dirty
 }
 
-// writeDirectory writes the directories above the dirty pages, and the directories whose number of
-// children has changed. It returns the topmost.
-func (e *edit) writeDirectory(dirty map[int]ref) (ref, error) {
-	pages := e.count
-	depth := depthFor(pages)
-	level := slices.Collect(maps.Keys(dirty))
-	for index := min(e.dir.pages, pages); index < max(e.dir.pages, pages); index++ {
-		level = append(level, index)
+// writeDirectories writes the directories above the dirty pages, and the directories whose number
+// of children has changed, up to the second level from the top. It returns the children of the top.
+func (e *edit) writeDirectories(dirty map[int]objstore.ID) ([]objstore.ID, error) {
+	depth := depthFor(e.count)
+	changed := slices.Collect(maps.Keys(dirty))
+	for index := min(e.dir.pages, e.count); index < max(e.dir.pages, e.count); index++ {
+		changed = append(changed, index)
 	}
 	built := dirty
-	for at := 1; at <= depth; at++ {
-		for i := range level {
-			level[i] /= fanOut
+	for level := 1; level < depth; level++ {
+		for i := range changed {
+			changed[i] /= fanOut
 		}
-		slices.Sort(level)
-		level = slices.Compact(level)
-		nodes := nodesAt(pages, at)
-		next := make(map[int]ref, len(level))
-		for _, index := range level {
-			if index >= nodes {
+		slices.Sort(changed)
+		changed = slices.Compact(changed)
+		next := make(map[int]objstore.ID, len(changed))
+		for _, index := range changed {
+			if index >= nodesAt(e.count, level) {
 				continue // it does not exist any more
 			}
-			children := make([]ref, min(fanOut, nodesAt(pages, at-1)-index*fanOut))
-			for i := range children {
-				child, ok := built[index*fanOut+i]
-				if !ok {
-					var err error
-					if child, err = e.dir.ref(position{at - 1, index*fanOut + i}); err != nil {
-						return ref{}, err
-					}
-				}
-				children[i] = child
+			children, err := e.childrenOf(position{level, index}, built)
+			if err != nil {
+				return nil, err
 			}
-			next[index] = addNode(e.w, children, at > 1)
+			next[index] = e.w.Add(objstore.Tree, appendChildren(nil, children, level))
 		}
 		built = next
 	}
-	if top, ok := built[0]; ok {
-		return top, nil
-	}
-	return e.dir.ref(position{depth, 0})
+	return e.childrenOf(position{depth, 0}, built)
 }
 
-// single returns a collection of a single page.
-func (e *edit) single(dirty map[int]ref) (*Collection, error) {
-	top, ok := dirty[0]
-	if !ok {
+// childrenOf returns the children of a directory of the result: those in built, by their number, and
+// otherwise those of the base.
+func (e *edit) childrenOf(p position, built map[int]objstore.ID) ([]objstore.ID, error) {
+	children := make([]objstore.ID, widthAt(e.count, p))
+	for i := range children {
+		at := p.index*fanOut + i
+		if id, ok := built[at]; ok {
+			children[i] = id
+			continue
+		}
 		var err error
-		if top, err = e.dir.ref(position{0, 0}); err != nil {
+		if children[i], err = e.dir.id(position{p.level - 1, at}); err != nil {
 			return nil, err
 		}
 	}
-	return &Collection{r: e.w, id: top.id, rows: e.rows, small: encodePage(e.pages[0].lines), sum: top.sum}, nil
+	return children, nil
 }
 
-// collection writes the tree of a collection.
-func (e *edit) collection(top ref, valuesID objstore.ID) *Collection {
-	next := &Collection{
-		r: e.w, rows: e.rows, rowsID: e.base.rowsID,
-		pagesID: top.id, valuesID: valuesID, sum: top.sum,
+// single returns a collection of a single page.
+func (e *edit) single(dirty map[int]objstore.ID) (*Collection, error) {
+	id, ok := dirty[0]
+	if !ok {
+		var err error
+		if id, err = e.dir.id(position{0, 0}); err != nil {
+			return nil, err
+		}
 	}
-	if e.rows != e.base.rows || e.base.small != nil {
-		next.rowsID = e.w.Add(objstore.Blob, []byte(encodeRows(e.rows)))
-	}
-	tree := appendEntry(nil, treeMode, pagesName, next.pagesID)
-	tree = appendEntry(tree, blobMode, rowsName, next.rowsID)
-	if !valuesID.IsZero() {
-		tree = appendEntry(tree, treeMode, valuesName, valuesID)
-	}
-	next.id = e.w.Add(objstore.Tree, tree)
-	return next
+	return &Collection{r: e.w, id: id, rows: e.rows, small: encodePage(e.pages[0].lines)}, nil
 }

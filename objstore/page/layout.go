@@ -60,3 +60,8 @@ func nodesAt(n, level int) int {
 	shift := digitBits * level
 	return (n + 1<<shift - 1) >> shift
 }
+
+// widthAt returns the number of children of the directory at p, in a collection of that many pages.
+func widthAt(pages int, p position) int {
+	return min(fanOut, nodesAt(pages, p.level-1)-p.index*fanOut)
+}

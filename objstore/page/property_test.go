@@ -59,11 +59,6 @@ func TestAnyPathToTheSameRowsGivesTheSameID(t *testing.T) {
 		var fresh objstoretest.Memory
 		scratch := build(t, &fresh, rows)
 		require.Equal(t, scratch.ID(), c.ID())
-		sum, err := c.Sum()
-		require.NoError(t, err)
-		want, err := scratch.Sum()
-		require.NoError(t, err)
-		require.Equal(t, want, sum)
 		require.NoError(t, c.Verify())
 	})
 }

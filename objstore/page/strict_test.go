@@ -1,7 +1,6 @@
 package page_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -21,31 +20,16 @@ import (
 type forgery struct {
 	rows   string
 	pages  []string
-	sums   func([]byte) []byte                                 // changes the sums
-	dir    func([]objstore.TreeEntry) []objstore.TreeEntry     // changes the page directory
 	tree   func([]objstore.TreeEntry) []objstore.TreeEntry     // changes the collection
 	values map[string]func(objstore.Writer) objstore.TreeEntry // by the digest of their row's key
 }
 
 func (f forgery) write(w objstore.Writer) objstore.ID {
-	var dir []objstore.TreeEntry
-	var sums []byte
+	var tree []objstore.TreeEntry
 	for i, text := range f.pages {
-		sum := sha256.Sum256([]byte(text))
-		sums = append(hex.AppendEncode(sums, sum[:]), '\n')
-		dir = append(dir, file(strconv.FormatInt(int64(i), 16), w.Add(objstore.Blob, []byte(text))))
+		tree = append(tree, file(strconv.FormatInt(int64(i), 16), w.Add(objstore.Blob, []byte(text))))
 	}
-	if f.sums != nil {
-		sums = f.sums(sums)
-	}
-	dir = append(dir, file("sums", w.Add(objstore.Blob, sums)))
-	if f.dir != nil {
-		dir = f.dir(dir)
-	}
-	tree := []objstore.TreeEntry{
-		folder("pages", w.Add(objstore.Tree, objstore.EncodeTree(dir))),
-		file("rows", w.Add(objstore.Blob, []byte(f.rows))),
-	}
+	tree = append(tree, file("rows-"+f.rows, w.Add(objstore.Blob, nil)))
 	if f.values != nil {
 		tree = append(tree, folder("values", f.writeValues(w)))
 	}
@@ -129,32 +113,43 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 			return append(entries, file(name, entries[0].ID))
 		}
 	}
-	one := func(line string) forgery { return forgery{rows: "2\n", pages: []string{line + filler}} }
+	also := func(e objstore.TreeEntry) func([]objstore.TreeEntry) []objstore.TreeEntry {
+		return func(entries []objstore.TreeEntry) []objstore.TreeEntry { return append(entries, e) }
+	}
+	of := func(name string, change func(e *objstore.TreeEntry, page objstore.ID)) func([]objstore.TreeEntry) []objstore.TreeEntry {
+		return func(entries []objstore.TreeEntry) []objstore.TreeEntry {
+			at := slices.IndexFunc(entries, func(e objstore.TreeEntry) bool { return e.Name == name })
+			change(&entries[at], entries[0].ID)
+			return entries
+		}
+	}
+	one := func(line string) forgery { return forgery{rows: "2", pages: []string{line + filler}} }
 	withValue := func(line, name string, add func(objstore.Writer) objstore.TreeEntry) forgery {
 		f := one(line)
 		f.values = map[string]func(objstore.Writer) objstore.TreeEntry{name: add}
 		return f
 	}
 	tests := map[string]forgery{
-		"rows: none":                          {rows: "0\n", pages: []string{""}},
-		"rows: a leading zero":                {rows: "02\n", pages: []string{"[\"a\",1]\n" + filler}},
-		"rows: no LF":                         {rows: "2", pages: []string{"[\"a\",1]\n" + filler}},
-		"rows: negative":                      {rows: "-2\n", pages: []string{"[\"a\",1]\n" + filler}},
-		"rows: more than the bound":           {rows: "16777217\n", pages: []string{"[\"a\",1]\n" + filler}},
-		"rows: fewer than counted":            {rows: "3\n", pages: []string{"[\"a\",1]\n" + filler}},
-		"rows: more than counted":             {rows: "2\n", pages: []string{"[\"a\",1]\n[\"b\",1]\n" + filler}},
-		"tree: no rows":                       {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, tree: drop("rows")},
-		"tree: no pages":                      {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, tree: drop("pages")},
-		"tree: another name":                  {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, tree: add("zzz")},
-		"directory: a page too many":          {rows: "2\n", pages: twoPages("[\"a\",1]\n"+filler, "")},
-		"directory: a page missing":           {rows: "9\n", pages: []string{"[\"a\",1]\n" + filler}},
-		"directory: no sums":                  {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, dir: drop("sums")},
-		"directory: another name":             {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, dir: add("t")},
-		"sums: too short":                     {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, sums: func(b []byte) []byte { return b[1:] }},
-		"sums: too long":                      {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, sums: func(b []byte) []byte { return append(b, b...) }},
-		"sums: wrong":                         {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, sums: func(b []byte) []byte { return append([]byte{b[1], b[0]}, b[2:]...) }},
-		"sums: upper-case hex":                {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, sums: bytes.ToUpper},
-		"sums: no LF":                         {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, sums: func(b []byte) []byte { return append(b[:64:64], ' ') }},
+		"rows: none":                          {rows: "0", pages: []string{""}},
+		"rows: a leading zero":                {rows: "02", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: white space":                   {rows: "2 ", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: a plus":                        {rows: "+2", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: no number":                     {rows: "", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: twice":                         {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: also(file("rows-3", objstore.EmptyBlob))},
+		"rows: a file with content":           {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: of("rows-2", func(e *objstore.TreeEntry, page objstore.ID) { e.ID = page })},
+		"rows: an executable":                 {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: of("rows-2", func(e *objstore.TreeEntry, _ objstore.ID) { e.Mode = objstore.ModeExecutable })},
+		"rows: negative":                      {rows: "-2", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: more than the bound":           {rows: "16777217", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: fewer than counted":            {rows: "3", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: more than counted":             {rows: "2", pages: []string{"[\"a\",1]\n[\"b\",1]\n" + filler}},
+		"tree: no rows":                       {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: drop("rows-2")},
+		"tree: no pages":                      {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: drop("0")},
+		"tree: another name":                  {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: add("zzz")},
+		"tree: a name between":                {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: add("page")},
+		"tree: values that are a file":        {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: add("values")},
+		"directory: a page too many":          {rows: "2", pages: twoPages("[\"a\",1]\n"+filler, "")},
+		"directory: a page missing":           {rows: "9", pages: []string{"[\"a\",1]\n" + filler}},
+		"directory: a page of another mode":   {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: of("0", func(e *objstore.TreeEntry, _ objstore.ID) { e.Mode = objstore.ModeExecutable })},
 		"page: no LF at the end":              one(`["a",1]`),
 		"page: an empty line":                 one("\n"),
 		"page: CR LF":                         one("[\"a\",1]\r\n"),
@@ -165,9 +160,9 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		"page: a value that is not JSON":      one("[\"a\",x]\n"),
 		"page: two values":                    one("[\"a\",1,2]\n"),
 		"page: two rows on a line":            one("[\"a\",1],[\"b\",2]\n"),
-		"page: not sorted":                    {rows: "3\n", pages: []string{"[\"b\",1]\n[\"a\",1]\n" + filler}},
-		"page: a key twice":                   {rows: "3\n", pages: []string{"[\"a\",1]\n[\"a\",2]\n" + filler}},
-		"page: a row of another page":         {rows: "9\n", pages: twoPages("", nineRows())},
+		"page: not sorted":                    {rows: "3", pages: []string{"[\"b\",1]\n[\"a\",1]\n" + filler}},
+		"page: a key twice":                   {rows: "3", pages: []string{"[\"a\",1]\n[\"a\",2]\n" + filler}},
+		"page: a row of another page":         {rows: "9", pages: twoPages("", nineRows())},
 		"key: an escape that is not needed":   one("[\"\\u0061\",1]\n"),
 		"key: a long escape":                  one("[\"\\u000a\",1]\n"),
 		"key: upper-case hex":                 one("[\"\\u001F\",1]\n"),
@@ -197,7 +192,7 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		"reference: larger than any value":    one(`["a",268435457,"` + digest(apart) + "\"]\n"),
 		"values: a name that is no digest":    withValue(reference(apart), "zz"+digest("a")[2:], blob(apart)),
 		"values: a name that is too short":    withValue(reference(apart), digest("a")[:63], blob(apart)),
-		"values: there, but without a folder": {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, values: map[string]func(objstore.Writer) objstore.TreeEntry{}},
+		"values: there, but without a folder": {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, values: map[string]func(objstore.Writer) objstore.TreeEntry{}},
 	}
 	for name, f := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -253,14 +248,14 @@ func TestOnlyTheRightFormIsRead(t *testing.T) {
 	t.Run("a tree of few short rows", func(t *testing.T) {
 		t.Parallel()
 		var store objstoretest.Memory
-		err := readAll(&store, forgery{rows: "1\n", pages: []string{"[\"a\",1]\n"}}.write(&store))
+		err := readAll(&store, forgery{rows: "1", pages: []string{"[\"a\",1]\n"}}.write(&store))
 		require.ErrorIs(t, err, objstore.ErrCorrupt)
 		require.ErrorContains(t, err, wrongForm)
 	})
 	t.Run("a tree of few short rows, compared with nothing", func(t *testing.T) {
 		t.Parallel()
 		var store objstoretest.Memory
-		c, err := page.Open(&store, forgery{rows: "1\n", pages: []string{"[\"a\",1]\n"}}.write(&store))
+		c, err := page.Open(&store, forgery{rows: "1", pages: []string{"[\"a\",1]\n"}}.write(&store))
 		require.NoError(t, err)
 		for _, err := range page.Diff(build(t, &store, nil), c) {
 			require.ErrorContains(t, err, wrongForm)
@@ -287,7 +282,7 @@ func TestOnlyTheRightFormIsRead(t *testing.T) {
 // Otherwise what is damaged would be written on.
 func TestAnEditToFewRowsFindsThatTheyAreCountedWrong(t *testing.T) {
 	t.Parallel()
-	for _, rows := range []string{"1\n", "3\n"} {
+	for _, rows := range []string{"1", "3"} {
 		var store objstoretest.Memory
 		c, err := page.Open(&store, forgery{rows: rows, pages: []string{"[\"a\",1]\n" + filler}}.write(&store))
 		require.NoError(t, err)

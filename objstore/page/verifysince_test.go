@@ -158,7 +158,7 @@ func TestVerifySinceFindsRowsOnAPageThatWasNotSplit(t *testing.T) {
 			pages[5] += line
 		}
 	}
-	forged, err := page.Open(&store, forgery{rows: "41\n", pages: pages}.write(&store))
+	forged, err := page.Open(&store, forgery{rows: "41", pages: pages}.write(&store))
 	require.NoError(t, err)
 	require.ErrorContains(t, forged.Verify(), "row belongs to another page")
 	require.ErrorContains(t, forged.VerifySince(known), "row belongs to another page")

@@ -119,7 +119,7 @@ before=$((failed - 2))
 say 'A frame is a commit, so plain git reads it: as a log, as a commit, as files.'
 show "git log --oneline refs/smithers/_tip/strict"
 show "git show --stat --format=medium refs/smithers/strict/$failed"
-show "git show refs/smithers/strict/$failed:state/outputs/report"
+show "git show refs/smithers/strict/$failed:outputs-report"
 show "git show refs/smithers/strict/$failed:journal/logs"
 
 say 'What did the failing step change? As git-smithers says it, and as plain git does.'

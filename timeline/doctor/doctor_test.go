@@ -147,7 +147,7 @@ func TestObjectsThatAreMissingAreFetchedAgain(t *testing.T) {
 	t.Parallel()
 	for name, objects := range map[string][]string{
 		"a blob":         {"refs/smithers/one/3:run.json"},
-		"a tree":         {"refs/smithers/one/2:state"},
+		"a tree":         {"refs/smithers/one/2^{tree}"},
 		"a commit":       {"refs/smithers/one/1"},
 		"the tip":        {"refs/smithers/_tip/one"},
 		"several at one": {"refs/smithers/one/4:run.json", "refs/smithers/one/4^{tree}", "refs/smithers/one/4"},

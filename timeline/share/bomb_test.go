@@ -58,11 +58,9 @@ func TestATreeBombIsNotTaken(t *testing.T) {
 		"worktree":    {func(f forger) { f.worktree(bomb) }, many},
 		"ext":         {func(f forger) { f.part("ext", bomb) }, many},
 		"attachments": {func(f forger) { f.part("attachments", bomb) }, many},
-		"state":       {func(f forger) { f.part("state", bomb) }, "state"},
-		"outputs": {func(f forger) {
-			f.part("state", f.with(f.tip()+":state", "040000", "tree", bomb, "outputs"))
-		}, "collection"},
-		"journal":  {func(f forger) { f.part("journal", bomb) }, "newer version"},
+		"nodes":       {func(f forger) { f.part("nodes", bomb) }, "collection"},
+		"outputs":     {func(f forger) { f.part("outputs-o", bomb) }, "collection"},
+		"journal":     {func(f forger) { f.part("journal", bomb) }, many},
 		"workflow": {func(f forger) { f.part("workflow", bomb) }, "workflow"},
 		"deep":     {func(f forger) { f.worktree(f.deep(5000)) }, "nested more than 4096 levels deep"},
 		"wide": {func(f forger) {

@@ -29,7 +29,7 @@ func (c *clone) lose(head *timeline.Head) {
 		c.GitInput(string(content), "unpack-objects", "-q")
 	}
 	c.Git("prune-packed")
-	tree := c.Git("rev-parse", head.Entry().ID.String()+":state")
+	tree := c.Git("rev-parse", head.Entry().ID.String()+"^{tree}")
 	require.NoError(c.t, os.Remove(filepath.Join(c.GitDir, "objects", tree[:2], tree[2:])))
 	c.Damaged()
 	c.reopen()

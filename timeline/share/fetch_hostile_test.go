@@ -108,9 +108,9 @@ func TestWhatDoesNotPassTheChecksIsNotTaken(t *testing.T) {
 		},
 		"a-newer-format": {
 			func(f forger) {
-				f.move(strings.Replace(f.Git("cat-file", "commit", f.tip()), "Smithers-Format: 1", "Smithers-Format: 2", 1) + "\n")
+				f.move(strings.Replace(f.Git("cat-file", "commit", f.tip()), "Smithers-Format: 2", "Smithers-Format: 3", 1) + "\n")
 			},
-			"has format 2",
+			"format 3",
 		},
 		"a-part-of-a-newer-format": {
 			func(f forger) { f.file("plan", "") },
@@ -118,7 +118,7 @@ func TestWhatDoesNotPassTheChecksIsNotTaken(t *testing.T) {
 		},
 		"a-row-of-another-run": {
 			func(f forger) { f.row(`"runId":"a-row-of-another-run"`, `"runId":"sound"`) },
-			"the commit names another run or frame",
+			"the commit names another run",
 		},
 		"a-path-on-a-machine": {
 			func(f forger) { f.row(`"workflowName":"flow"`, `"workflowName":"flow","workflowPath":"/etc/passwd"`) },
@@ -133,7 +133,7 @@ func TestWhatDoesNotPassTheChecksIsNotTaken(t *testing.T) {
 			"too large",
 		},
 		"events-of-nobody": {
-			func(f forger) { f.row(`"nextSeq":`, `"nextSeq":9`) },
+			func(f forger) { f.add(f.Git("rev-parse", f.tip()+"^{tree}"), func(h *snapshot.Header) { h.NextSeq += 9 }) },
 			"event",
 		},
 		"a-deep-event": {
@@ -146,9 +146,9 @@ func TestWhatDoesNotPassTheChecksIsNotTaken(t *testing.T) {
 		},
 		"a-state-of-something-else": {
 			func(f forger) {
-				f.add(f.with(f.tip()+"^{tree}", "040000", "tree", f.Git("rev-parse", "HEAD^{tree}"), "state"), nil)
+				f.add(f.with(f.tip()+"^{tree}", "040000", "tree", f.Git("rev-parse", "HEAD^{tree}"), "nodes"), nil)
 			},
-			"state",
+			"nodes",
 		},
 		"a-working-copy-that-is-not-there": {
 			func(f forger) {
@@ -158,7 +158,7 @@ func TestWhatDoesNotPassTheChecksIsNotTaken(t *testing.T) {
 		},
 		"a-forged-past": {
 			func(f forger) {
-				f.add(f.Git("rev-parse", f.tip()+"^{tree}"), func(h *snapshot.Header) { h.Parent = f.header().Parent })
+				f.add(f.Git("rev-parse", f.tip()+"^{tree}"), func(h *snapshot.Header) { h.Parent, h.NextSeq = f.header().Parent, h.NextSeq-1 })
 			},
 			"changes the state",
 		},

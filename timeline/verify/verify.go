@@ -340,11 +340,7 @@ func (v *verifier) state(entry *snapshot.Entry) error {
 	if err != nil {
 		return err
 	}
-	sum, err := state.ContentHash()
-	if err != nil {
-		return err
-	}
-	if sum != entry.ContentHash {
+	if sum := state.ContentHash(); sum != entry.ContentHash {
 		return fmt.Errorf("%w: content hash is %v, but the commit has %v", objstore.ErrCorrupt, sum, entry.ContentHash)
 	}
 	if v.states[state.ID()] || state.ID().IsZero() {

@@ -187,7 +187,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// truncate cuts files to a number of bytes, as a crash or a bad disk does.
+// truncate replaces files by files with their first bytes, as a crash or a bad disk does. Another name
+// of a file, such as a frame's ref that is a link to the tip, keeps the whole file.
 //
 //	truncate size file...
 func truncate(ts *testscript.TestScript, neg bool, args []string) {
@@ -203,8 +204,10 @@ func truncate(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("no file is called %s", pattern)
 		}
 		for _, file := range files {
-			ts.Check(os.Chmod(file, 0o644))
-			ts.Check(os.Truncate(file, size))
+			data, err := os.ReadFile(file)
+			ts.Check(err)
+			ts.Check(os.WriteFile(file+".cut", data[:min(size, int64(len(data)))], 0o644))
+			ts.Check(os.Rename(file+".cut", file))
 		}
 	}
 }

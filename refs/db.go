@@ -128,9 +128,10 @@ func (db *DB) Close() error {
 	return errors.Join(db.files.close(), db.native.close())
 }
 
-// Apply makes all updates, in order, or none of them. After a crash or an I/O error, only a first part of the
-// updates may have been made. After any other error, no ref has moved. Each New must be an object of the repository
-// that is already on stable storage.
+// Apply makes all updates or none, in order. After a crash or an I/O error, a prefix of them
+// may have been made; after any other error, no ref has moved. Each New must be an object of the
+// repository that is already on stable storage. After Apply, the files of a tip and of a frame ref that moved
+// to the same value may be one file, so neither must be written in place.
 //
 // If a ref does not have its Old value, the error is a *ConflictError. If a ref's file is invalid, the error
 // is a *BrokenError. ErrLocked means that another process held a lock for longer than Options.Patience.

@@ -11,8 +11,10 @@ import (
 // errStepBack means that the file writer leaves a transaction to native git. No ref has moved.
 var errStepBack = errors.New("left to native git")
 
-// fileWriter moves refs by the protocol of git's files backend: the process that creates <ref>.lock owns the
-// ref. The process may then compare the ref's value, and replace the value by renaming the lock to the ref.
+// fileWriter moves refs by the protocol of git's files backend: the process that creates
+// <ref>.lock owns the ref. It may then check the ref's value and replace it by renaming the lock
+// to the ref. The lock of a frame ref is a hard link to the lock of the tip that moves to the same value
+// (decision 42).
 type fileWriter struct {
 	db    *DB
 	rules stepBackRules

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
@@ -23,45 +24,91 @@ type heldLocks struct {
 }
 
 type heldLock struct {
-	name Name
-	path string   // the path of the ref's file; the lock's path is path + lockSuffix
-	file fsx.File // the open lock; nil after it was closed
+	name    Name
+	path    string   // of the ref; the lock's is path + lockSuffix
+	content string   // without the final line feed
+	file    fsx.File // nil when closed, or if the lock is a link to an earlier lock
 }
 
-// take creates the lock of a ref and writes content and a line feed into it. If another process holds the
-// lock, the error is a *heldError. If a file has the name of one of the ref's folders, the error wraps
-// ErrObstructed.
+// take creates the lock of a ref with content. The lock of a frame ref is a hard link to an earlier
+// lock with the same content, which is the tip's, if the file system allows that. Every other lock
+// is a file of its own. If another process holds the lock, the error is a *heldError.
 func (h *heldLocks) take(name Name, content string) error {
 	path := h.reader.path(name)
-	file, err := h.createLock(path)
+	linked, err := h.linkLock(name, path, content)
+	var file fsx.File
+	if err == nil && !linked {
+		file, err = h.createLock(path)
+	}
 	if errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%w of %s: %w", ErrObstructed, name, err)
 	}
 	if err != nil {
 		return err
 	}
-	h.locks = append(h.locks, heldLock{name: name, path: path, file: file})
+	h.locks = append(h.locks, heldLock{name: name, path: path, content: content, file: file})
+	if linked {
+		return nil
+	}
 	_, err = file.Write([]byte(content + "\n"))
 	return err
 }
 
-// createLock creates the lock of the ref at path, and the folder of the ref if it is missing. If the lock
-// exists, or if the folder keeps disappearing, the error is a *heldError.
+// linkLock makes the lock of a frame ref a hard link to an earlier lock with the same content
+// (decision 42). linked is false without an error if there is no such lock, or if the file system
+// refuses the link; then the lock does not exist. If another process holds the lock, the error is a
+// *heldError.
+func (h *heldLocks) linkLock(name Name, path, content string) (linked bool, err error) {
+	at := slices.IndexFunc(h.locks, func(l heldLock) bool { return l.file != nil && l.content == content })
+	if at < 0 || !name.isFrame() {
+		return false, nil
+	}
+	from, to := h.locks[at].path+lockSuffix, path+lockSuffix
+	err = h.makeLock(path, func() error { return h.fs.Link(from, to) })
+	var held *heldError
+	switch {
+	case err == nil, errors.As(err, &held) && isSameFile(from, to):
+		return true, nil // NFS may report that a link exists when it has just made the link
+	case held != nil, errors.Is(err, syscall.ENOTDIR):
+		return false, err
+	default:
+		return false, nil // no links here, or too many; a failing disk fails createLock, too
+	}
+}
+
+// isSameFile reports whether two paths name one file.
+func isSameFile(a, b string) bool {
+	first, err1 := os.Lstat(a)
+	second, err2 := os.Lstat(b)
+	return err1 == nil && err2 == nil && os.SameFile(first, second)
+}
+
+// createLock creates the lock of the ref at path, and its folder.
 func (h *heldLocks) createLock(path string) (file fsx.File, err error) {
-	for range mkdirAttempts {
+	err = h.makeLock(path, func() (err error) {
 		file, err = h.fs.OpenFile(path+lockSuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		return err
+	})
+	return file, err
+}
+
+// makeLock calls create, which creates the lock of the ref at path, and makes the lock's folder if
+// it is missing. If the lock exists, the error is a *heldError; other errors are those of create.
+func (h *heldLocks) makeLock(path string, create func() error) error {
+	for range mkdirAttempts {
+		err := create()
 		if errors.Is(err, fs.ErrExist) {
-			return nil, &heldError{path + lockSuffix}
+			return &heldError{path + lockSuffix}
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return file, err
+			return err
 		}
 		// If git removes the folder while MkdirAll makes it, MkdirAll fails with ErrExist.
 		if err := h.fs.MkdirAll(filepath.Dir(path), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
+			return err
 		}
 	}
-	return nil, &heldError{path + lockSuffix}
+	return &heldError{path + lockSuffix}
 }
 
 // finish closes the files of the locks. If fsync is true, it first puts the locks on stable storage, in
@@ -72,8 +119,10 @@ func (h *heldLocks) finish(fsync bool) error {
 		err = h.sync()
 	}
 	for i := range h.locks {
-		err = errors.Join(err, h.locks[i].file.Close())
-		h.locks[i].file = nil
+		if h.locks[i].file != nil {
+			err = errors.Join(err, h.locks[i].file.Close())
+			h.locks[i].file = nil
+		}
 	}
 	return err
 }
@@ -81,10 +130,13 @@ func (h *heldLocks) finish(fsync bool) error {
 // sync puts the locks on stable storage, and the folders that may be new. The folder of a frame ref need not
 // be durable unless the frame is the first update.
 func (h *heldLocks) sync() error {
-	errs := make(chan error, len(h.locks))
+	errs, files := make(chan error, len(h.locks)), 0
 	var created []Update
 	for i, lock := range h.locks {
-		go func() { errs <- lock.file.Sync() }()
+		if lock.file != nil { // a link shares the bytes of another lock
+			files++
+			go func() { errs <- lock.file.Sync() }()
+		}
 		if i > 0 && lock.name.isFrame() {
 			continue
 		}
@@ -95,7 +147,7 @@ func (h *heldLocks) sync() error {
 		}
 	}
 	err := syncFolders(h.fs, h.reader.foldersAbove(created))
-	for range h.locks {
+	for range files {
 		err = errors.Join(err, <-errs)
 	}
 	return err

@@ -140,7 +140,7 @@ var repairs = []deed{
 		name:    "an emptied frame ref that is made again",
 		hit:     "refs/smithers/run/2",
 		prepare: func(w witness) { frames(w, "run", 3) },
-		before:  func(repo *repotest.Repo) { must(os.Truncate(filepath.Join(repo.GitDir, "refs/smithers/run/2"), 0)) },
+		before:  func(repo *repotest.Repo) { repo.WriteRef("refs/smithers/run/2", "") },
 		do:      func(w witness) { w.ack(headOf(w.t, w.s, "run")) },
 	},
 }

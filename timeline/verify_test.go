@@ -100,8 +100,8 @@ func TestABrokenTipIsReportedBesideWhatElseIsThere(t *testing.T) {
 	triage(t, s, "one")
 	triage(t, s, "two")
 	triage(t, s, "three")
-	require.NoError(t, os.Truncate(filepath.Join(repo.GitDir, "refs/smithers/_tip/one"), 0))
-	require.NoError(t, os.Truncate(filepath.Join(repo.GitDir, "refs/smithers/_tip/two"), 0))
+	repo.WriteRef("refs/smithers/_tip/one", "")
+	repo.WriteRef("refs/smithers/_tip/two", "")
 	repo.Damaged()
 
 	report, err := verify.Runs(t.Context(), s)
@@ -126,7 +126,7 @@ func TestAFrameRefThatIsBrokenIsRepairedWhenTheFrameIsRead(t *testing.T) {
 	s := open(t, repo)
 	triage(t, s, "one")
 	want := repo.Git("rev-parse", "refs/smithers/one/2")
-	require.NoError(t, os.Truncate(filepath.Join(repo.GitDir, "refs/smithers/one/2"), 0))
+	repo.WriteRef("refs/smithers/one/2", "")
 	loaded, err := s.Load(t.Context(), "one:2")
 	require.NoError(t, err)
 	assert.Equal(t, want, loaded.Entry.ID.String())
@@ -137,18 +137,18 @@ func TestTheNewestFrameRefIsRepairedOnTheNextRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
-		spoil func(path string) error
+		spoil func(repo *repotest.Repo, ref string)
 	}{
-		{"missing", os.Remove},
-		{"empty", func(path string) error { return os.Truncate(path, 0) }},
-		{"garbage", func(path string) error { return os.WriteFile(path, []byte("garbage"), 0o600) }},
+		{"missing", func(repo *repotest.Repo, ref string) { repo.Git("update-ref", "-d", ref) }},
+		{"empty", func(repo *repotest.Repo, ref string) { repo.WriteRef(ref, "") }},
+		{"garbage", func(repo *repotest.Repo, ref string) { repo.WriteRef(ref, "garbage") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			repo := repotest.New(t, repotest.Commit)
 			s := open(t, repo)
 			tip := triage(t, s, "one").Entry().ID.String()
-			require.NoError(t, c.spoil(filepath.Join(repo.GitDir, "refs/smithers/one/4")))
+			c.spoil(repo, "refs/smithers/one/4")
 			loaded, err := s.Load(t.Context(), "one")
 			require.NoError(t, err)
 			assert.Equal(t, tip, loaded.Entry.ID.String())

@@ -182,7 +182,25 @@ func (r *Repo) Write(name, content string) {
 	}
 }
 
-// Damaged declares that the test damages the repository on purpose. No checks run when the test ends.
+// WriteRef puts content, valid or not, into a new file of a ref. It does not write into the old
+// file, because that may be the file of another ref, too. It makes the ref's folder.
+func (r *Repo) WriteRef(name, content string) {
+	r.t.Helper()
+	path := filepath.Join(r.GitDir, filepath.FromSlash(name))
+	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	if err == nil {
+		err = os.WriteFile(path+".new", []byte(content), 0o666)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// Damaged declares that the test damages the repository on purpose, so that neither fsck nor the
+// hooks of OnCleanup check it.
 func (r *Repo) Damaged() { r.damaged = true }
 
 // OnCleanup adds a check of the repository that runs when the test ends, before git fsck. Checks run in

@@ -120,12 +120,10 @@ func Want(t testing.TB, repo *repotest.Repo, db *refs.DB, name refs.Name, want o
 	}
 }
 
-// WriteRef writes content into the file of a ref, without its lock.
+// WriteRef puts content into a new file of a ref, without its lock.
 func WriteRef(t testing.TB, repo *repotest.Repo, name refs.Name, content string) {
 	t.Helper()
-	path := RefPath(repo, name)
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o666))
+	repo.WriteRef(string(name), content)
 }
 
 // RefPath returns the path of the file of a loose ref.

@@ -274,7 +274,7 @@ func TestABrokenTipIsFoundAgainWithoutAnyOtherRef(t *testing.T) {
 		c.Git("update-ref", "-d", fmt.Sprintf("refs/smithers/one/%d", i))
 	}
 	c.Git("update-ref", "-d", "refs/smithers-remote/origin/one")
-	require.NoError(t, os.Truncate(filepath.Join(c.GitDir, "refs/smithers/_tip/one"), 0))
+	c.WriteRef("refs/smithers/_tip/one", "")
 	assert.Equal(t, []string{"broken-ref refs/smithers/_tip/one"}, c.mend())
 	assert.Equal(t, c.tip, c.Git("rev-parse", "refs/smithers/_tip/one"))
 }
@@ -285,7 +285,7 @@ func TestABrokenTipThatIsPackedGoesOnFromThere(t *testing.T) {
 	c.Git("update-ref", "refs/smithers/_tip/one", "refs/smithers/one/3")
 	c.Git("pack-refs", "--all")
 	require.NoError(t, os.MkdirAll(filepath.Join(c.GitDir, "refs/smithers/_tip"), 0o777))
-	require.NoError(t, os.WriteFile(filepath.Join(c.GitDir, "refs/smithers/_tip/one"), []byte("garbage\n"), 0o666))
+	c.WriteRef("refs/smithers/_tip/one", "garbage\n")
 	assert.Equal(t, []string{"broken-ref refs/smithers/_tip/one"}, c.mend())
 	assert.Equal(t, c.tip, c.Git("rev-parse", "refs/smithers/_tip/one"))
 }
@@ -388,8 +388,8 @@ func TestExaminingChangesNothing(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t)
 	c.Damaged()
-	require.NoError(t, os.Truncate(filepath.Join(c.GitDir, "refs/smithers/one/2"), 0))
-	require.NoError(t, os.Truncate(filepath.Join(c.GitDir, "refs/smithers/_tip/two"), 0))
+	c.WriteRef("refs/smithers/one/2", "")
+	c.WriteRef("refs/smithers/_tip/two", "")
 	c.remove("refs/smithers/one/3:run.json")
 	before := c.files()
 	assert.Len(t, c.examine(), 3)

@@ -27,9 +27,9 @@ type entryIndex struct {
 // entry of the run. run is an id, or a ref component if the id is unknown. The first call reads every commit
 // of the repository.
 //
-// newest ignores entries that were split off into a fork. After conflicts, several entries may have no
-// successor. newest then prefers a successor of the newest frame ref, then a successor of a remote's tip,
-// then the longest chain, then the later time.
+// Entries that became a fork, because the run had been continued elsewhere, too, do not count. Conflicts
+// leave several entries that nothing follows. newest prefers one that follows the newest frame
+// ref, then one that follows a remote's tip, then one that was acknowledged, then the longest chain.
 func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, error) {
 	if err := x.read(ctx); err != nil {
 		return nil, err
@@ -59,8 +59,9 @@ func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, e
 			break
 		}
 	}
-	if len(last) == 0 {
-		return nil, nil
+	last, err := x.acknowledged(last)
+	if err != nil || len(last) == 0 {
+		return nil, err
 	}
 	return slices.MaxFunc(last, func(a, b *snapshot.Entry) int {
 		return cmp.Or(
@@ -69,7 +70,29 @@ func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, e
 	}), nil
 }
 
-// withoutForks returns the entries of a run by id, without the entries that were split off into a fork.
+// acknowledged returns the entries without those that a killed process left and never acknowledged. If
+// there are no others, it returns all entries.
+func (x *entryIndex) acknowledged(entries []*snapshot.Entry) ([]*snapshot.Entry, error) {
+	if len(entries) < 2 {
+		return entries, nil
+	}
+	var others []*snapshot.Entry
+	for _, entry := range entries {
+		left, err := x.store.Objects().Unacknowledged(entry.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !left {
+			others = append(others, entry)
+		}
+	}
+	if len(others) == 0 {
+		return entries, nil
+	}
+	return others, nil
+}
+
+// withoutForks returns the entries of a run without those that were split off into another run.
 func (x *entryIndex) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 	own, all := maps.Clone(x.byRun[run]), x.byRun[run]
 	after := make(map[objstore.ID][]objstore.ID)

@@ -199,7 +199,7 @@ func TestAnEmptyFrameRefBetweenOthersIsOneFinding(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t)
 	before := c.refsNow()
-	require.NoError(t, os.Truncate(filepath.Join(c.GitDir, "refs/smithers/one/3"), 0))
+	c.WriteRef("refs/smithers/one/3", "")
 	found := c.examine()
 	require.Len(t, found, 1)
 	assert.Contains(t, found[0].Repair, "removes the file; ")

@@ -158,9 +158,15 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	}
 	var ahead *refs.FrameRef
 	for _, ref := range list {
-		switch right := chain[ref.Frame]; {
+		right := chain[ref.Frame]
+		if ref.Frame > row.Frame && ref.ID == tip.ID {
+			if ref.ID, err = e.overwritten(ctx, run, ref); err != nil {
+				return err
+			}
+		}
+		switch {
 		case right == ref.ID:
-		case ref.Frame > row.Frame && timeline.Descends(e.store.Objects(), ref.ID, tip.ID):
+		case ref.Frame > row.Frame && ref.ID != tip.ID && timeline.Descends(e.store.Objects(), ref.ID, tip.ID):
 			ahead = &ref
 		default:
 			e.wrongFrame(run, tip.ID, ref, right)
@@ -172,8 +178,19 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	return e.gaps(row.ID, list, chain)
 }
 
-// framesFrom returns the frames of the chain that ends at tip, by number. With an error, it also returns the
-// frames that it has read.
+// overwritten returns the newest entry of a run after a frame ref whose frame number is too high for
+// its entry; the ref's own value if there is none. The tip and the newest frame's ref may be names of
+// one file, so whoever writes an older value into one of them has written it into both.
+func (e *examination) overwritten(ctx context.Context, run string, ref refs.FrameRef) (objstore.ID, error) {
+	newest, err := e.entries.newest(ctx, run)
+	if err != nil || newest == nil || !timeline.Descends(e.store.Objects(), newest.ID, ref.ID) {
+		return ref.ID, err
+	}
+	return newest.ID, nil
+}
+
+// framesFrom returns the frames of a chain from an entry back; with an error, as far as
+// the chain is readable.
 func framesFrom(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
 	chain := make(map[int64]objstore.ID)
 	run, err := store.Frames(ctx, tip, objstore.ID{})

@@ -18,9 +18,18 @@ import (
 // killedAt is the repository as it was when a new run, "three", came by a point of its first write: what a kill leaves.
 func (c *clinic) killedAt(point string) {
 	c.t.Helper()
+	c.killedIn(point, time.Now, func(s *timeline.Store) {
+		_, err := s.Create(c.t.Context(), snapshot.Run{ID: "three", Status: snapshot.RunRunning}, draft("three", 0))
+		require.NoError(c.t, err)
+	})
+}
+
+// killedIn is the repository as it was when write first came by a point: what a kill leaves.
+func (c *clinic) killedIn(point string, now func() time.Time, write func(*timeline.Store)) {
+	c.t.Helper()
 	left := filepath.Join(c.t.TempDir(), "left")
 	s, err := timeline.Open(context.Background(), timeline.Options{
-		Dir: c.Dir, Env: c.Env, Now: time.Now,
+		Dir: c.Dir, Env: c.Env, Now: now,
 		Failpoint: func(name string) error {
 			if _, err := os.Stat(left); name != point || err == nil {
 				return nil
@@ -29,8 +38,7 @@ func (c *clinic) killedAt(point string) {
 		},
 	})
 	require.NoError(c.t, err)
-	_, err = s.Create(c.t.Context(), snapshot.Run{ID: "three", Status: snapshot.RunRunning}, draft("three", 0))
-	require.NoError(c.t, err)
+	write(s)
 	require.NoError(c.t, s.Close())
 	require.NoError(c.t, os.RemoveAll(c.GitDir))
 	require.NoError(c.t, os.Rename(left, c.GitDir))

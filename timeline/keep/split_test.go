@@ -2,8 +2,6 @@ package keep_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -57,7 +55,7 @@ func TestATipThatIsEmptiedAfterASplitIsMadeAnewWhereTheRunIs(t *testing.T) {
 		for _, name := range []string{"refs/smithers/a/0", "refs/smithers/a/1", "refs/smithers/a/2"} {
 			o.Git("update-ref", "-d", name)
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(o.GitDir, "refs", "smithers", "_tip", "a"), nil, 0o666))
+		o.WriteRef("refs/smithers/_tip/a", "")
 	}
 	repaired := func() string {
 		store := o.open(nil)

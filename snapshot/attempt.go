@@ -38,6 +38,9 @@ type Attempt struct {
 	Frame    *int64      `json:"frame,omitempty"`
 	Worktree string      `json:"worktree,omitempty"`
 	Beside   []string    `json:"beside,omitempty"`
+
+	// Carried has the members of the row that this version does not know. They are written back with the row.
+	Carried row.Carried `json:"-"`
 }
 
 // attemptKind declares the rows of the collection "attempts".
@@ -71,7 +74,8 @@ var attemptKind = row.Kind[Attempt]{
 		row.OptionalID("treeId", func(a *Attempt) *objstore.ID { return &a.Tree }),
 		row.OptionalText("worktree", func(a *Attempt) *string { return &a.Worktree }),
 	},
-	Check: Attempt.check,
+	Carried: func(a *Attempt) *row.Carried { return &a.Carried },
+	Check:   Attempt.check,
 }
 
 // EncodeAttempt returns the row of an attempt, without checking the attempt.

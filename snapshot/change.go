@@ -18,12 +18,15 @@ const (
 
 // The values of Change.Collection. OutputCollection returns the names of the collections of outputs.
 const (
-	CollectionNodes    = "nodes"
-	CollectionLoops    = "loops"
-	CollectionInput    = "input"    // a single value with the key ""
-	CollectionAttempts = "attempts" // in the journal
-	CollectionLogs     = "logs"     // in the journal
-	CollectionOps      = "ops"      // in the journal
+	CollectionNodes = "nodes"
+	CollectionLoops = "loops"
+	CollectionInput = "input" // a single value with the key ""
+
+	// The journal.
+	CollectionAttempts  = "attempts"
+	CollectionLogs      = "logs"
+	CollectionToolCalls = "tool-calls"
+	CollectionOps       = "ops"
 
 	// The mailbox.
 	CollectionApprovals     = "approvals"

@@ -33,3 +33,12 @@ func invalid(format string, args ...any) error {
 func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }
+
+// unreadable returns the error about name, a file of an entry in the blob id that cannot be decoded because of err.
+// If err wraps ErrNewerFormat, so does the result; otherwise, the result wraps objstore.ErrCorrupt.
+func unreadable(id objstore.ID, name string, err error) error {
+	if errors.Is(err, ErrNewerFormat) {
+		return fmt.Errorf("%s in %v: %w", name, id, err)
+	}
+	return corrupt(id, "%s: %v", name, err)
+}

@@ -114,11 +114,23 @@ func FuzzRows(f *testing.F) {
 	f.Add("a::0::1", EncodeAttempt(Attempt{NodeID: "a", Attempt: 1, State: AttemptFailed, ExitStatus: new(-1), Error: "e"}).Value)
 	f.Add("a::0::1", EncodeAttempt(Attempt{NodeID: "a", Attempt: 1, State: AttemptFinished, CommitID: "b", Tree: objstore.Hash(objstore.Tree, nil), Frame: new(int64(2)), Worktree: "w", Beside: []string{"b::0::1"}}).Value)
 	f.Add("a::0::1", EncodeLog("a", 0, 1, "text\n\x00").Value)
+	f.Add("a::0::1", []byte(`{"exitStatus":null,"finishedAtMs":null,"m":{"a":[1,"\n"]},"startedAtMs":5,"state":"in-progress","z":true}`))
+	f.Add("a::0::1::0", EncodeToolCall(ToolCall{NodeID: "a", Attempt: 1, ToolName: "bash", Status: ToolCallIntended}).Value)
+	f.Add("a::0::1::2", EncodeToolCall(ToolCall{
+		NodeID: "a", Attempt: 1, Seq: 2, ToolName: "bash", Kind: ToolCallTool, Status: ToolCallUnknown, FinishedAtMs: new(int64(3)), CallToken: "c",
+		Input: []byte(`{ "a":1.0}`), OutputAt: &TranscriptRange{Transcript: "t", Offset: 1, Length: 2}, Error: []byte(`null`),
+		SideEffect: new(true), Idempotent: new(false), AcceptsIdempotencyKey: new(true), IdempotencyKey: "k", HasRevert: new(true),
+		RevertStatus: RevertFailed, RevertedAtMs: new(int64(4)), RevertError: []byte(`"e"`), ForcedPast: []byte(`[]`),
+	}).Value)
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
 		row := page.Row{Key: key, Value: value}
 		comesBack(t, row, DecodeNode, EncodeNode)
 		comesBack(t, row, DecodeLoop, EncodeLoop)
 		comesBack(t, row, DecodeAttempt, EncodeAttempt)
+		comesBack(t, row, DecodeToolCall, EncodeToolCall)
+		if c, err := DecodeToolCall(row); err == nil && c.Carried == nil {
+			comesBackParsed(t, row, DecodeToolCall, EncodeToolCall, toolCallKind.Parse)
+		}
 		if text, err := DecodeLog(row); err == nil {
 			node, iteration, attempt, err := SplitAttemptKey(key)
 			require.NoError(t, err)

@@ -185,6 +185,9 @@ func (in intake) registered(of *collection, c Change) (page.Row, error) {
 	if err := in.limits.CheckValue(c.Value); err != nil {
 		return page.Row{}, err
 	}
+	if stored := (page.Row{Key: c.Key, Value: c.Value}); of.carry != nil && of.decode(stored) == nil {
+		return stored, nil // it may have members that only a newer version can parse
+	}
 	return of.encode(c.Key, c.Value)
 }
 

@@ -17,7 +17,7 @@ import (
 // declared is the names of the members of everything that docs/format.md has a table of.
 func declared() map[string][]string {
 	return map[string][]string{
-		"node": memberNames(nodeKind.Fields), "attempt": memberNames(attemptKind.Fields), "approval": memberNames(approvalKind.Fields),
+		"node": memberNames(nodeKind.Fields), "attempt": memberNames(attemptKind.Fields), "tool call": memberNames(toolCallKind.Fields), "approval": memberNames(approvalKind.Fields),
 		"human request": memberNames(humanRequestKind.Fields), "signal": memberNames(signalKind.Fields), "wait": memberNames(waitKind.Fields),
 		"op": memberNames(opKind.Fields), "run.json": memberNames(runFields), "vcs.json": memberNames(vcsFields),
 	}
@@ -35,6 +35,7 @@ func TestMembersAreDeclaredInTheOrderOfTheirNames(t *testing.T) {
 	t.Parallel()
 	all := declared()
 	all["loop"], all["parent"], all["worktree"] = memberNames(loopKind.Fields), memberNames(parentFields), memberNames(worktreeFields)
+	all["range"] = memberNames(transcriptRangeFields)
 	all["altered"], all["left out"] = memberNames(alteredFields), memberNames(leftOutFields)
 	for kind, names := range all {
 		assert.True(t, row.IsSet(names), "%s: %v", kind, names)

@@ -32,6 +32,9 @@ type collection struct {
 	place place
 	// ownToRun means that the collection of a fork begins empty.
 	ownToRun bool
+	// carry returns the row now with the members of the stored row before that this version does not know. now has no
+	// such members. carry is nil if rows cannot have such members: one is then an error that wraps ErrNewerFormat.
+	carry func(before, now page.Row) (page.Row, error)
 	// encode returns the stored row of a key and a value that an engine wrote, or an error if the row is invalid.
 	encode func(key string, value json.RawMessage) (page.Row, error)
 	// decode returns an error if a stored row is invalid.
@@ -49,7 +52,7 @@ type collection struct {
 // a check of several rows.
 func rowsOf[T any](name string, in place, kind *row.Kind[T]) *collection {
 	return &collection{
-		name: name, place: in,
+		name: name, place: in, carry: carryRows(kind),
 		encode: func(key string, value json.RawMessage) (page.Row, error) {
 			v, err := kind.Parse(key, value)
 			if err != nil {
@@ -79,6 +82,7 @@ var registered = registry{
 	rowsOf(CollectionWaits, inMailbox, &waitKind),
 	rowsOf(CollectionAttempts, inJournal, &attemptKind),
 	logRows(),
+	rowsOf(CollectionToolCalls, inJournal, &toolCallKind),
 	opRows(),
 }
 

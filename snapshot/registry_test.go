@@ -17,9 +17,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// toolCall is a row of journal/tool-calls, a collection that only this test registers. Its
-// members are columns of Smithers' _smithers_tool_calls.
-type toolCall struct {
+// probe is a row of journal/probes, a collection that only these tests register.
+type probe struct {
 	NodeID         string
 	Iteration      int
 	Attempt        int
@@ -36,13 +35,13 @@ type toolCall struct {
 	RevertStatus   string
 }
 
-var toolCallKind = row.Kind[toolCall]{
-	Name: "tool call",
-	Key: row.Key[toolCall]{
-		Of: func(c *toolCall) string {
+var probeKind = row.Kind[probe]{
+	Name: "probe",
+	Key: row.Key[probe]{
+		Of: func(c *probe) string {
 			return AttemptKey(c.NodeID, c.Iteration, c.Attempt) + "::" + strconv.Itoa(c.Seq)
 		},
-		Split: func(c *toolCall, key string) (err error) {
+		Split: func(c *probe, key string) (err error) {
 			i := strings.LastIndex(key, "::")
 			if i < 0 {
 				return errors.New("not nodeId::iteration::attempt::seq")
@@ -53,21 +52,21 @@ var toolCallKind = row.Kind[toolCall]{
 			c.NodeID, c.Iteration, c.Attempt, err = SplitAttemptKey(key[:i])
 			return err
 		},
-		Fields: []row.Field[toolCall]{row.Int("seq", func(c *toolCall) *int { return &c.Seq })},
+		Fields: []row.Field[probe]{row.Int("seq", func(c *probe) *int { return &c.Seq })},
 	},
-	Fields: []row.Field[toolCall]{
-		row.NullInt("finishedAtMs", func(c *toolCall) **int64 { return &c.FinishedAtMs }),
-		row.OptionalText("idempotencyKey", func(c *toolCall) *string { return &c.IdempotencyKey }),
-		row.Bool("idempotent", func(c *toolCall) *bool { return &c.Idempotent }),
-		row.JSON("input", func(c *toolCall) *json.RawMessage { return &c.Input }),
-		row.JSON("output", func(c *toolCall) *json.RawMessage { return &c.Output }),
-		row.OptionalText("revertStatus", func(c *toolCall) *string { return &c.RevertStatus }),
-		row.True("sideEffect", func(c *toolCall) *bool { return &c.SideEffect }),
-		row.Int("startedAtMs", func(c *toolCall) *int64 { return &c.StartedAtMs }),
-		row.Text("status", func(c *toolCall) *string { return &c.Status }),
-		row.Text("toolName", func(c *toolCall) *string { return &c.ToolName }),
+	Fields: []row.Field[probe]{
+		row.NullInt("finishedAtMs", func(c *probe) **int64 { return &c.FinishedAtMs }),
+		row.OptionalText("idempotencyKey", func(c *probe) *string { return &c.IdempotencyKey }),
+		row.Bool("idempotent", func(c *probe) *bool { return &c.Idempotent }),
+		row.JSON("input", func(c *probe) *json.RawMessage { return &c.Input }),
+		row.JSON("output", func(c *probe) *json.RawMessage { return &c.Output }),
+		row.OptionalText("revertStatus", func(c *probe) *string { return &c.RevertStatus }),
+		row.True("sideEffect", func(c *probe) *bool { return &c.SideEffect }),
+		row.Int("startedAtMs", func(c *probe) *int64 { return &c.StartedAtMs }),
+		row.Text("status", func(c *probe) *string { return &c.Status }),
+		row.Text("toolName", func(c *probe) *string { return &c.ToolName }),
 	},
-	Check: func(c toolCall) error {
+	Check: func(c probe) error {
 		switch c.Status {
 		case "intended", "succeeded", "unknown":
 			return checkTimes(&c.StartedAtMs, c.FinishedAtMs)
@@ -79,7 +78,7 @@ var toolCallKind = row.Kind[toolCall]{
 
 func TestANewCollectionIsADeclarationAndARegistration(t *testing.T) {
 	t.Parallel()
-	known := append(registry{rowsOf("tool-calls", inJournal, &toolCallKind)}, registered...)
+	known := append(registry{rowsOf("probes", inJournal, &probeKind)}, registered...)
 	store, frames := new(objstoretest.Memory), NewFrameCache(8)
 	start := Draft{Frame: &FrameDraft{State: []Change{SetNode(NewNode("a", NodePending))}, Silent: true}, Run: func(r *Run) { *r = Run{ID: "r", Status: RunRunning} }}
 	first, err := known.append(store, frames, nil, start)
@@ -87,7 +86,7 @@ func TestANewCollectionIsADeclarationAndARegistration(t *testing.T) {
 	const written = `{"toolName":"bash","status":"intended","startedAtMs":3,"sideEffect":true,"input":{ "command":"make" }}`
 	const stored = `{"finishedAtMs":null,"idempotent":false,"input":{ "command":"make" },"output":null,"sideEffect":true,"startedAtMs":3,"status":"intended","toolName":"bash"}`
 	called, err := known.append(store, frames, first, Draft{
-		Journal: []Change{{Op: OpSet, Collection: "tool-calls", Key: "a::0::1::1", Value: json.RawMessage(written)}},
+		Journal: []Change{{Op: OpSet, Collection: "probes", Key: "a::0::1::1", Value: json.RawMessage(written)}},
 	})
 	require.NoError(t, err)
 
@@ -95,18 +94,18 @@ func TestANewCollectionIsADeclarationAndARegistration(t *testing.T) {
 	require.NoError(t, err)
 	again, err := known.readEntry(store, traveled.ID)
 	require.NoError(t, err)
-	calls, err := again.journalRows("tool-calls")
+	calls, err := again.journalRows("probes")
 	require.NoError(t, err)
 	value, found, err := calls.Get("a::0::1::1")
 	require.NoError(t, err)
 	assert.True(t, found, "the journal does not go back")
 	assert.Equal(t, page.Row{Key: "a::0::1::1", Value: []byte(stored)}, page.Row{Key: "a::0::1::1", Value: value})
 	assert.Equal(t, first.ContentHash, called.ContentHash)
-	require.NoError(t, new(Sound).verify("tool-calls", calls, known.named("tool-calls").decode, nil))
-	assert.Error(t, known.named("tool-calls").decode(page.Row{Key: "a::0::1::1", Value: []byte(written)}))
+	require.NoError(t, new(Sound).verify("probes", calls, known.named("probes").decode, nil))
+	assert.Error(t, known.named("probes").decode(page.Row{Key: "a::0::1::1", Value: []byte(written)}))
 
 	_, err = known.append(store, frames, called, Draft{
-		Journal: []Change{{Op: OpSet, Collection: "tool-calls", Key: "a::0::1::2", Value: json.RawMessage(`{"status":"done"}`)}},
+		Journal: []Change{{Op: OpSet, Collection: "probes", Key: "a::0::1::2", Value: json.RawMessage(`{"status":"done"}`)}},
 	})
 	require.ErrorIs(t, err, ErrInvalid)
 	old, err := ReadEntry(store, traveled.ID)
@@ -117,30 +116,30 @@ func TestANewCollectionIsADeclarationAndARegistration(t *testing.T) {
 	carried, err := old.Carried()
 	require.NoError(t, err)
 	require.Len(t, carried, 1)
-	assert.Equal(t, "journal/tool-calls", carried[0].Name)
+	assert.Equal(t, "journal/probes", carried[0].Name)
 	next, err := Append(store, frames, old, Draft{
 		Journal: []Change{SetRow(CollectionAttempts, EncodeAttempt(Attempt{NodeID: "a", Attempt: 1, State: AttemptFinished, FinishedAtMs: new(int64(5))}))},
 	})
 	require.NoError(t, err)
 	again, err = known.readEntry(store, next.ID)
 	require.NoError(t, err)
-	kept, err := again.journalRows("tool-calls")
+	kept, err := again.journalRows("probes")
 	require.NoError(t, err)
 	assert.Equal(t, calls.ID(), kept.ID(), "and hands it on")
 }
 
 func TestACollectionIsDumpedByItsRegistration(t *testing.T) {
 	t.Parallel()
-	known := append(slices.Clone(registered), rowsOf("tool-calls", inMailbox, &toolCallKind))
+	known := append(slices.Clone(registered), rowsOf("probes", inMailbox, &probeKind))
 	dump, err := DumpState(known.emptyState())
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"nodes":[],"outputs":[],"loops":[],"approvals":[],"humanRequests":[],"signals":[],"waits":[],"toolCalls":[]}`, string(dump))
+	assert.JSONEq(t, `{"nodes":[],"outputs":[],"loops":[],"approvals":[],"humanRequests":[],"signals":[],"waits":[],"probes":[]}`, string(dump))
 }
 
 func TestWhatIsStoredDoesNotDependOnWhatIsRegistered(t *testing.T) {
 	t.Parallel()
 	start := Draft{Frame: &FrameDraft{State: []Change{SetNode(NewNode("a", NodePending))}, Silent: true}, Run: func(r *Run) { *r = Run{ID: "r", Status: RunRunning} }}
-	for _, known := range []registry{registered, append(registry{rowsOf("tool-calls", inJournal, &toolCallKind)}, registered...)} {
+	for _, known := range []registry{registered, append(registry{rowsOf("probes", inJournal, &probeKind)}, registered...)} {
 		e, err := known.append(new(objstoretest.Memory), NewFrameCache(8), nil, start)
 		require.NoError(t, err)
 		standard, err := Append(new(objstoretest.Memory), NewFrameCache(8), nil, start)

@@ -131,14 +131,15 @@ var parentFields = []row.Field[Parent]{
 func encodeRun(r Run) []byte { return row.Document(runFields, &r) }
 
 // decodeRun decodes data, the content of run.json in the blob id. If encodeRun would not have written data, or
-// the row cannot be stored, the error wraps objstore.ErrCorrupt.
+// the row cannot be stored, the error wraps objstore.ErrCorrupt. If data has an unknown member, the error wraps
+// ErrNewerFormat.
 func decodeRun(id objstore.ID, data []byte) (Run, error) {
-	r, canonical := row.ReadDocument(runFields, data)
-	if !canonical {
-		return Run{}, corrupt(id, "run.json: %v", row.ErrNotCanonical)
+	r, err := row.ReadDocument(runFields, data)
+	if err == nil {
+		err = r.check()
 	}
-	if err := r.check(); err != nil {
-		return Run{}, corrupt(id, "run.json: %v", err)
+	if err != nil {
+		return Run{}, unreadable(id, runName, err)
 	}
 	return *r, nil
 }

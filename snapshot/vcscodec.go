@@ -64,14 +64,15 @@ func (w *Worktree) copy() *VCS { return &w.VCS }
 func encodeVCS(v VCS) []byte { return row.Document(vcsFields, &v) }
 
 // decodeVCS decodes data, the content of vcs.json in the blob id. If encodeVCS would not have written data, or
-// the working copy cannot be stored, the error wraps objstore.ErrCorrupt.
+// the working copy cannot be stored, the error wraps objstore.ErrCorrupt. If data has an unknown member, the error
+// wraps ErrNewerFormat.
 func decodeVCS(id objstore.ID, data []byte) (*VCS, error) {
-	v, canonical := row.ReadDocument(vcsFields, data)
-	if !canonical {
-		return nil, corrupt(id, "vcs.json: %v", row.ErrNotCanonical)
+	v, err := row.ReadDocument(vcsFields, data)
+	if err == nil {
+		err = v.check()
 	}
-	if err := v.check(); err != nil {
-		return nil, corrupt(id, "vcs.json: %v", err)
+	if err != nil {
+		return nil, unreadable(id, vcsName, err)
 	}
 	return v, nil
 }

@@ -69,6 +69,7 @@ func TestFileVectors(t *testing.T) {
 		{"signal", objstore.Blob, readRow(decoding(snapshot.DecodeSignal))},
 		{"wait", objstore.Blob, readRow(decoding(snapshot.DecodeWait))},
 		{"attempt", objstore.Blob, readRow(decoding(snapshot.DecodeAttempt))},
+		{"toolcall", objstore.Blob, readRow(decoding(snapshot.DecodeToolCall))},
 		{"log", objstore.Blob, readRow(decoding(snapshot.DecodeLog))},
 		{"op", objstore.Blob, readRow(decoding(snapshot.DecodeOp))},
 	} {

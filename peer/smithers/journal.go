@@ -107,6 +107,7 @@ func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files
 			step.done[i] = now
 		}
 		files.addTo(&a, had, known)
+		a.Carried = had.Carried
 		if change := setRow(snapshot.CollectionAttempts, snapshot.EncodeAttempt(a)); !known || string(snapshot.EncodeAttempt(had).Value) != string(change.Value) {
 			step.changes = append(step.changes, change)
 		}

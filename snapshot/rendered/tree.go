@@ -3,13 +3,10 @@ package rendered
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -30,7 +27,7 @@ type Tree struct {
 type prop struct{ name, value string }
 
 // compareProps orders props by the UTF-16 code units of their names.
-func compareProps(a, b prop) int { return compareUTF16(a.name, b.name) }
+func compareProps(a, b prop) int { return jsontext.CompareUTF16(a.name, b.name) }
 
 // findProp returns the index of the prop with the name and true. If n has no such prop, findProp returns the
 // index at which the prop belongs, and false.
@@ -80,33 +77,6 @@ func (n *Tree) Append(b []byte) []byte {
 		b = c.Append(b)
 	}
 	return append(b, ']', '}')
-}
-
-// compareUTF16 returns -1, 0 or 1 as a sorts before, equal to or after b by UTF-16 code units, as in
-// JavaScript. Only the order of characters above U+FFFF and of U+E000 to U+FFFF differs from the order of
-// bytes.
-func compareUTF16(a, b string) int {
-	i := 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
-		i++
-	}
-	// Go back to the start of the first character that differs.
-	for i > 0 && i < len(a) && i < len(b) && (!utf8.RuneStart(a[i]) || !utf8.RuneStart(b[i])) {
-		i--
-	}
-	x, _ := utf8.DecodeRuneInString(a[i:])
-	y, _ := utf8.DecodeRuneInString(b[i:])
-	// A character from bmpEnd on begins with a surrogate in UTF-16. Every surrogate sorts before U+E000 and after the
-	// characters below firstSurrogate.
-	const bmpEnd = 0x10000
-	if (x >= bmpEnd) != (y >= bmpEnd) && i < len(a) && i < len(b) {
-		const firstSurrogate = 0xd800
-		if x >= bmpEnd {
-			return cmp.Compare(firstSurrogate, y)
-		}
-		return cmp.Compare(x, firstSurrogate)
-	}
-	return strings.Compare(a[i:], b[i:])
 }
 
 // Parse parses a rendered tree in any JSON spelling. The null tree is nil. An element may omit props and

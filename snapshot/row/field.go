@@ -3,6 +3,7 @@ package row
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/git-smithers/git-smithers/objstore"
 )
@@ -74,6 +75,11 @@ func Bool[T any](name string, at func(*T) *bool) Field[T] { return Field[T]{name
 // True returns the field for a boolean. The member is left out if the boolean is false.
 func True[T any](name string, at func(*T) *bool) Field[T] { return Field[T]{name, onlyTrue[T](at)} }
 
+// OptionalBool returns the field for a boolean or nil. The member is left out if the pointer is nil.
+func OptionalBool[T any](name string, at func(*T) **bool) Field[T] {
+	return Field[T]{name, optionalBoolean[T](at)}
+}
+
 // ID returns the field for an object id.
 func ID[T any](name string, at func(*T) *objstore.ID) Field[T] {
 	return Field[T]{name, objectID[T](at)}
@@ -97,6 +103,12 @@ func OptionalList[T any](name string, at func(*T) *[]string) Field[T] {
 // is nil. A kind with a JSON field must have [Kind.Valid].
 func JSON[T any](name string, at func(*T) *json.RawMessage) Field[T] {
 	return Field[T]{name, rawJSON[T](at)}
+}
+
+// OptionalJSON returns the field for any JSON value, byte for byte as the user gave it. The member is left out if
+// the value is nil; JSON null is a value. A kind with such a field must have [Kind.Valid].
+func OptionalJSON[T any](name string, at func(*T) *json.RawMessage) Field[T] {
+	return Field[T]{name, optionalJSON[T](at)}
 }
 
 // text is the value of a Text field. The function returns the variable of a T; so do the functions below.
@@ -278,6 +290,24 @@ func (at onlyTrue[T]) take(r *Reader, name string, of *T) {
 
 func (at onlyTrue[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
+// optionalBoolean is the value of an OptionalBool field.
+type optionalBoolean[T any] func(*T) **bool
+
+func (at optionalBoolean[T]) put(b []byte, name string, of *T) []byte {
+	if p := *at(of); p != nil {
+		return strconv.AppendBool(AppendName(b, name), *p)
+	}
+	return b
+}
+
+func (at optionalBoolean[T]) take(r *Reader, name string, of *T) {
+	if r.Optional(name) {
+		*at(of) = new(r.Bool())
+	}
+}
+
+func (at optionalBoolean[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
+
 // objectID is the value of an ID field.
 type objectID[T any] func(*T) *objstore.ID
 
@@ -372,6 +402,28 @@ func (at rawJSON[T]) take(r *Reader, name string, of *T) {
 
 // set keeps value as it is, so null does change the variable. Kind.Adjust can make the variable nil again.
 func (at rawJSON[T]) set(of *T, value json.RawMessage) error {
+	*at(of) = value
+	return nil
+}
+
+// optionalJSON is the value of an OptionalJSON field.
+type optionalJSON[T any] func(*T) *json.RawMessage
+
+func (at optionalJSON[T]) put(b []byte, name string, of *T) []byte {
+	if value := *at(of); value != nil {
+		return AppendRaw(b, name, value)
+	}
+	return b
+}
+
+func (at optionalJSON[T]) take(r *Reader, name string, of *T) {
+	if r.Optional(name) {
+		*at(of) = r.Raw()
+	}
+}
+
+// set keeps null as a value, as the set of a JSON field does.
+func (at optionalJSON[T]) set(of *T, value json.RawMessage) error {
 	*at(of) = value
 	return nil
 }

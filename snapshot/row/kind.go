@@ -18,6 +18,10 @@ type Kind[T any] struct {
 	Fields []Field[T]    // the stored members, sorted by name; the members of the key are not stored
 	Check  func(T) error // returns an error if a T cannot be stored
 
+	// Carried returns the variable of a T for the members that Fields does not declare: Decode keeps them in the
+	// variable, and Encode writes them back. Nil if the kind is closed: such a member is then an error that wraps
+	// ErrNewerFormat.
+	Carried func(*T) *Carried
 	// Adjust normalizes a T that was read, because several Ts may have the same encoding. Nil for no change.
 	Adjust func(*T)
 	// Valid returns an error if a stored value is not JSON; Decode calls Valid before it reads the value. A kind
@@ -56,7 +60,12 @@ func (k *Kind[T]) Encode(v T) page.Row {
 }
 
 // Append appends the stored value of v to b. The value does not contain the key.
-func (k *Kind[T]) Append(b []byte, v *T) []byte { return AppendObject(b, k.Fields, v) }
+func (k *Kind[T]) Append(b []byte, v *T) []byte {
+	if k.Carried != nil && len(*k.Carried(v)) > 0 {
+		return appendCarrying(b, k.Fields, v, *k.Carried(v))
+	}
+	return AppendObject(b, k.Fields, v)
+}
 
 // AppendObject appends v to b as a JSON object with the members in fields.
 func AppendObject[T any](b []byte, fields []Field[T], v *T) []byte {
@@ -72,27 +81,29 @@ func AppendFields[T any](b []byte, fields []Field[T], v *T) []byte {
 }
 
 // Decode decodes a stored row. If Encode would not have written the row, or Check fails, the error wraps
-// objstore.ErrCorrupt.
+// objstore.ErrCorrupt. If the row is canonical but for members that a closed kind does not have, or that a nested
+// object does not have, the error wraps ErrNewerFormat instead, and Decode does not call Check.
 func (k *Kind[T]) Decode(row page.Row) (T, error) {
 	v, err := k.Read(row)
-	if err != nil {
-		var none T
-		return none, &objstore.CorruptError{Reason: fmt.Sprintf("%s %q: %v", k.Name, row.Key, err)}
+	if err == nil {
+		return *v, nil
 	}
-	return *v, nil
+	var none T
+	if errors.Is(err, ErrNewerFormat) {
+		return none, fmt.Errorf("%s %q: %w", k.Name, row.Key, err)
+	}
+	return none, &objstore.CorruptError{Reason: fmt.Sprintf("%s %q: %v", k.Name, row.Key, err)}
 }
 
 // Read decodes a stored row as Decode does. Its error is only the reason: it has no prefix and does not wrap
-// objstore.ErrCorrupt.
+// objstore.ErrCorrupt. It wraps ErrNewerFormat if the error of Decode does.
 func (k *Kind[T]) Read(row page.Row) (*T, error) {
 	d := struct {
 		v T
 		r Reader
 	}{r: Reader{Rest: row.Value}}
-	if k.Key.Split != nil {
-		if err := k.Key.Split(&d.v, row.Key); err != nil {
-			return nil, err
-		}
+	if err := k.split(&d.v, row.Key); err != nil {
+		return nil, err
 	}
 	if k.Valid != nil {
 		if err := k.Valid(row.Value); err != nil {
@@ -101,23 +112,61 @@ func (k *Kind[T]) Read(row page.Row) (*T, error) {
 	}
 	take(&d.r, k.Fields, &d.v)
 	if !d.r.Done("") {
-		return nil, ErrNotCanonical
+		return k.readCarrying(row)
 	}
-	if k.Adjust != nil {
-		k.Adjust(&d.v)
-	}
-	if err := k.Check(d.v); err != nil {
+	return k.checked(&d.v, row.Key)
+}
+
+// readCarrying reads a row as Read does, but allows members that k.Fields does not declare. The key and the value
+// must be valid. If the row has no such members, the error is ErrNotCanonical.
+func (k *Kind[T]) readCarrying(row page.Row) (*T, error) {
+	v := new(T)
+	if err := k.split(v, row.Key); err != nil {
 		return nil, err
 	}
-	if k.Key.Split == nil && k.Key.Of(&d.v) != row.Key {
+	r := Reader{Rest: row.Value, others: new(others)}
+	take(&r, k.Fields, v)
+	if !r.Done("") {
+		return nil, ErrNotCanonical
+	}
+	if err := r.others.refused(k.Carried != nil); err != nil {
+		return nil, err
+	}
+	*k.Carried(v) = r.others.outer
+	return k.checked(v, row.Key)
+}
+
+// split sets the fields of v that the key contains, or returns an error if the key is invalid. It does nothing if
+// the key is a digest.
+func (k *Kind[T]) split(v *T, key string) error {
+	if k.Key.Split == nil {
+		return nil
+	}
+	return k.Key.Split(v, key)
+}
+
+// checked adjusts v, a T that was read from a row with the key, and returns v, or an error if v cannot be stored
+// under the key.
+func (k *Kind[T]) checked(v *T, key string) (*T, error) {
+	if k.Adjust != nil {
+		k.Adjust(v)
+	}
+	if err := k.Check(*v); err != nil {
+		return nil, err
+	}
+	if k.Key.Split == nil && k.Key.Of(v) != key {
 		return nil, errNotDigest
 	}
-	return &d.v, nil
+	return v, nil
 }
 
 // take reads an object with the members in fields into v. r.Bad is true afterwards if the object is not
 // canonical.
 func take[T any](r *Reader, fields []Field[T], v *T) {
+	if r.others != nil {
+		takeOthers(r, fields, v)
+		return
+	}
 	for i := range fields {
 		fields[i].value.take(r, fields[i].Name, v)
 	}
@@ -126,8 +175,8 @@ func take[T any](r *Reader, fields []Field[T], v *T) {
 
 // Parse decodes a value as engines write it: members in any order, optional members left out. value must be
 // valid JSON. If key is empty, the members that repeat the key must make the key. Otherwise, each of them may
-// be left out, or must agree with the key. If the row cannot be stored, Parse returns an error that names the
-// row.
+// be left out, or must agree with the key. A member that the kind does not declare is an error in an open kind,
+// too. If the row cannot be stored, Parse returns an error that names the row.
 func (k *Kind[T]) Parse(key string, value json.RawMessage) (T, error) {
 	v := new(T)
 	err := k.parse(key, value, v)
@@ -144,8 +193,8 @@ func (k *Kind[T]) Parse(key string, value json.RawMessage) (T, error) {
 // parse decodes a value into v as Parse does. Its errors do not name the row. After an error, v has the members
 // that parse has read.
 func (k *Kind[T]) parse(key string, value json.RawMessage, v *T) error {
-	if key != "" && k.Key.Split != nil {
-		if err := k.Key.Split(v, key); err != nil {
+	if key != "" {
+		if err := k.split(v, key); err != nil {
 			return err
 		}
 	}

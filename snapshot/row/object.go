@@ -7,13 +7,22 @@ func Document[T any](fields []Field[T], v *T) []byte {
 	return append(AppendObject(make([]byte, 0, 512), fields, v), '\n')
 }
 
-// ReadDocument decodes data, the content of a file, and reports whether Document would have written data. If it
-// reports false, the T is incomplete.
-func ReadDocument[T any](fields []Field[T], data []byte) (*T, bool) {
+// ReadDocument decodes data, the content of a file. If Document would not have written data, the error is
+// ErrNotCanonical. If data is canonical but for members that fields does not declare, the error wraps
+// ErrNewerFormat.
+func ReadDocument[T any](fields []Field[T], data []byte) (*T, error) {
 	v := new(T)
 	r := Reader{Rest: data}
 	take(&r, fields, v)
-	return v, r.Done("\n")
+	if r.Done("\n") {
+		return v, nil
+	}
+	r = Reader{Rest: data, others: new(others)}
+	take(&r, fields, new(T))
+	if !r.Done("\n") {
+		return nil, ErrNotCanonical
+	}
+	return nil, r.others.refused(false)
 }
 
 // Members decodes an object as engines write it into v: members in any order, each at most once. tables declare

@@ -15,7 +15,8 @@ import (
 type Reader struct {
 	Rest   []byte
 	Bad    bool
-	inside bool // the current object already has a member, so a comma precedes the next name
+	inside bool    // the current object already has a member, so a comma precedes the next name
+	others *others // collects the members that fields do not declare; nil if they are not canonical
 }
 
 // Skip removes text from the front of Rest, and reports whether Rest began with text. If not, Skip changes

@@ -163,6 +163,9 @@ func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFil
 	if err := c.addFiles(ctx, req, files, &draft); err != nil {
 		return Answer{}, err
 	}
+	if err := c.keepCarried(draft.Journal); err != nil {
+		return Answer{}, err
+	}
 	if c.head == nil {
 		row := snapshot.Run{ID: c.run, Status: snapshot.RunRunning, CreatedAtMs: draft.AtMs}
 		head, err := c.store.Create(ctx, row, draft)
@@ -318,7 +321,7 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 		return snapshot.Draft{}, err
 	}
 	for _, change := range req.Changes {
-		if change.Collection == snapshot.CollectionAttempts || change.Collection == snapshot.CollectionLogs {
+		if snapshot.IsEngineJournal(change.Collection) {
 			draft.Journal = append(draft.Journal, change)
 		} else {
 			draft.Frame.State = append(draft.Frame.State, change)

@@ -35,8 +35,24 @@ func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 	return nil
 }
 
-// lacksNeeds reports whether change sets a node without the member needs. key is the node's key. lacks is
-// false for an invalid value.
+// keepCarried keeps, in the rows of the journal that the changes set, the members of the tip's rows that this version
+// does not know. It replaces the changes.
+func (c *Capturer) keepCarried(changes []snapshot.Change) error {
+	var tip *snapshot.Entry
+	if c.head != nil {
+		tip = c.head.Entry()
+	}
+	for i, change := range changes {
+		stored, err := snapshot.EngineChange(c.store.Settings().Limits, tip, change)
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		changes[i] = stored
+	}
+	return nil
+}
+
+// lacksNeeds reports whether a change sets a node without needs, and returns the node's key.
 func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 	var row struct {
 		NodeID    string          `json:"nodeId"`

@@ -1,0 +1,70 @@
+package snapshot
+
+import (
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
+)
+
+// IsEngineJournal reports whether collection is in the journal and engines add rows to it: "attempts", "logs" or
+// "tool-calls". Only git-smithers adds rows to "ops".
+func IsEngineJournal(collection string) bool {
+	of := registered.named(collection)
+	return of != nil && of.place == inJournal && !of.ownToRun
+}
+
+// EngineChange returns c, a change of the journal as an engine has written it, with the stored form of its row. If
+// prev, the entry before, has the row, the result keeps the members of that row that this version does not know.
+// prev is nil before a run's first entry. The error wraps ErrInvalid if the change cannot be stored. An unknown
+// member is such an error: an engine may have misspelled the name.
+func EngineChange(limits Limits, prev *Entry, c Change) (Change, error) {
+	if c.Op != OpSet || c.Value == nil || !IsEngineJournal(c.Collection) {
+		return c, nil // Append refuses the change, or knows where it belongs
+	}
+	if err := limits.CheckValue(c.Value); err != nil {
+		return Change{}, c.invalid(err)
+	}
+	of := registered.named(c.Collection)
+	stored, err := of.encode(c.Key, c.Value)
+	if err != nil {
+		return Change{}, c.invalid(err)
+	}
+	if prev != nil && of.carry != nil {
+		if stored, err = prev.carryInto(of, stored); err != nil {
+			return Change{}, err
+		}
+	}
+	return SetRow(c.Collection, stored), nil
+}
+
+// carryInto returns the row now of the journal's collection of, with the unknown members of the entry's row of the
+// same key.
+func (e *Entry) carryInto(of *collection, now page.Row) (page.Row, error) {
+	rows, err := e.journalRows(of.name)
+	if err != nil {
+		return page.Row{}, err
+	}
+	value, found, err := rows.Get(now.Key)
+	if err != nil || !found {
+		return now, err
+	}
+	return of.carry(page.Row{Key: now.Key, Value: value}, now)
+}
+
+// carryRows returns the carry of a collection with rows of one kind, or nil if the kind is closed.
+func carryRows[T any](kind *row.Kind[T]) func(before, now page.Row) (page.Row, error) {
+	if kind.Carried == nil {
+		return nil
+	}
+	return func(before, now page.Row) (page.Row, error) {
+		was, err := kind.Decode(before)
+		if err != nil || len(*kind.Carried(&was)) == 0 {
+			return now, err
+		}
+		v, err := kind.Decode(now)
+		if err != nil {
+			return page.Row{}, err
+		}
+		*kind.Carried(&v) = *kind.Carried(&was)
+		return kind.Encode(v), nil
+	}
+}

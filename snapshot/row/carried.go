@@ -1,0 +1,182 @@
+package row
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// Carried has the members of a row that its kind does not declare, because a newer version wrote them. They are
+// sorted by name, each name once.
+type Carried []Member
+
+// Member is a member of a row: its name, and its value as canonical JSON.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// maxDepth is the deepest nesting of arrays and objects in a row, the row's own object included.
+const maxDepth = 10000
+
+// append appends the member to b. b must end with "{" or with a member.
+func (m Member) append(b []byte) []byte {
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	return append(append(page.AppendString(b, m.Name), ':'), m.Value...)
+}
+
+// appendCarrying appends v to b as a JSON object with the members in fields and in carried.
+func appendCarrying[T any](b []byte, fields []Field[T], v *T, carried Carried) []byte {
+	b = append(b, '{')
+	for i := range fields {
+		for len(carried) > 0 && jsontext.CompareUTF16(carried[0].Name, fields[i].Name) < 0 {
+			b, carried = carried[0].append(b), carried[1:]
+		}
+		b = fields[i].value.put(b, fields[i].Name, v)
+	}
+	for _, m := range carried {
+		b = m.append(b)
+	}
+	return append(b, '}')
+}
+
+// others collects the members of an object that its fields do not declare.
+type others struct {
+	depth int     // number of objects that are being read; 1 in the object itself, more in nested objects
+	outer Carried // the members of the object itself
+	inner string  // the name of the first such member of a nested object; "" if there is no such member
+}
+
+// add adds a member of the object that is being read.
+func (o *others) add(m Member) {
+	if o.depth == 1 {
+		o.outer = append(o.outer, m)
+	} else if o.inner == "" {
+		o.inner = m.Name
+	}
+}
+
+// refused returns an error that wraps ErrNewerFormat if a reader must not carry the members in o. Members of a
+// nested object are always refused, members of the object itself only if its kind is closed. Without any members,
+// the error is ErrNotCanonical, because the object was not in its only valid encoding either.
+func (o *others) refused(open bool) error {
+	switch {
+	case o.inner != "":
+		return fmt.Errorf("%w: unknown member %q", ErrNewerFormat, o.inner)
+	case len(o.outer) == 0:
+		return ErrNotCanonical
+	case !open:
+		return fmt.Errorf("%w: unknown member %q", ErrNewerFormat, o.outer[0].Name)
+	}
+	return nil
+}
+
+// takeOthers reads an object as take does, and adds the members that fields does not declare to r.others.
+func takeOthers[T any](r *Reader, fields []Field[T], v *T) {
+	r.others.depth++
+	last := ""
+	for i := range fields {
+		name := fields[i].Name
+		r.readOthers(last, name)
+		fields[i].value.take(r, name, v)
+		last = name
+	}
+	r.readOthers(last, "")
+	r.Close()
+	r.others.depth--
+}
+
+// readOthers reads the next members into r.others as long as their names are in order and between after and before,
+// both excluded, and their values are canonical. An empty before is the end of the object. Members that do not
+// fit are left in r.Rest.
+func (r *Reader) readOthers(after, before string) {
+	for {
+		m, rest, ok := r.ahead()
+		if !ok || jsontext.CompareUTF16(m.Name, after) <= 0 || before != "" && jsontext.CompareUTF16(m.Name, before) >= 0 {
+			return
+		}
+		r.others.add(m)
+		r.Rest, r.inside = rest, true
+		after = m.Name
+	}
+}
+
+// ahead returns the next member of the current object, whatever its name is, and the bytes after it. It does not
+// change r. ok is false if no member with a canonical name and value follows.
+func (r *Reader) ahead() (m Member, rest []byte, ok bool) {
+	next := Reader{Rest: r.Rest, Bad: r.Bad}
+	if r.inside {
+		next.Expect(",")
+	} else {
+		next.Expect("{")
+	}
+	m.Name = next.Text()
+	next.Expect(":")
+	value := next.Rest
+	next.canonical(1)
+	if next.Bad || !utf8.ValidString(m.Name) {
+		return Member{}, nil, false
+	}
+	m.Value = slices.Clone(value[:len(value)-len(next.Rest)])
+	return m, next.Rest, true
+}
+
+// canonical reads a value that is canonical JSON as in our own metadata: RFC 8785, with integers as the only
+// numbers. Another value sets Bad. depth is the number of arrays and objects around the value.
+func (r *Reader) canonical(depth int) {
+	if r.Bad || len(r.Rest) == 0 {
+		r.Bad = true
+		return
+	}
+	switch r.Rest[0] {
+	case '{', '[':
+		r.canonicalNested(depth + 1)
+	case '"':
+		text := r.Text()
+		r.Bad = r.Bad || !utf8.ValidString(text)
+	case 't', 'f':
+		r.Bool()
+	case 'n':
+		r.Expect("null")
+	default:
+		r.Int()
+	}
+}
+
+// canonicalNested reads an array or an object as canonical does. depth counts the array or object itself.
+func (r *Reader) canonicalNested(depth int) {
+	switch {
+	case depth > maxDepth:
+		r.Bad = true
+	case r.Rest[0] == '{':
+		r.canonicalObject(depth)
+	default:
+		Elements(r, func(r *Reader) struct{} {
+			r.canonical(depth)
+			return struct{}{}
+		})
+	}
+}
+
+// canonicalObject reads an object as canonicalNested does. Its names must be sorted by their UTF-16 code units,
+// each once.
+func (r *Reader) canonicalObject(depth int) {
+	r.Expect("{")
+	last := ""
+	for first := true; !r.Bad && !r.Skip("}"); first = false {
+		if !first {
+			r.Expect(",")
+		}
+		name := r.Text()
+		r.Bad = r.Bad || !utf8.ValidString(name) || !first && jsontext.CompareUTF16(name, last) <= 0
+		r.Expect(":")
+		r.canonical(depth)
+		last = name
+	}
+}

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -41,6 +42,42 @@ func TestMembersAreDeclaredInTheOrderOfTheirNames(t *testing.T) {
 		assert.True(t, row.IsSet(names), "%s: %v", kind, names)
 		assert.False(t, slices.ContainsFunc(names, func(name string) bool { return strings.ContainsAny(name, `"\`) }), kind)
 	}
+}
+
+// documented returns the line of docs/format.md about a collection.
+func documented(c *collection) string {
+	in, hash, back, fork, member := c.name, "no", "yes", "goes on", "is refused"
+	switch c.place {
+	case inState:
+		hash = "covers it"
+	case inMailbox:
+	case inJournal:
+		in, back = "journal/"+c.name, "no"
+	}
+	if c.ownToRun {
+		fork = "begins anew"
+	}
+	switch {
+	case c.carry != nil:
+		member = "is carried"
+	case c.name == CollectionLogs:
+		member = "does not occur: a row is a string"
+	}
+	return fmt.Sprintf("| `%s` | `%s` | %s | %s | %s | %s |", c.name, in, hash, back, fork, member)
+}
+
+func TestEveryCollectionIsDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "docs", "format.md"))
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "| collection | in | content hash | goes back with a travel | in a fork | an unknown member |\n|---|---|---|---|---|---|\n")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n\n")
+	want := []string{"| `outputs/<table>` | `outputs-<table>` | covers it | yes | goes on | is the user's |"}
+	for _, c := range registered {
+		want = append(want, documented(c))
+	}
+	assert.ElementsMatch(t, want, strings.Split(table, "\n"))
 }
 
 func TestEveryMemberIsDocumented(t *testing.T) {

@@ -1,13 +1,16 @@
 package refs
 
-// These constants are folders of refs, for patterns and lists. To name a ref, use Tip, Frame, Gone, Held,
-// Remote or RemoteGone, or append a component to a folder.
+// Folders of refs, for patterns and lists. Names in them come from Tip, Frame, Gone, Held, Older,
+// Remote and RemoteGone, or from a folder and a component.
 const (
-	Folder        = prefix       // all refs of this clone's runs
-	TipsFolder    = tipPrefix    // the tips of runs
-	GoneFolder    = gonePrefix   // tombstones of pruned runs
-	HeldFolder    = heldPrefix   // tips of pruned runs whose objects are kept
-	RemotesFolder = remotePrefix // a folder of tracking refs for each remote
+	// Folder contains all refs of runs, which git may push; RemotesFolder contains a folder
+	// for each remote.
+	Folder        = prefix
+	TipsFolder    = tipPrefix
+	GoneFolder    = gonePrefix
+	HeldFolder    = heldPrefix
+	OlderFolder   = olderPrefix
+	RemotesFolder = remotePrefix
 )
 
 // RemoteFolder returns the folder of the tracking refs for a remote's tips. remote is a RemoteComponent.

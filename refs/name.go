@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	prefix    = "refs/smithers/"
+	allPrefix = "refs/"
+	prefix    = allPrefix + "smithers/"
 	tipFolder = "_tip"
 	tipPrefix = prefix + tipFolder + "/"
 	// gonePrefix is the folder of tombstones. heldPrefix is the folder of the tips of pruned runs whose objects are
@@ -17,7 +18,9 @@ const (
 	goneFolder = "_gone"
 	gonePrefix = prefix + goneFolder + "/"
 	heldPrefix = prefix + "_held/"
-	// remotePrefix contains a folder of tracking refs for each remote: tips and, in its folder goneFolder, tombstones.
+	// olderPrefix is for refs of an older format that were moved out of the way; see Older.
+	olderPrefix = prefix + "_older/"
+	// remotePrefix is for tracking refs, by remote: tips and, in a folder named as here, tombstones.
 	remotePrefix = "refs/smithers-remote/"
 	// hashPrefix is the start of the component of a run whose id is too long.
 	hashPrefix = "_h-"

@@ -3,6 +3,7 @@ package refs
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 )
 
@@ -45,11 +46,46 @@ func RemoteComponent(remote string, configured bool) string {
 	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
-// isShared reports whether n is a name that Gone, Held, Remote or RemoteGone returns.
+// Older returns the name under which a ref of an older format is held after it was moved out of the way: the ref's own
+// name below refs/smithers/_older/. No push sends it. The error wraps ErrMalformed if the name is not a name of a run's
+// ref.
+func Older(name Name) (Name, error) {
+	if !name.ofRun() {
+		return "", fmt.Errorf("%w: %q", ErrMalformed, string(name))
+	}
+	return Name(olderPrefix + strings.TrimPrefix(string(name), allPrefix)), nil
+}
+
+// BeforeOlder is the inverse of Older. ok is false for a name that Older cannot return.
+func (n Name) BeforeOlder() (name Name, ok bool) {
+	rest, ok := strings.CutPrefix(string(n), olderPrefix)
+	name = Name(allPrefix + rest)
+	if !ok || !name.ofRun() {
+		return "", false
+	}
+	return name, true
+}
+
+// ofRun reports whether a name is a tip's or a frame's, or one of Gone, Held, Remote or RemoteGone.
+func (n Name) ofRun() bool {
+	if _, older := strings.CutPrefix(string(n), olderPrefix); older {
+		return false
+	}
+	if n.isShared() {
+		return true
+	}
+	_, _, err := n.Split()
+	return err == nil
+}
+
+// isShared reports whether a name is one of Gone, Held, Older, Remote or RemoteGone.
 func (n Name) isShared() bool {
 	if rest, ok := strings.CutPrefix(string(n), remotePrefix); ok {
 		remote, rest, ok := strings.Cut(rest, "/")
 		return ok && isComponent(remote) && isComponent(strings.TrimPrefix(rest, goneFolder+"/"))
+	}
+	if _, ok := n.BeforeOlder(); ok {
+		return true
 	}
 	for _, folder := range []string{gonePrefix, heldPrefix} {
 		if component, ok := strings.CutPrefix(string(n), folder); ok {

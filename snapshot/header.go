@@ -167,17 +167,31 @@ func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	return h, nil
 }
 
-// checkFormat returns an error that wraps ErrNewerFormat or ErrOlderFormat if a commit message has another version
-// of the format.
+// checkFormat returns an error if a commit message has another version of the format: an error that wraps
+// ErrNewerFormat for a later version, and an OlderFormatError for an older one.
 func checkFormat(message []byte) error {
 	version, ok := formatOf(message)
 	switch {
 	case ok && version > formatVersion:
 		return fmt.Errorf("%w: format %d", ErrNewerFormat, version)
 	case ok && version < formatVersion:
-		return fmt.Errorf("%w: format %d", ErrOlderFormat, version)
+		return &OlderFormatError{Format: version, Run: runOf(message)}
 	}
 	return nil
+}
+
+// runOf returns the run id in the commit message of an entry or of a tombstone, in any version of the format so far. It
+// returns "" if the message has no such line, or an invalid one.
+func runOf(message []byte) string {
+	for line := range bytes.Lines(message) {
+		for _, trailer := range []string{"Smithers-Run: ", "Smithers-Gone: "} {
+			if value, ok := bytes.CutPrefix(line, []byte(trailer)); ok {
+				run, _ := unescape(string(bytes.TrimSuffix(value, []byte("\n"))), plainRun)
+				return run
+			}
+		}
+	}
+	return ""
 }
 
 // formatOf returns the format version in a commit message. The rest of the message may have an unknown layout.

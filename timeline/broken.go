@@ -26,8 +26,10 @@ func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	return broken, errors.Join(others...)
 }
 
-// WarnOf warns about each problem because of which a list leaves out a run.
+// WarnOf warns about each run that a list leaves out because of a problem, and once about all runs in an older format.
 func (s *Store) WarnOf(problems []error) {
+	older, problems := withoutOlder(problems)
+	s.WarnOfOlder("left out", older)
 	for _, problem := range problems {
 		broken, err := BrokenRefs(problem)
 		for _, b := range broken {

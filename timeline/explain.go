@@ -78,6 +78,9 @@ func Explain(err error) error {
 	if refused, ok := errors.AsType[*jjbridge.RefusedError](err); ok {
 		return explainRefused(refused)
 	}
+	if older, ok := errors.AsType[*snapshot.OlderFormatError](err); ok {
+		return OlderFormat(older)
+	}
 	if git, ok := errors.AsType[*gitexec.Error](err); ok && git.Stopped() {
 		return fault.New(fault.Interrupted, "%w", err)
 	}

@@ -3,6 +3,7 @@ package upkeep
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -63,8 +64,22 @@ func runVerify(ctx context.Context, s *session.Session, store *timeline.Store, d
 	if len(report.Problems) == 0 {
 		return nil
 	}
-	return fault.New(fault.VerifyFailed, "verification found %s", plain.Count(len(report.Problems), "problem")).
-		Hint("`git smithers doctor` lists the possible repairs and makes them")
+	return failedVerify(report)
+}
+
+// failedVerify returns verify_failed, with a hint for each way to repair the problems.
+func failedVerify(report *verify.Report) error {
+	out := fault.New(fault.VerifyFailed, "verification found %s", plain.Count(len(report.Problems), "problem"))
+	isOlder := func(p verify.Problem) bool { return p.Code == fault.OlderFormat }
+	older := slices.ContainsFunc(report.Problems, isOlder)
+	others := slices.ContainsFunc(report.Problems, func(p verify.Problem) bool { return !isOlder(p) })
+	if others {
+		out = out.Hint("`git smithers doctor` lists the possible repairs and makes them")
+	}
+	if older {
+		out = out.Hint("`%s` moves the runs in an older format out of the way", timeline.DropOlder)
+	}
+	return out
 }
 
 func verifyReport(ctx context.Context, s *session.Session, store *timeline.Store, deep bool, runs []string) (*verify.Report, error) {

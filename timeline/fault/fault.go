@@ -91,6 +91,7 @@ const (
 	MissingObject     Code = "missing_object"
 	BrokenRef         Code = "broken_ref"
 	NewerFormat       Code = "newer_format"
+	OlderFormat       Code = "older_format"
 	UnsupportedFormat Code = "unsupported_repository"
 	GitTooOld         Code = "git_too_old"
 	GitMissing        Code = "git_missing"
@@ -122,7 +123,7 @@ var exits = map[Code]int{
 	AttemptNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
 	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, UnsavedWork: ExitConflict,
 	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt,
-	NewerFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,
+	NewerFormat: ExitTooNew, OlderFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,
 	JJTooOld: ExitTooNew, JJMissing: ExitTooNew,
 	Internal: ExitBug, Interrupted: ExitInterrupt, Terminated: ExitTerminate,
 }

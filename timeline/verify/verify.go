@@ -43,14 +43,12 @@ type Report struct {
 	Problems []Problem `json:"problems"`
 }
 
-// Runs checks every entry in the chains of the named runs (ids or unique prefixes), or of all runs if none is
-// named. It checks each object against its id, and each encoding against the only valid encoding. It checks
-// content hashes, the sums of pages, frame deltas, and the numbers of frames, events, signals and ops. It
-// also checks the changes that each entry makes, the captured files, and the frame refs.
-//
-// Objects that a remote promises to a partial clone are not problems, and are not fetched. Runs writes
-// nothing, except the ref of a newest frame that a crash left out. Damage is reported as a problem, not as an
-// error. With an error, such as run_not_found, the report is nil.
+// Runs checks every entry that the tips of the named runs (ids or unique prefixes), or of all runs, reach. It checks
+// each object against its id, each encoding against the only valid one, content hashes, the sums of pages, frame
+// deltas, the numbers of frames, events, signals and ops, the changes that each entry makes, the captured files, and
+// the frame refs. It does not read a run in an older format, which is one problem. Objects that a remote promises to a
+// partial clone are not problems, and are not fetched. Runs writes nothing, except the ref of a newest frame that a
+// crash left out. The report has the problems; if there is an error, there is no report.
 func Runs(ctx context.Context, s *timeline.Store, runs ...string) (*Report, error) {
 	v := newVerifier(s)
 	report, err := v.runs(ctx, runs)
@@ -190,11 +188,15 @@ func (v *verifier) brokenTips(ctx context.Context, err error) error {
 	return err
 }
 
-// run checks the run id with the given tip, and adds its problems to the report. It returns an error only if
-// ctx has ended.
+// run checks one run. A run in an older format is one problem, and its frame refs are not read. Only a cancelled context
+// is an error.
 func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	v.report.Runs++
 	entry, err := snapshot.ReadEntry(v.store.Objects(), tip)
+	if errors.Is(err, snapshot.ErrOlderFormat) {
+		v.noteAt(id, tip, snapshot.NoFrame, err)
+		return nil
+	}
 	if err != nil {
 		return v.withoutTip(ctx, id, tip, fmt.Errorf("tip %v: %w", tip, err))
 	}

@@ -16,20 +16,23 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
-// Bundle writes the named runs, with everything that they reach, to w as a git bundle, and returns the ids of
-// the runs. Each of runs is an id or a unique prefix. `git clone` and `git fetch` can also read the bundle.
-// After an error, the output is not a valid bundle.
+// Bundle writes the named runs (ids or unique prefixes), with all that they reach, to w as a git
+// bundle. `git clone` and `git fetch` read it, too. It returns the ids of the runs. A run in an older format is refused
+// (older_format), because Unbundle would refuse it. After an error, the output is not a valid bundle.
 func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]string, error) {
 	var ids []string
 	var names []refs.Name
 	seen := make(map[string]bool)
 	for _, run := range runs {
-		id, err := s.store.ResolveRun(ctx, run)
+		id, tip, err := s.store.FindRun(ctx, run, timeline.ToRead)
 		if err != nil {
 			return nil, err
 		}
 		if seen[id] {
 			continue
+		}
+		if err := s.store.RefuseOlder(tip); err != nil {
+			return nil, err
 		}
 		name, err := refs.Tip(id)
 		if err != nil {

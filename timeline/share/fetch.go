@@ -56,20 +56,17 @@ type Fetched struct {
 	None bool `json:"-"`
 }
 
-// Fetch fetches runs from a remote, checks them, and moves the local tips forward. A run that was continued
-// in both places is split: the run becomes the remote's, and the local continuation becomes a fork. Frame 0
-// of the fork is the last common frame, and the fork's frames are the same commits as before. The local run
-// stays unchanged if it has no entry in common with the remote's run, or if either side has pruned the run. A
-// run that fails the checks stays under refs/smithers-remote and changes nothing else.
+// Fetch brings runs from a remote, checks them, and moves the local tips forward. A run that was
+// continued in both places is split: the run becomes the remote's, and the local continuation
+// becomes a fork, whose frame 0 is the last common frame and whose frames are the same commits as
+// before. A run without common history stays as it is here, and so does a run that was pruned here or
+// there. A run that fails the checks, or is in an older format, stays under refs/smithers-remote and changes nothing
+// else.
 //
-// Error codes besides remote_not_found, remote_failed and run_not_found:
-//   - fetch_refused: a run is invalid, or git refused its objects
-//   - broken_ref: a local ref is broken
-//   - run_owned: a run is busy
-//   - run_exists: a named run differs from the local run, or a run with the id FetchRequest.As exists
-//   - run_pruned: a named run was pruned, or a run with the id FetchRequest.As was pruned
-//
-// If the error concerns single runs, Fetched still has the result for each run.
+// Error codes: remote_not_found, remote_failed, run_not_found; fetch_refused if a run is
+// invalid, broken_ref if a ref here is broken, run_owned if a run is busy, run_exists if a named
+// run differs from the local one, older_format if a named run is in an older format, each with the result for each run in Fetched; run_pruned
+// if FetchRequest.As was pruned here.
 func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) {
 	from, err := place.Find(s.store, req.Remote)
 	if err != nil {
@@ -215,7 +212,7 @@ func (f *fetch) bringThere(ctx context.Context, components []string) error {
 // refusal returns the error for the most serious state of a run that was not taken, or nil if no state is an
 // error. Unrelated and pruned runs are an error only if runs were named.
 func (f *fetch) refusal() error {
-	var invalid, broken, busy, other, pruned *FetchedRun
+	var invalid, broken, busy, other, pruned, older *FetchedRun
 	for i := range f.out.Runs {
 		switch run := &f.out.Runs[i]; run.State {
 		case StateInvalid:
@@ -228,6 +225,8 @@ func (f *fetch) refusal() error {
 			other = run
 		case StatePruned:
 			pruned = run
+		case StateOlder:
+			older = run
 		}
 	}
 	var err *fault.Error
@@ -246,6 +245,8 @@ func (f *fetch) refusal() error {
 			Hint("%s", f.takeAs(other.RunID))
 	case pruned != nil && f.named():
 		err = f.prunedRun(pruned)
+	case older != nil && f.named():
+		err = f.olderRun(older)
 	default:
 		return nil
 	}

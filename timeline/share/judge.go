@@ -8,7 +8,6 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/refs/transport"
-	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // judge compares each open run with the remote's run, and returns the runs to push. It ends the other runs
@@ -23,6 +22,7 @@ func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 		switch {
 		case run.done:
 		case p.isPruned(run):
+		case p.isOlder(run, there):
 		case there == run.Tip:
 			run.end(StateCurrent, "")
 			found = append(found, p.sighting(run, there)...)
@@ -102,6 +102,7 @@ func (p *push) isPruned(run *outgoingRun) bool {
 func (p *push) compare(run *outgoingRun, there objstore.ID, open []*outgoingRun) []*outgoingRun {
 	kin, err := relate(p.store.Objects(), run.Tip, there)
 	switch {
+	case p.isOlderThere(run, err):
 	case err != nil:
 		run.end(StateUnrelated, fmt.Sprintf("the remote's run with this id cannot be read: %v", err))
 	case kin.kinship == same:
@@ -153,9 +154,5 @@ func (s *Sharer) runID(tip refs.TipRef) (string, error) {
 	if err != nil || ok {
 		return run, err
 	}
-	entry, err := snapshot.ReadEntry(s.store.Objects(), tip.ID)
-	if err != nil {
-		return "", err
-	}
-	return entry.Run, nil
+	return s.runAt(tip.ID)
 }

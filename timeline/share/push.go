@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/refs/transport"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/place"
@@ -65,18 +66,14 @@ type Pushed struct {
 // rounds is the maximum number of attempts if other processes keep moving the same refs.
 const rounds = 5
 
-// Push pushes runs, and the tombstones of runs that were pruned in this repository, to a remote. It lists the
-// remote's refs once, and considers only runs that were named or whose tip differs. It does not push a run
-// that was pruned at the remote, unless PushRequest.Revive is true and the run is named. Push contacts a
-// named remote even if nothing is to be pushed.
+// Push pushes runs to a remote, and the tombstones of runs that were pruned here. It lists the
+// remote's refs once, and considers only runs that were named or whose tip differs. A run that
+// was pruned there stays away, and so does a run in an older format. A named remote is contacted even if there is nothing to push.
 //
-// Error codes besides remote_not_found and remote_failed:
-//
-//   - unconfirmed: the user has not agreed to push untracked files
-//   - push_refused: a run was not pushed, except a pruned run that was not named
-//   - missing_object, corrupt_object: all runs that were not pushed are damaged in this repository
-//
-// With these codes, Pushed has the result for each run.
+// Error codes: remote_not_found, remote_failed; push_refused if a run was refused, unless
+// it was unnamed and pruned, with the result for each run in Pushed; older_format if the other refused runs were named
+// and are in an older format; missing_object or corrupt_object if all refused runs are damaged here; unconfirmed if the user has not agreed to push
+// untracked files.
 func (s *Sharer) Push(ctx context.Context, req PushRequest) (*Pushed, error) {
 	to, err := place.Find(s.store, req.Remote)
 	if err != nil {
@@ -115,9 +112,12 @@ type push struct {
 type outgoingRun struct {
 	PushedRun
 
-	component string // the run's ref component
-	named     bool   // the request names the run
-	done      bool   // the result is final
+	component string
+	named     bool
+	done      bool
+
+	older      *snapshot.OlderFormatError // the error about the tip here; nil if the tip is not in an older format
+	olderThere bool                       // the remote's tip is in an older format
 }
 
 func (r *outgoingRun) end(state, reason string) { r.State, r.Reason, r.done = state, reason, true }
@@ -190,6 +190,7 @@ func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[ref
 			moves = append(moves, transport.Move{Name: refs.Name(refs.GoneFolder + component), How: transport.Create, New: p.gone[component]})
 		}
 	}
+	moves = p.withoutOlderStones(moves)
 	owner = make(map[refs.Name]*outgoingRun)
 	for _, run := range open {
 		tip, err := refs.Tip(run.RunID)
@@ -270,7 +271,7 @@ func (p *push) refusal() error {
 		}
 	}
 	if first == nil {
-		return p.damage(damaged)
+		return cmp.Or(p.olderRefusal(), p.damage(damaged))
 	}
 	err := fault.New(fault.PushRefused, "run %q was not pushed to %s: %s", first.RunID, p.to.Shown(), first.why())
 	if count > 1 {
@@ -322,7 +323,10 @@ func (r *outgoingRun) hint(to place.Place) string {
 		return fmt.Sprintf("`git smithers fetch %s %s` turns your continuation into a fork; then push the fork",
 			fault.Word(to.Shown()), fault.Word(r.RunID))
 	case StateUnrelated:
-		return fmt.Sprintf("`git smithers fork %s` forks your run under another id; then push the fork", fault.Word(r.RunID))
+		if r.olderThere {
+			return r.hintOlderThere(to)
+		}
+		return fmt.Sprintf("`git smithers fork %s` forks yours under another id; push that", fault.Word(r.RunID))
 	case StatePruned:
 		if r.Reason == prunedHere {
 			return fmt.Sprintf("`git smithers prune --undo %s` brings the run back; then push the run with --revive", fault.Word(r.RunID))

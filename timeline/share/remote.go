@@ -25,12 +25,13 @@ type RunAt struct {
 
 // States of a run that differs between this repository and a remote.
 const (
-	AtUnpushed    = "unpushed"     // only this repository has some entries
-	AtUnfetched   = "unfetched"    // only the remote has some entries
-	AtDiverged    = "diverged"     // both have entries that the other lacks
-	AtUnrelated   = "unrelated"    // the two runs have no entry in common
-	AtPrunedHere  = "pruned-here"  // the run was pruned in this repository
-	AtPrunedThere = "pruned-there" // the run was pruned at the remote
+	AtUnpushed    = "unpushed"
+	AtUnfetched   = "unfetched"
+	AtDiverged    = "diverged"
+	AtUnrelated   = "unrelated"
+	AtPrunedHere  = "pruned-here"
+	AtPrunedThere = "pruned-there"
+	AtOlder       = "older" // in an older format, here or there, so it cannot be compared
 )
 
 // RemoteState is the state of a remote at the last contact. Remotes reads it without contacting the remote.
@@ -148,7 +149,7 @@ func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (Re
 			s.store.Warn(fmt.Errorf("run %s: %w", component, err))
 			continue
 		}
-		found, err := s.runAt(ctx, component, here, there)
+		found, err := s.compareAt(ctx, component, here, there)
 		if err != nil {
 			s.store.Warn(fmt.Errorf("run %s at %s: %w", run, at.Shown(), err))
 			continue
@@ -164,9 +165,12 @@ func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (Re
 	return state, ctx.Err()
 }
 
-// runAt compares one run. State is "" if the run is equal on both sides. The caller sets RunID.
-func (s *Sharer) runAt(ctx context.Context, component string, here, there atRemote) (RunAt, error) {
+// compareAt compares one run. State is "" if both are equal.
+func (s *Sharer) compareAt(ctx context.Context, component string, here, there atRemote) (RunAt, error) {
 	local, remote := here.tips[component], there.tips[component]
+	if local != remote && (s.older(local) != nil || s.older(remote) != nil) {
+		return RunAt{State: AtOlder}, nil
+	}
 	switch {
 	case local.IsZero() && !here.gone[component].IsZero():
 		return RunAt{State: AtPrunedHere}, nil

@@ -69,6 +69,7 @@ func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 	case local == there:
 		run.end(StateCurrent, "")
 		run.quiet = true
+	case f.isOlder(run, there):
 	case local.IsZero():
 		return f.create(ctx, run, there)
 	default:
@@ -94,16 +95,16 @@ func (f *fetch) identify(run *incomingRun, there objstore.ID) error {
 		run.quiet = true
 		return nil
 	}
-	entry, err := snapshot.ReadEntry(f.store.Objects(), there)
+	id, err = f.runAt(there)
 	if err != nil {
 		run.end(StateInvalid, err.Error())
 		return nil
 	}
-	if component, err := refs.EscapeRun(entry.Run); err != nil || component != run.component {
-		run.end(StateInvalid, fmt.Sprintf("the entry belongs to run %q", entry.Run))
-		return nil //nolint:nilerr // the run's state is the error
+	if component, err := refs.EscapeRun(id); err != nil || component != run.component {
+		run.end(StateInvalid, fmt.Sprintf("the entry belongs to run %q", id))
+		return nil //nolint:nilerr // the run itself is invalid
 	}
-	run.RunID = entry.Run
+	run.RunID = id
 	return nil
 }
 
@@ -146,6 +147,9 @@ func (f *fetch) create(ctx context.Context, run *incomingRun, there objstore.ID)
 
 // takeUnder checks a run, and stores it under the id FetchRequest.As. An unsound run becomes invalid.
 func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, there objstore.ID) error {
+	if f.isOlder(run, there) {
+		return nil
+	}
 	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
 		return err
 	}

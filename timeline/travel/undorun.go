@@ -87,19 +87,21 @@ func undoableOps(ctx context.Context, s *timeline.Store, lines map[string]int) (
 		return nil, timeline.Explain(err)
 	}
 	var out []undoable
+	var problems []error
 	for _, tip := range tips {
 		if ctx.Err() != nil {
 			return nil, timeline.Explain(ctx.Err())
 		}
 		one, err := undoableAt(s, tip, lines)
 		if err != nil {
-			s.Warn(fmt.Errorf("left out: run %s: %w", tip.Component, err))
+			problems = append(problems, fmt.Errorf("run %s: %w", tip.Component, err))
 			continue
 		}
 		if one.Op.Number > 0 {
 			out = append(out, one)
 		}
 	}
+	s.WarnOf(problems)
 	return out, nil
 }
 

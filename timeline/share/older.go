@@ -1,0 +1,120 @@
+package share
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/refs/transport"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/place"
+)
+
+// StateOlder is the state of a run that was not pushed or not taken, because it is in an older format.
+const StateOlder = "older"
+
+// older returns the error about a tip in an older format; nil for every other tip.
+func (s *Sharer) older(tip objstore.ID) *snapshot.OlderFormatError {
+	return snapshot.OlderFormat(s.store.Objects(), tip)
+}
+
+// runAt returns the id of the run that an entry belongs to. The entry may be in an older format.
+func (s *Sharer) runAt(id objstore.ID) (string, error) {
+	entry, err := snapshot.ReadEntry(s.store.Objects(), id)
+	if older, ok := errors.AsType[*snapshot.OlderFormatError](err); ok && older.Run != "" {
+		return older.Run, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return entry.Run, nil
+}
+
+// isOlder ends a run whose tip here is in an older format, and reports whether it did. An unnamed run that the remote
+// has already is not read.
+func (p *push) isOlder(run *outgoingRun, there objstore.ID) bool {
+	if there == run.Tip && !run.named {
+		return false
+	}
+	older := p.older(run.Tip)
+	if older == nil {
+		return false
+	}
+	run.older = older
+	run.end(StateOlder, fmt.Sprintf("it is in format %d; `%s` moves it out of the way", older.Format, timeline.DropOlder))
+	return true
+}
+
+// isOlderThere ends a run that the remote has in an older format, by the error of a comparison, and reports whether it
+// did.
+func (p *push) isOlderThere(run *outgoingRun, err error) bool {
+	older, ok := errors.AsType[*snapshot.OlderFormatError](err)
+	if !ok {
+		return false
+	}
+	run.olderThere = true
+	run.end(StateUnrelated, fmt.Sprintf("the remote's run of that id is in format %d", older.Format))
+	return true
+}
+
+// olderRefusal returns older_format for the first named run in an older format; nil if there is none.
+func (p *push) olderRefusal() error {
+	for _, run := range p.runs {
+		if run.older != nil && run.named {
+			return timeline.OlderFormat(run.older).Detail("runs", p.result().Runs)
+		}
+	}
+	return nil
+}
+
+// hintOlderThere returns the hint for a run that the remote has in an older format.
+func (r *outgoingRun) hintOlderThere(to place.Place) string {
+	tip, err := refs.Tip(r.RunID)
+	if err != nil {
+		return "delete the remote's run, or push to another remote"
+	}
+	return fmt.Sprintf("`git push %s --delete %s` deletes the remote's run; then push again", fault.Word(to.Shown()), fault.Word(string(tip)))
+}
+
+// withoutOlderStones returns the moves without the tombstones in an older format, about which it warns once.
+func (p *push) withoutOlderStones(moves []transport.Move) []transport.Move {
+	var kept []transport.Move
+	for _, move := range moves {
+		if p.older(move.New) == nil {
+			kept = append(kept, move)
+		}
+	}
+	if count := len(moves) - len(kept); count > 0 {
+		p.store.WarnOnce(fmt.Errorf("not pushed: %s in an older format: `%s` moves it out of the way",
+			plain.Count(count, "tombstone"), timeline.DropOlder))
+	}
+	return kept
+}
+
+// isOlder ends a run that is in an older format here or at the remote, and reports whether it did. An unnamed run is
+// reported only if the remote's tip is new.
+func (f *fetch) isOlder(run *incomingRun, there objstore.ID) bool {
+	if older := f.older(there); older != nil {
+		run.end(StateOlder, fmt.Sprintf("it is in format %d, which this version does not read", older.Format))
+	} else if older = f.older(run.local); older != nil && f.req.As == "" {
+		run.end(StateOlder, fmt.Sprintf("the run here is in format %d; `%s` moves it out of the way", older.Format, timeline.DropOlder))
+	} else {
+		return false
+	}
+	run.quiet = there == f.before.tips[run.component]
+	return true
+}
+
+// olderRun returns older_format for a named run that was not taken.
+func (f *fetch) olderRun(run *FetchedRun) *fault.Error {
+	if older := f.older(run.Tip); older != nil {
+		return timeline.OlderFormat(older)
+	}
+	return fault.New(fault.OlderFormat, "run %q was not taken from %s: %s", run.RunID, f.from.Shown(), run.Reason).
+		Hint("the run here is unchanged; in a clone of git-smithers, `git checkout format-1 && make build` builds the version that reads the remote's").
+		Detail("runId", run.RunID)
+}

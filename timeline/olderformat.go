@@ -16,24 +16,26 @@ const DropOlder = "git smithers doctor --drop-version-1"
 // OlderFormat returns older_format for a run in a format that this version does not read. The hints say how to keep a
 // copy of the run, how to read it, and how to move such runs out of the way.
 func OlderFormat(older *snapshot.OlderFormatError) *fault.Error {
-	if older.Run == "" {
-		return hintOlder(fault.New(fault.OlderFormat, "%w", older), older)
+	tip, err := refs.Tip(older.Run)
+	if err != nil {
+		tip = ""
 	}
-	out := hintOlder(&fault.Error{
-		Code: fault.OlderFormat, Msg: fmt.Sprintf("run %q is in format %d, which this version does not read", older.Run, older.Format), Err: older,
-	}, older)
-	return out.Detail("runId", older.Run)
+	return OlderFormatAt(older, tip)
 }
 
-// hintOlder adds the hints about a run in an older format to an error, and returns the error.
-func hintOlder(out *fault.Error, older *snapshot.OlderFormatError) *fault.Error {
-	tip, err := refs.Tip(older.Run)
-	if component, _, nameErr := tip.Split(); err == nil && nameErr == nil {
-		out = out.Hint("`git bundle create %s %s` keeps a copy of the run", fault.Word(component+".bundle"), fault.Word(string(tip)))
+// OlderFormatAt is OlderFormat for a run that the ref at leads to, rather than the run's tip. at is "" if no ref leads
+// to the run.
+func OlderFormatAt(older *snapshot.OlderFormatError, at refs.Name) *fault.Error {
+	out := fault.New(fault.OlderFormat, "%w", older).Detail("format", older.Format)
+	if older.Run != "" {
+		out.Msg = fmt.Sprintf("run %q is in format %d, which this version does not read", older.Run, older.Format)
+		out = out.Detail("runId", older.Run)
+	}
+	if component, err := refs.EscapeRun(older.Run); err == nil && at != "" {
+		out = out.Hint("`git bundle create %s %s` keeps a copy of the run", fault.Word(component+".bundle"), fault.Word(string(at)))
 	}
 	return out.Hint("in a clone of git-smithers, `git checkout format-%d && make build` builds the version that reads it", older.Format).
-		Hint("`%s` moves all such runs out of the way; with --undo it brings them back", DropOlder).
-		Detail("format", older.Format)
+		Hint("`%s` moves all such runs out of the way; with --undo it brings them back", DropOlder)
 }
 
 // RefuseOlder returns older_format if the commit is an entry in an older version of the format. It returns nil for every

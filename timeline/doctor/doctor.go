@@ -14,25 +14,26 @@ import (
 
 // Kinds of findings. All but Untidy and MissingFrames are damage.
 const (
-	StaleLock     = "stale-lock"          // a lock of a dead process
-	DamagedPack   = "damaged-pack"        // a pack or its index with a wrong checksum or unreadable objects
-	DamagedObject = "damaged-object"      // an unreadable loose object
-	MissingPack   = "missing-pack"        // a multi-pack-index that names a missing pack
-	DamagedPacked = "damaged-packed-refs" // invalid lines in packed-refs
-	BrokenRef     = "broken-ref"          // a ref file that holds no valid id
-	MisplacedRef  = "misplaced-ref"       // a ref of a run in the private folder of a worktree
-	MalformedName = "malformed-name"      // a ref whose name is invalid
-	CaseCollision = "case-collision"      // two refs whose names differ only by case
-	MissingObject = "missing-object"      // a run that lacks objects
-	LostTip       = "lost-tip"            // a tip, or the ref of a pruned run, that is missing or unreadable
-	LostRef       = "lost-ref"            // a ref of the user's that was in an invalid line of packed-refs
-	TipBehind     = "tip-behind-frames"   // a tip that is older than a frame ref of its run
-	WrongFrameRef = "wrong-frame-ref"     // a frame ref that disagrees with the run's chain
-	MissingFrames = "missing-frame-ref"   // a run that lacks frame refs
-	WrongHistory  = "wrong-history"       // a run whose objects exist but contradict each other
-	MirrorRefspec = "mirror-refspec"      // configuration by which git fetch or git push deletes runs
-	DamagedIndex  = "damaged-index"       // an index that is unreadable or differs from the refs
-	Untidy        = "untidy"              // packs or refs that should be packed together
+	StaleLock     = "stale-lock"
+	DamagedPack   = "damaged-pack"
+	DamagedObject = "damaged-object"
+	MissingPack   = "missing-pack"
+	DamagedPacked = "damaged-packed-refs"
+	BrokenRef     = "broken-ref"
+	MisplacedRef  = "misplaced-ref"
+	MalformedName = "malformed-name"
+	CaseCollision = "case-collision"
+	MissingObject = "missing-object"
+	LostTip       = "lost-tip"
+	LostRef       = "lost-ref"
+	TipBehind     = "tip-behind-frames"
+	WrongFrameRef = "wrong-frame-ref"
+	MissingFrames = "missing-frame-ref"
+	WrongHistory  = "wrong-history"
+	OlderFormat   = "older-format"
+	MirrorRefspec = "mirror-refspec"
+	DamagedIndex  = "damaged-index"
+	Untidy        = "untidy"
 )
 
 const (
@@ -87,7 +88,7 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 		return nil, timeline.Explain(err)
 	}
 	parts := []func(context.Context) error{
-		e.locks, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.lostTips, e.mirrors, e.index, e.tidiness,
+		e.locks, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.older, e.lostTips, e.mirrors, e.index, e.tidiness,
 	}
 	if len(e.found) > 0 {
 		parts = nil // refs are unreadable until packed-refs is repaired

@@ -80,8 +80,8 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 		return err
 	}
 	for _, p := range report.Problems {
-		if p.Code == fault.BrokenRef || hit[p.Run] {
-			continue // another finding reports the problem
+		if p.Code == fault.BrokenRef || p.Code == fault.OlderFormat || hit[p.Run] {
+			continue // other findings report these
 		}
 		where := p.Run
 		if p.Frame != nil {

@@ -80,13 +80,12 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 	return out, timeline.Explain(k.free(ctx, candidates, out))
 }
 
-// toCollect returns the forgotten runs with the refs that keep their objects: the ref that holds the run,
-// frame refs that a crash left, and tracking refs of remotes. If a different run now has the id of a held
-// run, toCollect returns only the held run. It also removes the ref that holds the run from the other run's
-// entry in all.
+// toCollect returns the forgotten runs with the refs that keep their objects: the ref that holds
+// the run, frame refs left by a crash, and tracking refs of remotes. If a new run has the same id,
+// only the held run is collected. The runs that DropOlder moved out of the way are among them.
 func toCollect(all map[string]*runRefs) []*runRefs {
 	out := byID(all, func(h *runRefs) bool {
-		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero())
+		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero() || h.older)
 	})
 	for _, h := range byID(all, func(h *runRefs) bool { return !h.tip.IsZero() && !h.held.IsZero() && h.tip != h.held }) {
 		beside := &runRefs{component: h.component, id: h.id, held: h.held, gone: h.gone, again: true}

@@ -31,13 +31,13 @@ type RunUsage struct {
 // largest first.
 type DiskUsage struct {
 	Runs        []RunUsage  `json:"runs"`
-	Together    Usage       `json:"together"`     // of the measured runs; a shared object counts once
-	Collections []NameUsage `json:"collections"`  // by collection: nodes, outputs/<table>, journal, events, …; see collectionOf
-	Worktrees   []NameUsage `json:"worktrees"`    // of captured files, by worktree; "" is the main worktree
-	Held        Usage       `json:"held"`         // of the objects that only pruned, uncollected runs need
-	Refs        int         `json:"refs"`         // number of refs under refs/smithers and refs/smithers-remote
-	Index       int64       `json:"indexBytes"`   // size of the index databases
-	Private     int64       `json:"privateBytes"` // size of the other files of the private folder
+	Together    Usage       `json:"together"`    // of all runs: shared objects count once
+	Collections []NameUsage `json:"collections"` // nodes, outputs/<table>, …, journal, events, frame, workflow
+	Worktrees   []NameUsage `json:"worktrees"`   // captured files, by worktree; "" is the main one
+	Held        Usage       `json:"held"`        // of pruned and of dropped runs that are not yet collected
+	Refs        int         `json:"refs"`        // under refs/smithers and refs/smithers-remote
+	Index       int64       `json:"indexBytes"`  // of the index databases
+	Private     int64       `json:"privateBytes"`
 }
 
 // NameUsage is the disk usage of a collection or of a worktree. Name is the name of the collection or
@@ -72,7 +72,7 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 		return !h.tip.IsZero() && (len(wanted) == 0 || wanted[h.component])
 	})
 	live := len(measured)
-	measured = append(measured, byID(all, func(h *runRefs) bool { return h.tip.IsZero() && !h.held.IsZero() })...)
+	measured = append(measured, byID(all, func(h *runRefs) bool { return h.tip.IsZero() && !h.held.IsZero() || h.older })...)
 	for _, h := range all {
 		if !slices.Contains(measured, h) {
 			others = append(others, h.refs...)

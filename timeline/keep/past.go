@@ -79,14 +79,14 @@ func (p pastRuns) file(h *runRefs) idFile {
 	return idFile(filepath.Join(p.store.Private(), pastFolder, h.component))
 }
 
-// record adds the entries of the held run h to its file, before the run is collected. It records nothing if
-// the run is not held, or if an entry is missing or corrupt: the list would be incomplete.
+// record records the entries of a run before it is collected. For a damaged run, or one in an older format, it records
+// nothing, because the list would be incomplete.
 func (p pastRuns) record(ctx context.Context, h *runRefs) error {
 	if h.held.IsZero() {
 		return nil
 	}
 	ids, err := p.entriesFrom(ctx, h.held)
-	if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) {
+	if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) || errors.Is(err, snapshot.ErrOlderFormat) {
 		return nil
 	}
 	if err != nil {

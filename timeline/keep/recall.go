@@ -13,10 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Recall restores the named runs, each at the entry that is held, or at its tip if it continued after the
-// prune. It removes their tombstones. Each run is restored in its own transaction; after an error, the runs
-// before it stay restored. Error codes: nothing_pruned if a run is not held; run_exists if a different run
-// has its id; run_owned if a live process executes that run.
+// Recall brings forgotten runs back unchanged, and removes their tombstones. Error codes:
+// nothing_pruned if a run is no longer held; older_format if it is in an older format; run_exists if another run has its id; run_owned if a
+// live process executes that run.
 func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
 	list, err := k.git.ourRefs(ctx)
 	if err != nil {
@@ -81,6 +80,9 @@ func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err erro
 		return 0, err
 	}
 	entry, err := snapshot.ReadEntry(k.store.Objects(), back)
+	if older, ok := errors.AsType[*snapshot.OlderFormatError](err); ok {
+		return 0, timeline.OlderFormatAt(older, refs.Name(refs.HeldFolder+h.component))
+	}
 	if err != nil {
 		return 0, timeline.Explain(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/refs/transport"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/place"
@@ -40,11 +41,8 @@ type PrunedAt struct {
 // none is named. It also pushes their tombstones. remote "" means the default remote, see place.Find. With
 // dryRun, PruneRemote only returns the expected results.
 //
-// PruneRemote deletes a tip or a frame ref only if its entry belongs to the pruned run, because another
-// person may have added later entries. A ref that changes at the same time also stays.
-//
-// Error codes: nothing_pruned if a named run was not pruned in this repository; remote_not_found;
-// remote_failed; push_refused, together with the results, if a run is still at the remote.
+// Error codes: nothing_pruned if a named run was not pruned here, older_format if its tombstone is in an older format; remote_not_found; remote_failed;
+// push_refused, with the result for each run, if a run is still there.
 func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, runs ...string) (*PrunedAt, error) {
 	to, err := place.Find(k.store, remote)
 	if err != nil {
@@ -98,12 +96,33 @@ func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) 
 	all, _ := k.holdings(list)
 	isGone := func(h *runRefs) bool { return !h.gone.IsZero() && h.tip.IsZero() }
 	if len(runs) == 0 {
-		return byID(all, isGone), nil
+		return k.withoutOlder(byID(all, isGone)), nil
 	}
-	return named(runs, all, isGone, func(run string) *fault.Error {
+	chosen, err := named(runs, all, isGone, func(run string) *fault.Error {
 		return fault.New(fault.NothingPruned, "no pruned run is called %q", run).
 			Hint("prune the run in this repository first: `git smithers prune %s`", fault.Word(run)).Detail("run", run)
 	})
+	for _, h := range chosen {
+		if err := k.store.RefuseOlder(h.gone); err != nil {
+			return nil, err
+		}
+	}
+	return chosen, err
+}
+
+// withoutOlder returns the pruned runs without those whose tombstones are in an older format, about which it warns once.
+func (k *Keeper) withoutOlder(runs []*runRefs) []*runRefs {
+	var kept []*runRefs
+	var left []*snapshot.OlderFormatError
+	for _, h := range runs {
+		if older := snapshot.OlderFormat(k.store.Objects(), h.gone); older != nil {
+			left = append(left, older)
+		} else {
+			kept = append(kept, h)
+		}
+	}
+	k.store.WarnOfOlder("left out", left)
+	return kept
 }
 
 // atRemote holds the refs of a run at a remote.

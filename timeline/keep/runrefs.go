@@ -17,9 +17,10 @@ type runRefs struct {
 	id        string      // "" if the component is hashed and the run is unreadable
 	refs      []refs.Ref  // tip, held, frame and tracking refs, but not the tombstone
 	tip       objstore.ID // the run's tip
-	held      objstore.ID // the run's tip at the prune, until Collect
-	gone      objstore.ID // the run's tombstone
-	again     bool        // the held run has the id of an existing run, and needs no tombstone
+	held      objstore.ID // its tip when it was pruned, until it is collected
+	gone      objstore.ID // its tombstone
+	again     bool        // held is another run of the same id
+	older     bool        // the run is in an older format, and was moved out of the way; see DropOlder
 }
 
 // roots returns the objects at the run's refs.
@@ -31,8 +32,8 @@ func (h *runRefs) roots() []objstore.ID {
 	return roots
 }
 
-// holdings groups list, the refs of git-smithers, by run. The keys of runs are ref components. others are the
-// refs that keep no objects of a run: tombstones, and refs with other names.
+// holdings groups refs by run, and returns the other refs separately. A run that DropOlder moved out of the way is a run
+// of its own, beside the run that has its id now.
 func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []refs.Ref) {
 	runs = make(map[string]*runRefs)
 	of := func(component string) *runRefs {
@@ -45,6 +46,9 @@ func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []r
 	}
 	for _, ref := range list {
 		folder, component := keptBy(ref.Name)
+		if _, older := ref.Name.BeforeOlder(); older {
+			continue
+		}
 		switch folder {
 		case "":
 			others = append(others, ref)
@@ -66,6 +70,9 @@ func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []r
 		if h.id == "" {
 			h.id = k.readID(h)
 		}
+	}
+	for _, h := range k.heldOlder(list) {
+		runs[refs.OlderFolder+h.component] = h
 	}
 	return runs, others
 }
@@ -93,11 +100,15 @@ func (k *Keeper) readID(h *runRefs) string {
 			return entry.Run
 		}
 	}
-	stone, err := snapshot.ReadTombstone(k.store.Objects(), h.gone)
-	if err != nil {
-		return ""
+	if stone, err := snapshot.ReadTombstone(k.store.Objects(), h.gone); err == nil {
+		return stone.Run
 	}
-	return stone.Run
+	for _, id := range []objstore.ID{h.tip, h.held, h.gone} {
+		if older := snapshot.OlderFormat(k.store.Objects(), id); older != nil {
+			return older.Run
+		}
+	}
+	return ""
 }
 
 // resolve returns the object at the ref name, or the zero id if the ref is missing.

@@ -114,7 +114,16 @@ func (f *fetch) olderRun(run *FetchedRun) *fault.Error {
 	if older := f.older(run.Tip); older != nil {
 		return timeline.OlderFormat(older)
 	}
-	return fault.New(fault.OlderFormat, "run %q was not taken from %s: %s", run.RunID, f.from.Shown(), run.Reason).
-		Hint("the run here is unchanged; in a clone of git-smithers, `git checkout format-1 && make build` builds the version that reads the remote's").
-		Detail("runId", run.RunID)
+	component, _ := refs.EscapeRun(run.RunID)
+	older := f.older(f.after.tips[component])
+	if older == nil {
+		return fault.New(fault.OlderFormat, "run %q was not taken from %s: %s", run.RunID, f.from.Shown(), run.Reason)
+	}
+	at := refs.Name(refs.RemoteFolder(f.from.Component) + component)
+	if f.req.command != "" { // the tracking refs of a bundle are deleted
+		at = ""
+	}
+	out := timeline.OlderFormatAt(older, at)
+	out.Msg = fmt.Sprintf("run %q was not taken from %s: %s", run.RunID, f.from.Shown(), run.Reason)
+	return out
 }

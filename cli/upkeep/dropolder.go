@@ -1,0 +1,75 @@
+package upkeep
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/keep"
+)
+
+// dropDocument is what doctor --drop-version-1 prints with --json.
+type dropDocument struct {
+	Kind   string `json:"kind"`
+	Undo   bool   `json:"undo"`
+	DryRun bool   `json:"dryRun"`
+	*keep.Older
+}
+
+// dropOptions are what doctor --drop-version-1 takes.
+type dropOptions struct{ undo, dryRun bool }
+
+// runDropOlder moves the runs of format 1 out of the way, or brings them back, and prints each run with its outcome,
+// also if some are kept.
+func runDropOlder(ctx context.Context, s *session.Session, k *keep.Keeper, opts dropOptions) error {
+	job := k.DropOlder
+	if opts.undo {
+		job = k.UndoDrop
+	}
+	older, err := job(ctx, opts.dryRun)
+	if older == nil {
+		return err
+	}
+	if s.JSON {
+		if writeErr := s.WriteJSON(dropDocument{"dropVersion1", opts.undo, opts.dryRun, older}); writeErr != nil {
+			return writeErr
+		}
+		return err
+	}
+	t := term.Table{Header: []string{"RUN", "REFS", "STATE", "NOTE"}}
+	moved := 0
+	for _, run := range older.Runs {
+		state := run.State
+		switch {
+		case state == keep.OlderKept:
+		case opts.dryRun:
+			moved++
+			state = "would be " + state
+		default:
+			moved++
+		}
+		t.Add(term.Cell{Text: run.RunID}, term.Cell{Text: strconv.Itoa(len(run.Refs))}, term.Cell{Text: state}, term.Cell{Text: plain.OneLine(run.Reason)})
+	}
+	if writeErr := t.Write(s.Terminal); writeErr != nil {
+		return writeErr
+	}
+	noteOlder(s, opts, len(older.Runs), moved)
+	return err
+}
+
+// noteOlder tells what became of the runs of format 1, and how to go on.
+func noteOlder(s *session.Session, opts dropOptions, all, moved int) {
+	switch {
+	case all == 0 && opts.undo:
+		s.Note("no run of format 1 was dropped")
+	case all == 0:
+		s.Note("no run is in format 1")
+	case opts.dryRun || opts.undo || moved == 0:
+	default:
+		s.Note("dropped %s; `%s --undo` brings them back", plain.Count(moved, "run"), timeline.DropOlder)
+		s.Note("`git smithers prune --collect` frees their space for good")
+	}
+}

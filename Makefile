@@ -39,7 +39,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers unit e2e fuzz soak crash cover bench man man-check demo-check install clean cc
+.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers unit e2e fuzz soak crash cover bench man man-check demo-check install clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -50,6 +50,9 @@ demo: build ## run the main job on a scratch repository, and show it
 # Two lanes run side by side: much of a test is waiting, and more take turns of the processor.
 # All five at once took 6:50 where one after the other took 5:23, on two cores.
 LANES := $(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
+repositories: build ## make the test repository of this version of the format anew; versions before it stay as they are
+	sh testdata/repositories/make.sh bin/git-smithers testdata/repositories/format-2.bundle testdata/smithers/imported.bundle
 
 test: tools ## everything that must pass every day
 	@rm -rf .tests && $(LANES) checks everyday race newer-git test-smithers

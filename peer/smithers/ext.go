@@ -28,7 +28,7 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	if err != nil {
 		return err
 	}
-	first := &kept.Peer{Layout: r.now.Layout, Schema: r.Schema(r.Knows), Tables: map[string][]dbrow.Override{}, Pass: kept.Pass{Number: had.Pass.Number + 1}}
+	first := &kept.Peer{Layout: r.now.Layout, Schema: r.Schema(r.Knows), Tables: map[string][]dbrow.Override{}, Pass: kept.Pass{Number: had.Pass.Number + 1, Predictions: kept.Predictions}}
 	if len(over) > 0 {
 		first.Tables[tables.Runs] = over
 	}
@@ -65,7 +65,8 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 		return err
 	}
 	r.now.Pass = kept.Pass{
-		Number: r.ext.Pass.Number + 1, Frame: f.Run.Frame, Events: int64(r.behind), Rows: r.found, Movable: r.MovableDigest(),
+		Number: r.ext.Pass.Number + 1, Frame: f.Run.Frame, Events: int64(r.behind), Predictions: kept.Predictions,
+		Rows: r.found, Movable: r.MovableDigest(),
 	}
 	if draft, err = kept.Changes(r.ext, r.now); err != nil {
 		return err

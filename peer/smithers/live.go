@@ -113,7 +113,9 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 // pass. The progress has no digest of the rows, because a live pass does not read most rows.
 func (d *drafter) addPass(line *runLine, step *lineStep) (err error) {
 	frame := step.frame
-	frame.pass = &kept.Pass{Number: line.ext.Pass.Number + 1, Frame: frame.facts.Frame, Events: int64(step.upTo)}
+	frame.pass = &kept.Pass{
+		Number: line.ext.Pass.Number + 1, Frame: frame.facts.Frame, Events: int64(step.upTo), Predictions: kept.Predictions,
+	}
 	described := append(slices.Clone(line.described), frame.facts.Frame)
 	now := line.now.OfFrames(described)
 	now.Pass, now.Marks = *frame.pass, slices.Concat(now.Marks, frame.note.marks)

@@ -51,6 +51,9 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 			return ours, err
 		}
 	}
+	if last != (kept.Pass{}) && last.Predictions != kept.Predictions {
+		return false, otherPredictions(r.ID, last.Predictions)
+	}
 	if err := r.im.store.RefuseOwned(r.head.Row()); err != nil {
 		return false, err
 	}
@@ -195,4 +198,12 @@ func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, er
 	}
 	found := export.Found{Run: r.Ours, Row: r.Row, Own: r.Own, Tables: r.Tx.Tables(), Rows: r.Rows, Heads: r.Heads}
 	return found.IsExported(ctx, r.im.store, tip)
+}
+
+// otherPredictions returns import_refused for a run that was imported by a version with other predictions. Its stored
+// differences and the new ones would be taken from different predictions.
+func otherPredictions(run string, had int) error {
+	return fault.New(fault.ImportRefused, "run %q was imported by a version with other predictions: version %d, not %d", run, had, kept.Predictions).
+		Hint("`git smithers prune %s && git smithers prune --collect` removes it; then import it again with --revive", fault.Word(run)).
+		Detail("runId", run)
 }

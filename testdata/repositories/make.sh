@@ -1,9 +1,11 @@
 #!/bin/sh
-# make.sh BINARY FILE makes a small repository with a binary of git-smithers, and writes its runs to FILE as a git bundle.
-# Every version of the format leaves a bundle here, which later versions open: testdata/script/format-<n>.txtar.
+# make.sh BINARY FILE [IMPORTED] makes a small repository with a binary of git-smithers, and writes its runs to FILE as a
+# git bundle. Every version of the format leaves a bundle here, which later versions open: testdata/script/format-<n>.txtar.
+# With IMPORTED, it also writes a bundle of all runs of a database of Smithers, for peer/smithers/exportcheck_test.go.
 set -eu
 binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 file=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+imported=${3:+$(cd "$(dirname "$3")" && pwd)/$(basename "$3")}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -32,3 +34,9 @@ git smithers fork done:2 --run-id fork --label again
 git smithers prune gone
 git smithers import --run run-a "$here/../smithers/git-run-fork-replay.db"
 git bundle create --quiet "$file" --glob='refs/smithers/*'
+[ -n "$imported" ] || exit 0
+
+git smithers import "$here/../smithers/git-run-fork-replay.db"
+git for-each-ref --format='delete %(refname)' refs/smithers/_gone refs/smithers/_held refs/smithers/_tip/done \
+	refs/smithers/_tip/fork refs/smithers/done refs/smithers/fork | git update-ref --stdin
+git bundle create --quiet "$imported" --glob='refs/smithers/*'

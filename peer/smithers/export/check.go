@@ -2,6 +2,7 @@ package export
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
@@ -17,9 +18,21 @@ type predictor func(*tables.Facts, source.Table, []tables.OutputColumn) ([]sourc
 // errNotImported means that the restored rows differ from the imported rows.
 var errNotImported = errors.New("the restored rows differ from the imported rows")
 
-// checkImported returns errNotImported if the rows of a run that is unchanged since its import do not have a digest
-// that the import stored. It does not check a changed run. An old version stored only the digest of the rows with
-// absolute paths. checkImported refuses such an import if the paths now have another root.
+// errOtherPredictions means that a run was imported by a version with other predictions.
+var errOtherPredictions = errors.New("it was imported by a version with other predictions")
+
+// checkPredictions returns an error that wraps errOtherPredictions if the run was imported with other predictions than
+// those of this program. Without it, the rows would be restored from the wrong predictions.
+func (x *runExport) checkPredictions() error {
+	if had := x.Peer.Pass; had != (kept.Pass{}) && had.Predictions != kept.Predictions {
+		return fmt.Errorf("%w: version %d, not %d", errOtherPredictions, had.Predictions, kept.Predictions)
+	}
+	return nil
+}
+
+// checkImported compares the rows of a run that is unchanged since its import with the digests that the import
+// stored. If the import stored only the digest of rows with their paths, the rows cannot be checked in another folder,
+// and the export is refused.
 func (x *runExport) checkImported(all kept.Rows) error {
 	if !x.Exact || all.Has(x.Peer.Pass.Rows) {
 		return nil

@@ -24,9 +24,9 @@ func refusedExport(run string, err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, source.ErrConstraint), errors.Is(err, errTaken):
-		hint = "nothing was written; export to a new database, or name the other runs to leave this run out"
-	case errors.Is(err, errNotImported):
-		hint = "nothing was written; prune the run and import the run again, or export with the version of git-smithers that made the import"
+		hint = "nothing was written; export to a new database, or name the other runs to export only them"
+	case errors.Is(err, errNotImported), errors.Is(err, errOtherPredictions):
+		hint = "nothing was written; prune the run and import it again, or export it with the version of git-smithers that imported it"
 	case errors.Is(err, source.ErrDamaged), errors.Is(err, source.ErrTooLarge), errors.Is(err, contents.ErrShape):
 		hint = "nothing was written; name the other runs to leave this run out"
 	default:

@@ -52,6 +52,9 @@ func hydrated(table string) bool {
 // write writes all rows of the run, and returns the number of the run's snapshots. If the run is unchanged since
 // its import but the rows differ from the imported rows, the error is errNotImported.
 func (x *runExport) write() (frames int64, err error) {
+	if err := x.checkPredictions(); err != nil {
+		return 0, err
+	}
 	if err := x.place(); err != nil {
 		return 0, err
 	}

@@ -45,15 +45,20 @@ type Peer struct {
 	Answers AnswerKeys
 }
 
-// Pass is the progress of a run's import. Only the last entry of an import changes the Pass. So a run is unchanged
-// since its import if the tip and the entry before the tip have different passes. The zero Pass means that the run
-// was never imported.
+// Predictions is the version of the predictions of this program: of rows, of frames and of the four texts of a snapshot.
+// Whatever changes a prediction raises it, since rows come back right only if they are predicted as they were when the
+// difference was taken.
+const Predictions = 1
+
+// Pass is the progress of a run's import. Only the last entry of an import changes it, so a run is unchanged since
+// its import if its tip and the entry before have different passes.
 type Pass struct {
-	Number int64 `json:"pass"`   // the number of imports that changed the run
-	Frame  int64 `json:"frame"`  // git-smithers' number of the newest frame at the import
-	Events int64 `json:"events"` // the number of imported events of Smithers
-	// Rows is the digest, in hex, of all rows that the database had of the run; "" after a watch imported only
-	// frames.
+	Number int64 `json:"pass"`   // number of imports that changed the run
+	Frame  int64 `json:"frame"`  // the newest imported frame
+	Events int64 `json:"events"` // number of imported events of Smithers
+	// Predictions is the version of the predictions that the run's differences were taken from; see Predictions.
+	Predictions int `json:"predictions"`
+	// Rows is the digest, in hex, of all rows that the database had of the run.
 	Rows string `json:"rows"`
 	// Movable is the digest, in hex, of the same rows with a mark in place of the root's path. An import compares the
 	// rows of an exported run with Movable. Movable is "" if no row has the root's path, and in imports of old

@@ -1,11 +1,9 @@
 package snapshot
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -80,7 +78,7 @@ func (l Limits) CheckValue(value []byte) error {
 	if err := l.CheckSize(value); err != nil {
 		return err
 	}
-	if !utf8.Valid(value) || !json.Valid(value) || len(bytes.TrimSpace(value)) != len(value) {
+	if !jsontext.Valid(value) {
 		return invalid("must be a single JSON value in UTF-8 without white space around it")
 	}
 	return nil
@@ -89,28 +87,8 @@ func (l Limits) CheckValue(value []byte) error {
 // checkDepth returns an error that wraps ErrLimit if arrays and objects in data are nested deeper than limit.
 // data need not be valid JSON.
 func checkDepth(data []byte, limit int) error {
-	depth, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		c := data[i]
-		if quoted {
-			switch c {
-			case '\\':
-				i++
-			case '"':
-				quoted = false
-			}
-			continue
-		}
-		switch c {
-		case '"':
-			quoted = true
-		case '{', '[':
-			if depth++; depth > limit {
-				return fmt.Errorf("%w: the JSON is nested more than %d levels deep", ErrLimit, limit)
-			}
-		case '}', ']':
-			depth--
-		}
+	if jsontext.DeeperThan(data, limit) {
+		return fmt.Errorf("%w: the JSON is nested more than %d levels deep", ErrLimit, limit)
 	}
 	return nil
 }

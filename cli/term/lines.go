@@ -13,8 +13,10 @@ import (
 func LinesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReader(r)
+		size := 0
 		for {
-			line, err := readLine(in, limit)
+			line, err := readLine(in, limit, size)
+			size = min(len(line), maxAhead)
 			switch {
 			case err == nil:
 				if !yield(line, nil) {
@@ -31,11 +33,18 @@ func LinesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
 	}
 }
 
-// readLine reads one line and keeps limit+1 bytes of it at most.
-func readLine(in *bufio.Reader, limit int) ([]byte, error) {
+// maxAhead bounds the memory in bytes that a line gets before it is read.
+const maxAhead = 4 << 20
+
+// readLine reads one line and keeps limit+1 bytes of it at most. size is the length of the line before:
+// a line that is longer than the buffer of in gets memory for a little more.
+func readLine(in *bufio.Reader, limit, size int) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) && line == nil {
+			line = make([]byte, 0, size+size/8)
+		}
 		end := err == nil
 		if end {
 			part = part[:len(part)-1]

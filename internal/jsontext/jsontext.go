@@ -3,7 +3,9 @@
 package jsontext
 
 import (
+	"bytes"
 	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -17,8 +19,40 @@ func Valid(b []byte) bool {
 	return utf8.Valid(b) && scanValue(b, 0, 0) == len(b)
 }
 
-// ValueEnd returns the offset after the JSON value that begins at b[i], or -1 if no valid value begins
-// there.
+// DeeperThan reports whether arrays and objects in b are nested more than limit levels deep. b need not be
+// JSON: DeeperThan counts the brackets outside strings, and a string ends at its quote or with b. It reads
+// b without recursion.
+func DeeperThan(b []byte, limit int) bool {
+	if bytes.Count(b, []byte{'{'})+bytes.Count(b, []byte{'['}) <= limit {
+		return false // counting is much faster than what follows
+	}
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			i = textEnd(b, i+1)
+		case '{', '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// textEnd returns the offset of the quote that ends the string whose text begins at b[i], or at least len(b).
+func textEnd(b []byte, i int) int {
+	for i = skipPlain(b, i); i < len(b) && b[i] != '"'; i = skipPlain(b, i+1) {
+		if b[i] == '\\' {
+			i++
+		}
+	}
+	return i
+}
+
+// ValueEnd returns the offset after the value that begins at b[i], or -1 if no value begins there.
 func ValueEnd(b []byte, i int) int { return scanValue(b, i, 0) }
 
 // StringEnd returns the offset after the JSON string that begins at b[i], or -1 if no valid string
@@ -130,20 +164,23 @@ func scanString(b []byte, i int) int {
 	return -1
 }
 
-// skipPlain returns the offset of the next quote, backslash or control character from b[i] on, or
-// len(b).
+// Words of eight equal bytes.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones
+)
+
+// skipPlain returns the offset of the next special byte of a string: a quote, a backslash or a
+// control character.
 func skipPlain(b []byte, i int) int {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x80 * ones
-	)
-	// The loop tests eight bytes at a time. For a byte x below 0x80, (x - n) &^ x has its high bit set if x
-	// is below n. With n = 1, this test finds zeros; xor turns the searched byte into zero.
+	// Eight bytes at a time. For a byte x below 0x80, (x - n) &^ x has its high bit set if x is
+	// below n. With n = 1, that finds zeros; equal bytes become zeros by xor. Only bytes behind the
+	// first one that is found may be found by mistake.
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		quote, slash := x^'"'*ones, x^'\\'*ones
-		if ((x-' '*ones)&^x|(quote-ones)&^quote|(slash-ones)&^slash)&highs != 0 {
-			break
+		if found := ((x-' '*ones)&^x | (quote-ones)&^quote | (slash-ones)&^slash) & highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
 		}
 	}
 	for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {

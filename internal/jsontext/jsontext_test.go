@@ -1,6 +1,7 @@
 package jsontext_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,4 +38,52 @@ func TestTextThatIsNotJSONHasNoEnd(t *testing.T) {
 	assert.Equal(t, -1, jsontext.StringEnd(nil, 0))
 	assert.Equal(t, 4, jsontext.StringEnd([]byte(`"\""x`), 0))
 	assert.False(t, jsontext.Valid([]byte("\"\xff\"")), "not UTF-8")
+}
+
+// depthOf counts byte by byte.
+func depthOf(b []byte) int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(b); i++ {
+		switch {
+		case quoted && b[i] == '\\':
+			i++
+		case b[i] == '"':
+			quoted = !quoted
+		case quoted:
+		case b[i] == '[' || b[i] == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case b[i] == ']' || b[i] == '}':
+			depth--
+		}
+	}
+	return deepest
+}
+
+func FuzzDeeperThan(f *testing.F) {
+	for _, seed := range []string{
+		``, `1`, `[]`, `[[{"a":[]}]]`, `["[[[[\"[[[["]`, `"\`, `{{{{{{{{{{`, `]]]][[[[`, "[\"a\x00\n\x7f\u00fby_Y[\",[]]", `[1,2,3,4,5,6,7,8,9,[10,11,12,13,14]]`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		depth := depthOf(data)
+		assert.False(t, jsontext.DeeperThan(data, depth))
+		assert.Equal(t, depth > 0, jsontext.DeeperThan(data, max(0, depth-1)))
+	})
+}
+
+func BenchmarkDeeperThan(b *testing.B) {
+	for name, text := range map[string]string{
+		"texts":   strings.Repeat(`{"role":"user","text":"`+strings.Repeat("word and word ", 30)+`\n"},`, 2400),
+		"numbers": strings.Repeat(`[12,3.5,true],{"id":7},`, 45000),
+	} {
+		b.Run(name, func(b *testing.B) {
+			data := []byte("[" + text + "0]")
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				jsontext.DeeperThan(data, 1000)
+			}
+		})
+	}
 }

@@ -91,7 +91,7 @@ func Open(ctx context.Context, s *timeline.Store, run string) (*Capturer, error)
 func ParseCapture(line []byte) (*Capture, error) {
 	// These limits are the largest that the format allows. The append checks the store's own limits.
 	deepest := snapshot.Limits{Depth: math.MaxInt, Value: math.MaxInt}
-	if err := deepest.CheckValue(bytes.TrimSpace(line)); errors.Is(err, snapshot.ErrLimit) {
+	if err := deepest.CheckSize(bytes.TrimSpace(line)); err != nil {
 		return nil, timeline.Explain(err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))

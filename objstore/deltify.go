@@ -3,6 +3,7 @@ package objstore
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore/delta"
@@ -85,32 +86,50 @@ func (d *deltifier) compareCommit(commit int32) error {
 		return err
 	}
 	oldTree, _ := commitLinks(older.data)
-	return d.compare(oldTree, newTree, ModeTree)
+	return d.compare(TreeEntry{Mode: ModeTree, ID: oldTree}, TreeEntry{Mode: ModeTree, ID: newTree})
 }
 
-// compare pairs two versions of a path and, if both are trees, the paths below. It does nothing if
-// the set lacks a version or if the versions are equal.
-func (d *deltifier) compare(oldID, newID ID, mode Mode) error {
-	older, oldOK := d.byID[oldID]
-	newer, newOK := d.byID[newID]
-	if !oldOK || !newOK || older == newer {
+// compare pairs two versions of a path and, if both are trees, the paths below. If the path was a
+// folder and is a file now, compare pairs each file of the folder with the file: so a value's tail of
+// chunks, which becomes one part, costs hardly anything.
+func (d *deltifier) compare(from, to TreeEntry) error {
+	older, oldOK := d.byID[from.ID]
+	newer, newOK := d.byID[to.ID]
+	switch {
+	case !oldOK || !newOK || older == newer:
 		return nil
-	}
-	if mode != ModeTree {
+	case from.Mode != ModeTree && to.Mode != ModeTree:
 		return d.pair(older, newer)
-	}
-	if d.compared[[2]int32{older, newer}] {
+	case from.Mode != ModeTree, d.compared[[2]int32{older, newer}]:
 		return nil
 	}
 	d.compared[[2]int32{older, newer}] = true
+	if to.Mode != ModeTree {
+		return d.compareJoined(older, to)
+	}
 	if err := d.pair(older, newer); err != nil {
 		return err
 	}
 	return d.compareTrees(older, newer)
 }
 
-// compareTrees compares the entries of two trees that have the same name and are both trees or both
-// not.
+// compareJoined pairs the files of a folder with the file that has replaced the folder.
+func (d *deltifier) compareJoined(folder int32, file TreeEntry) error {
+	entries, err := d.entries(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Mode == ModeTree {
+			continue
+		}
+		if err := d.compare(e, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (d *deltifier) compareTrees(older, newer int32) error {
 	oldEntries, err := d.entries(older)
 	if err != nil {
@@ -120,17 +139,53 @@ func (d *deltifier) compareTrees(older, newer int32) error {
 	if err != nil {
 		return err
 	}
-	byName := make(map[string]TreeEntry, len(oldEntries))
+	had := make(map[ID]bool, len(oldEntries))
 	for _, e := range oldEntries {
-		byName[e.Name] = e
+		had[e.ID] = true
 	}
+	byName := make(map[string]TreeEntry, len(newEntries))
+	has := make(map[ID]bool, len(newEntries))
+	var fresh []TreeEntry
 	for _, e := range newEntries {
-		old, ok := byName[e.Name]
-		if !ok || (old.Mode == ModeTree) != (e.Mode == ModeTree) {
+		byName[e.Name], has[e.ID] = e, true
+		if !had[e.ID] {
+			fresh = append(fresh, e)
+		}
+	}
+	var gone []TreeEntry
+	for _, e := range oldEntries {
+		to, ok := byName[e.Name]
+		switch {
+		case has[e.ID]:
+		case !ok || had[to.ID]:
+			gone = append(gone, e)
+		default:
+			if err := d.compare(e, to); err != nil {
+				return err
+			}
+		}
+	}
+	return d.compareMoved(gone, fresh)
+}
+
+// compareMoved compares the entries whose name is gone, or has another entry of the older tree now, with
+// those that the newer tree has got: the last with the last of the same mode, and so on. So the chunks of a
+// value find their successors after one more or one less before them, and files theirs after a renaming.
+func (d *deltifier) compareMoved(gone, fresh []TreeEntry) error {
+	last := make(map[Mode][]TreeEntry)
+	for _, e := range fresh {
+		last[e.Mode] = append(last[e.Mode], e)
+	}
+	for _, e := range slices.Backward(gone) {
+		same := last[e.Mode]
+		if len(same) == 0 {
 			continue
 		}
-		if err := d.compare(old.ID, e.ID, e.Mode); err != nil {
+		if err := d.compare(e, same[len(same)-1]); err != nil {
 			return err
+		}
+		if len(same) > 1 {
+			last[e.Mode] = same[:len(same)-1]
 		}
 	}
 	return nil

@@ -203,7 +203,7 @@ func pageIDs(t testing.TB, r objstore.Reader, c *page.Collection) []objstore.ID 
 
 func TestAGrowingValueAddsLittleMoreThanItsGrowth(t *testing.T) {
 	t.Parallel()
-	const size, growth, frames = 1 << 20, 1 << 10, 20
+	const size, growth, frames = 1 << 20, 1 << 10, 100
 	whole := text(3, size+growth*frames+2)
 	value := func(frame int) string { return whole[:size+growth*frame] + `"` }
 
@@ -213,11 +213,15 @@ func TestAGrowingValueAddsLittleMoreThanItsGrowth(t *testing.T) {
 		rows := nodeRows(50, 100)
 		rows[nodeKey(3)] = value(0)
 		c := build(t, &store, rows)
+		sum := 0
 		for frame := 1; frame <= frames; frame++ {
 			store.reset()
 			c = edit(t, &store, c, map[string]string{nodeKey(3): value(frame)})
-			assert.Less(t, store.addedBytes, 26<<10, "a chunk is at most 16 KiB")
+			sum += store.addedBytes
+			assert.Less(t, store.addedBytes, 160<<10, "a part is at most 128 KiB")
+			assert.Less(t, store.adds, 40)
 		}
+		assert.Less(t, sum/frames, 8<<10, "a chunk, its part once, and trees")
 		verified(t, &store, c)
 		assert.Equal(t, 1, valueCount(t, &store, c))
 	})
@@ -231,7 +235,7 @@ func TestAGrowingValueAddsLittleMoreThanItsGrowth(t *testing.T) {
 			e, err = page.ReplaceValue(&store, "input", []byte(value(frame)), e)
 			require.NoError(t, err)
 		}
-		assert.Less(t, store.addedBytes/frames, 12<<10)
+		assert.Less(t, store.addedBytes/frames, 6<<10)
 		var fresh objstoretest.Memory
 		assert.Equal(t, stored(t, &fresh, "input", []byte(value(frames))), e)
 		got, err := page.ReadValue(&store, e)

@@ -73,9 +73,14 @@ func FuzzValue(f *testing.F) {
 func FuzzReadValue(f *testing.F) {
 	f.Add([]byte(text(1, 20000)), uint16(0))
 	f.Add([]byte(text(1, 20000)), uint16(6000))
+	f.Add([]byte(text(1, 120_000)), uint16(60_000))
 	f.Fuzz(func(t *testing.T, value []byte, cut uint16) {
 		var store objstoretest.Memory
-		e := chunked(string(value), min(int(cut), len(value)))(&store)
+		cutter := chunked
+		if len(value) < 100_000 {
+			cutter = tail
+		}
+		e := cutter(string(value), min(int(cut), len(value)))(&store)
 		got, err := page.ReadValue(&store, e)
 		if err != nil {
 			require.ErrorIs(t, err, objstore.ErrCorrupt)

@@ -3,6 +3,7 @@ package page_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,10 +183,11 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		"value: belongs into its row":         withValue(reference("[1]"), digest("a"), blob("[1]")),
 		"value: not JSON":                     withValue(reference("x\ny"), digest("a"), blob("x\ny")),
 		"value: large, but one blob":          withValue(reference(long), digest("a"), blob(long)),
-		"value: small, but chunks":            withValue(reference(apart), digest("a"), chunked(apart, 2)),
-		"value: chunks cut elsewhere":         withValue(reference(long), digest("a"), chunked(long, 5000, 10000)),
-		"value: chunks longer than its size":  withValue(strings.Replace(reference(long), "16385", "16384", 1), digest("a"), chunked(long)),
-		"value: one chunk":                    withValue(reference(long), digest("a"), chunked(long)),
+		"value: small, but parts":             withValue(reference(apart), digest("a"), chunked(apart, 2)),
+		"value: small, but chunks":            withValue(reference(apart), digest("a"), tail(apart, 2)),
+		"value: chunks cut elsewhere":         withValue(reference(long), digest("a"), tail(long, 5000, 10000)),
+		"value: chunks longer than its size":  withValue(strings.Replace(reference(long), "16385", "16384", 1), digest("a"), tail(long, 8000, 16000)),
+		"value: one part":                     withValue(reference(long), digest("a"), chunked(long)),
 		"value: an executable":                withValue(reference(apart), digest("a"), executable(apart)),
 		"reference: a leading zero":           withValue(strings.Replace(reference(apart), "4", "04", 1), digest("a"), blob(apart)),
 		"reference: upper-case hex":           withValue(strings.Replace(reference(apart), digest(apart), strings.ToUpper(digest(apart)), 1), digest("a"), blob(apart)),
@@ -306,7 +308,7 @@ func nineRows() string {
 	return b.String()
 }
 
-// chunked cuts a value by hand.
+// chunked cuts a value into parts by hand.
 func chunked(value string, cuts ...int) func(objstore.Writer) objstore.TreeEntry {
 	return func(w objstore.Writer) objstore.TreeEntry {
 		var tree []objstore.TreeEntry
@@ -349,6 +351,16 @@ func TestReadingChunksIsBounded(t *testing.T) {
 	}
 	store.reset()
 	_, err := page.ReadValue(&store, e)
+	require.ErrorIs(t, err, objstore.ErrCorrupt)
+	assert.Less(t, store.reads, 10)
+
+	// The tail of a value cannot be longer than its trees allow.
+	var tree []objstore.TreeEntry
+	for i := range 256 {
+		tree = append(tree, file(fmt.Sprintf("%02x", i), store.Add(objstore.Blob, make([]byte, 8192))))
+	}
+	store.reset()
+	_, err = page.ReadValue(&store, folder("", store.Add(objstore.Tree, objstore.EncodeTree(tree))))
 	require.ErrorIs(t, err, objstore.ErrCorrupt)
 	assert.Less(t, store.reads, 10)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // ReplaceValue stores a value outside of any collection, as a blob or, above 16 KiB, as a tree of
-// chunks. It returns the value's entry under a name. The same bytes have the same entry. value has
+// parts and chunks. It returns the value's entry under a name. The same bytes have the same entry. value has
 // at most MaxValue bytes, which ReadValue enforces, and must not be changed afterwards. old is the
 // entry that the new one replaces, or zero; its chunks are not added again.
 func ReplaceValue(w objstore.Writer, name string, value []byte, old objstore.TreeEntry) (objstore.TreeEntry, error) {
@@ -27,7 +27,7 @@ func ReplaceValue(w objstore.Writer, name string, value []byte, old objstore.Tre
 
 func addValue(w objstore.Writer, name string, value []byte, known objects) objstore.TreeEntry {
 	if len(value) > maxInline {
-		return objstore.TreeEntry{Name: name, Mode: objstore.ModeTree, ID: addChunks(w, value, known)}
+		return objstore.TreeEntry{Name: name, Mode: objstore.ModeTree, ID: addParts(w, value, known)}
 	}
 	return objstore.TreeEntry{Name: name, Mode: objstore.ModeFile, ID: known.put(w, objstore.Blob, value)}
 }
@@ -41,7 +41,7 @@ func ReadValue(r objstore.Reader, e objstore.TreeEntry) ([]byte, error) {
 func readValue(r objstore.Reader, e objstore.TreeEntry, limit int) ([]byte, error) {
 	switch e.Mode {
 	case objstore.ModeTree:
-		return readChunks(r, e.ID, limit)
+		return readParts(r, e.ID, limit)
 	case objstore.ModeFile:
 		data, err := objstore.GetBlob(r, e.ID, maxInline)
 		if err == nil && len(data) > min(limit, maxInline) {

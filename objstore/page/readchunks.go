@@ -1,0 +1,163 @@
+package page
+
+import (
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// chunkReader joins the parts and chunks of a value.
+type chunkReader struct {
+	r     objstore.Reader
+	limit int // of the value, in bytes
+	value []byte
+	parts []int // sizes of the parts that are blobs
+	tail  []int // sizes of the chunks of the last part, or nil if the last part is a blob
+}
+
+// readParts reads a value of at most limit bytes from its tree. It accepts only a tree that addParts
+// writes.
+func readParts(r objstore.Reader, id objstore.ID, limit int) ([]byte, error) {
+	c := &chunkReader{r: r, limit: limit}
+	depth, err := c.depth(id)
+	if err != nil {
+		return nil, err
+	}
+	if depth == 0 {
+		err = c.readTail(id)
+	} else {
+		err = c.readTree(id, depth, depth, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(c.value) <= maxInline {
+		return nil, corrupt(id, "chunks: a value of %d bytes is one blob", len(c.value))
+	}
+	if !c.wellCut() {
+		return nil, corrupt(id, "chunks: not cut where the content says")
+	}
+	return c.value, nil
+}
+
+// wellCut reports whether the value is cut where addParts cuts it.
+func (c *chunkReader) wellCut() bool {
+	rest := c.value
+	for i, size := range c.parts {
+		last := c.tail == nil && i == len(c.parts)-1
+		if parts.next(rest) != size || (size == len(rest)) != last || last && size > chunks.most {
+			return false
+		}
+		rest = rest[size:]
+	}
+	if c.tail == nil {
+		return true
+	}
+	if len(rest) <= chunks.most || parts.next(rest) != len(rest) {
+		return false
+	}
+	for _, size := range c.tail {
+		if chunks.next(rest) != size {
+			return false
+		}
+		rest = rest[size:]
+	}
+	return true
+}
+
+// depth returns the number of levels of trees above the parts. It follows the first children. The
+// number is 0 if the tree is a tail, that is if the value is one part.
+func (c *chunkReader) depth(id objstore.ID) (int, error) {
+	for depth, at := 1, id; depth <= maxPartDepth; depth++ {
+		entries, err := objstore.ReadTree(c.r, at)
+		if err != nil {
+			return 0, err
+		}
+		if len(entries) == 0 {
+			return 0, corrupt(at, "chunks: empty tree")
+		}
+		if depth == 1 && len(entries[0].Name) == tailDigits {
+			return 0, nil
+		}
+		if entries[0].Mode != objstore.ModeTree {
+			return depth, nil
+		}
+		at = entries[0].ID
+	}
+	return 0, corrupt(id, "chunks: more than %d levels", maxPartDepth)
+}
+
+// readTree reads the parts below a tree. If last, no parts follow the tree.
+func (c *chunkReader) readTree(id objstore.ID, level, depth int, last bool) error {
+	entries, err := objstore.ReadTree(c.r, id)
+	if err != nil {
+		return err
+	}
+	least := fanOut
+	switch {
+	case level == depth:
+		least = 2
+	case last:
+		least = 1
+	}
+	if len(entries) < least || len(entries) > fanOut {
+		return corrupt(id, "chunks: tree of %d entries", len(entries))
+	}
+	for i, e := range entries {
+		if e.Name != digits[i:i+1] {
+			return corrupt(id, "chunks: unexpected entry %q", e.Name)
+		}
+		if err := c.readChild(id, e, level-1, depth, last && i == len(entries)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readChild reads the entry e of the tree id: a tree of parts if level is above 0, and otherwise a part.
+func (c *chunkReader) readChild(id objstore.ID, e objstore.TreeEntry, level, depth int, last bool) error {
+	switch {
+	case level > 0 && e.Mode == objstore.ModeTree:
+		return c.readTree(e.ID, level, depth, last)
+	case level == 0 && e.Mode == objstore.ModeTree && last:
+		return c.readTail(e.ID)
+	case level == 0 && e.Mode == objstore.ModeFile:
+		return c.readPiece(e.ID, &parts, last, &c.parts)
+	}
+	return corrupt(id, "chunks: unexpected mode %o of entry %q", uint32(e.Mode), e.Name)
+}
+
+// readTail reads the last part, which is a tree of chunks.
+func (c *chunkReader) readTail(id objstore.ID) error {
+	entries, err := objstore.ReadTree(c.r, id)
+	if err != nil {
+		return err
+	}
+	if len(entries) < 2 || len(entries) > parts.most/chunks.least {
+		return corrupt(id, "chunks: tail of %d entries", len(entries))
+	}
+	for i, e := range entries {
+		if e.Mode != objstore.ModeFile || e.Name != tailName(i) {
+			return corrupt(id, "chunks: unexpected entry %q", e.Name)
+		}
+		if err := c.readPiece(e.ID, &chunks, i == len(entries)-1, &c.tail); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPiece reads a blob that is a part or a chunk, and appends its size to sizes.
+func (c *chunkReader) readPiece(id objstore.ID, of *cutter, last bool, sizes *[]int) error {
+	data, err := objstore.GetBlob(c.r, id, int64(of.most))
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(data) > of.most, len(data) == 0, len(data) <= of.least && !last:
+		return corrupt(id, "chunk of %d bytes", len(data))
+	case len(c.value)+len(data) > c.limit:
+		return corrupt(id, "chunks: more than %d bytes", c.limit)
+	}
+	c.value = append(c.value, data...)
+	*sizes = append(*sizes, len(data))
+	return nil
+}

@@ -46,27 +46,33 @@ func TestOlderVersionsFindTheirSuccessors(t *testing.T) {
 	}{
 		"a folder of chunks becomes a file": {
 			map[string]any{"v": map[string]any{"00": a, "01": b, "02": c}},
-			map[string]any{"v": a + b + c + d}, 17000,
+			map[string]any{"v": a + b + c + d},
+			17000,
 		},
 		"a folder below that folder is left alone": {
 			map[string]any{"v": map[string]any{"00": a, "x": map[string]any{"y": b}}},
-			map[string]any{"v": a + c}, 13000,
+			map[string]any{"v": a + c},
+			13000,
 		},
 		"one more before the last": {
 			map[string]any{"0": a, "1": b, "2": c},
-			map[string]any{"0": a, "1": d, "2": b, "3": c + "grown"}, 17000,
+			map[string]any{"0": a, "1": d, "2": b, "3": c + "grown"},
+			17000,
 		},
 		"one less before the last": {
 			map[string]any{"0": a, "1": b, "2": c},
-			map[string]any{"0": b, "1": c + "grown"}, 13000,
+			map[string]any{"0": b, "1": c + "grown"},
+			13000,
 		},
 		"a folder has moved, too": {
 			map[string]any{"0": a, "1": b, "2": map[string]any{"00": c}},
-			map[string]any{"0": b, "1": map[string]any{"00": c + "grown"}}, 13000,
+			map[string]any{"0": b, "1": map[string]any{"00": c + "grown"}},
+			13000,
 		},
 		"a file that is renamed": {
 			map[string]any{"old": a, "x": b},
-			map[string]any{"new": a + "grown", "x": b}, 9000,
+			map[string]any{"new": a + "grown", "x": b},
+			9000,
 		},
 	}
 	for name, tc := range tests {

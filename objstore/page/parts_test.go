@@ -3,6 +3,7 @@ package page_test
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,11 +36,11 @@ func piece(t *testing.T, r objstore.Reader, e objstore.TreeEntry) string {
 		require.NoError(t, err)
 		return string(data)
 	}
-	var joined string
+	var joined strings.Builder
 	for _, child := range children(t, r, e.ID) {
-		joined += piece(t, r, child)
+		joined.WriteString(piece(t, r, child))
 	}
-	return joined
+	return joined.String()
 }
 
 func children(t *testing.T, r objstore.Reader, id objstore.ID) []objstore.TreeEntry {
@@ -55,18 +56,18 @@ func TestALargeValueIsPartsAndATail(t *testing.T) {
 	value := text(1, 300_000)
 	e := stored(t, &store, "", []byte(value))
 	parts := children(t, &store, e.ID)
-	var joined string
+	var joined strings.Builder
 	for i, part := range parts {
 		assert.Equal(t, strconv.FormatInt(int64(i), 16), part.Name)
 		bytes := piece(t, &store, part)
-		joined += bytes
+		joined.WriteString(bytes)
 		if i < len(parts)-1 {
 			assert.Equal(t, objstore.ModeFile, part.Mode)
 			assert.Greater(t, len(bytes), 32<<10)
 			assert.LessOrEqual(t, len(bytes), 128<<10)
 		}
 	}
-	assert.Equal(t, value, joined)
+	assert.Equal(t, value, joined.String())
 	last := parts[len(parts)-1]
 	require.Equal(t, objstore.ModeTree, last.Mode)
 	chunks := children(t, &store, last.ID)

@@ -33,7 +33,7 @@ type FrameDraft struct {
 	State    []Change        // changes of the state; changes of the mailbox are allowed too
 	Restore  *State          // the state to which State and Mailbox apply; nil means the previous entry's state
 	Based    *int64          // see Header.Based; the previous frame's number means the same as nil
-	IDs      []string        // names of the frame, in any order; a name that is given twice counts once
+	IDs      []string        // ids of the frame, in any order; an id that is given twice counts once; see MaxIDs and MaxID
 	Rendered json.RawMessage // the rendered workflow tree; nil leaves the stored tree unchanged, JSON null removes it
 	Silent   bool            // omits the event SnapshotCaptured, which is otherwise the frame's last event
 }
@@ -160,7 +160,7 @@ func (a *appender) numberEntry() error {
 		if based := f.Based; based != nil && *based != a.run.Frame-1 {
 			a.next.Based = new(*based)
 		}
-		a.next.IDs = slices.Compact(slices.Sorted(slices.Values(f.IDs)))
+		a.next.IDs = a.stored.ids
 	}
 	if a.prev != nil {
 		a.next.Parent, a.next.VCS = a.prev.ID, a.prev.VCS

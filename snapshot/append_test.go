@@ -187,6 +187,8 @@ func TestAppendRefuses(t *testing.T) {
 		{"a journal collection in the state", false, snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{set("attempts", page.Row{Key: "a::0::1", Value: []byte(`{}`)})}, Silent: true}}},
 		{"a frame based on itself", false, snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(int64(1)), Silent: true}}},
 		{"a frame based on less than none", false, snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(int64(-2)), Silent: true}}},
+		{"an empty id", false, snapshot.Draft{Frame: &snapshot.FrameDraft{IDs: []string{"a", ""}, Silent: true}}},
+		{"an id that is not UTF-8", false, snapshot.Draft{Frame: &snapshot.FrameDraft{IDs: []string{"a\xff"}, Silent: true}}},
 		{"a mailbox that changes in the journal", false, snapshot.Draft{Journal: mail("a")}},
 		{"an op of an unknown kind", false, snapshot.Draft{Journal: []snapshot.Change{set(snapshot.CollectionOps, page.Row{Key: "1", Value: []byte(`{"kind":"odd"}`)})}}},
 		{"an owner that is no token", true, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Run: func(r *snapshot.Run) { ok(r); r.Owner = "me@host" }}},

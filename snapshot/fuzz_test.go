@@ -21,6 +21,7 @@ func FuzzHeader(f *testing.F) {
 	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", Operation: "o", VCS: "git:1"}))
 	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", Frame: 9, Based: new(int64(3))}))
 	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", Frame: 9, Based: new(NoFrame)}))
+	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", IDs: []string{"call@1", "ckpt:2 é"}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := DecodeHeader(objstore.ID{}, data)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -32,10 +31,6 @@ const (
 	// MaxOperation is the largest size of an operation's id in bytes.
 	MaxOperation = 1024
 	noSubject    = "(no subject)"
-	// MaxIDs is the largest number of ids of a frame.
-	MaxIDs = 64
-	// MaxID is the largest size of an id of a frame in bytes.
-	MaxID = 512
 )
 
 // Header is the data in an entry's commit. It suffices to list a run without reading a tree.
@@ -49,7 +44,7 @@ type Header struct {
 	Subject     string      // one line for git log
 	VCS         string      // summary of vcs.json: "git:<commit>" or "jj:<change>@<commit>"; "" if there is none
 	Based       *int64      // the frame that this frame continues; nil means the previous frame, NoFrame no frame. Frames between are dropped
-	IDs         []string    // of a frame: names that its writer gave it, sorted, each once; see MaxIDs
+	IDs         []string    // the ids that the writer gave the frame, sorted, each once; only a frame has ids
 	Operation   string      // the id of the append that wrote the entry, to recognize a repeated append; "" if there is none
 	Parent      objstore.ID // the previous entry; zero for a run's first
 	Base        objstore.ID // a parent commit outside the chain, only in a run's first entry; zero for no such parent
@@ -277,21 +272,6 @@ func (h *Header) decodeFrame(lines *lineReader) (err error) {
 	return err
 }
 
-// decodeIDs reads the trailers with the frame's ids. It reports whether their escapes are well formed.
-func (h *Header) decodeIDs(lines *lineReader) bool {
-	for {
-		value := lines.field("Smithers-Id: ")
-		if value == "" {
-			return true
-		}
-		id, ok := unescape(value, plainRun)
-		if !ok || len(h.IDs) == MaxIDs {
-			return false
-		}
-		h.IDs = append(h.IDs, id)
-	}
-}
-
 // lineReader takes lines from the front of a text.
 type lineReader struct{ rest string }
 
@@ -335,24 +315,6 @@ func (h Header) check() error {
 	}
 	if err := checkRunID(h.Run); err != nil {
 		return fmt.Errorf("run: %w", err)
-	}
-	return nil
-}
-
-// checkIDs returns why the ids of a frame cannot be stored.
-func (h Header) checkIDs() error {
-	switch {
-	case len(h.IDs) > 0 && h.Frame == NoFrame:
-		return errors.New("ids: only a frame has ids")
-	case len(h.IDs) > MaxIDs:
-		return fmt.Errorf("ids: %d, at most %d are allowed", len(h.IDs), MaxIDs)
-	case !slices.IsSorted(h.IDs) || len(slices.Compact(slices.Clone(h.IDs))) < len(h.IDs):
-		return errors.New("ids: not sorted, or one twice")
-	}
-	for _, id := range h.IDs {
-		if id == "" || len(id) > MaxID || !utf8.ValidString(id) {
-			return fmt.Errorf("id %q: not 1 to %d bytes of UTF-8", id, MaxID)
-		}
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ func someHeader() snapshot.Header {
 func TestHeaderIsACommitForGitLog(t *testing.T) {
 	t.Parallel()
 	h := someHeader()
+	h.IDs = []string{"call_1", "ns/call@2"}
 	assert.Equal(t, `tree `+h.Tree.String()+`
 parent `+h.Parent.String()+`
 author git-smithers <git-smithers@localhost.invalid> 1767323045 +0000
@@ -32,6 +33,8 @@ analyze finished
 Smithers-Format: 2
 Smithers-Run: %52eview%2f42
 Smithers-Frame: 7
+Smithers-Id: call_1
+Smithers-Id: ns%2fcall%402
 Smithers-Events: 12
 Smithers-Time: 1767323045678
 Smithers-Content-Hash: `+strings.Repeat("0", 64)+`
@@ -53,6 +56,7 @@ func TestHeadersComeBack(t *testing.T) {
 		"a signature":               func(h *snapshot.Header) { h.Extra = "gpgsig -----BEGIN\n line\n -----END\n" },
 		"based on a frame":          func(h *snapshot.Header) { h.Based = new(int64(3)) },
 		"based on none":             func(h *snapshot.Header) { h.Based = new(snapshot.NoFrame) },
+		"ids":                       func(h *snapshot.Header) { h.IDs = []string{"@a", "ns/b:c", "é\n\x00"} },
 		"a long run id":             func(h *snapshot.Header) { h.Run = strings.Repeat("é:", 1000) },
 	} {
 		t.Run(name, func(t *testing.T) {

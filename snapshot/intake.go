@@ -28,6 +28,7 @@ type storedDraft struct {
 	vcs      *VCS
 	workflow *Workflow
 
+	ids       []string // of the frame
 	subject   string
 	operation string
 }
@@ -68,6 +69,11 @@ func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	if d.Workflow != nil {
 		t.workflow = d.Workflow
 		if err := in.workflow(d.Workflow); err != nil {
+			return storedDraft{}, err
+		}
+	}
+	if d.Frame != nil {
+		if t.ids, err = in.frameIDs(d.Frame.IDs); err != nil {
 			return storedDraft{}, err
 		}
 	}

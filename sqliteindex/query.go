@@ -39,7 +39,8 @@ type FrameRow struct {
 	JJOperation string      // as Operation in snapshot.VCS
 	Tree        objstore.ID // the tree of the captured files; zero if no files were captured
 	Based       *int64      // as in snapshot.Header
-	Dropped     bool        // a travel, reset or undo stepped over the frame: the newest frame does not build on it
+	IDs         []string    // as in snapshot.Header
+	Dropped     bool        // no frame on the way from the newest frame back continues from it
 }
 
 // Counts is the size of the index. Branches counts the forks that were not undone.
@@ -57,7 +58,8 @@ const (
 	sqlLookup       = sqlRuns + ` WHERE git_ref = ?`
 	sqlFrameColumns = `SELECT s.run_id, s.frame_no, s.git_commit, s.content_hash, s.created_at_ms, s.subject,
 		coalesce(s.vcs, ''), coalesce(s.vcs_root, ''), coalesce(s.operation_id, ''),
-		coalesce(s.tree_id, ''), s.based_on, s.dropped FROM _smithers_snapshots AS s`
+		coalesce(s.tree_id, ''), s.based_on, s.dropped,
+		coalesce(` + sqlIDsOfFrame + `, '') FROM _smithers_snapshots AS s`
 	sqlFrames         = sqlFrameColumns + ` WHERE run_id = ?`
 	sqlNewestRunFirst = ` ORDER BY (SELECT created_at_ms FROM _smithers_runs AS r WHERE r.run_id = s.run_id) DESC, run_id, frame_no`
 	sqlByChange       = sqlFrameColumns + ` WHERE change_id >= ? AND change_id < ?` + sqlNewestRunFirst
@@ -218,10 +220,13 @@ func scanRun(rows *sql.Rows) (r RunRow, err error) {
 }
 
 func scanFrame(rows *sql.Rows) (f FrameRow, err error) {
-	var id, tree string
+	var id, tree, ids string
 	err = rows.Scan(&f.RunID, &f.FrameNo, &id, &f.ContentHash, &f.CreatedAtMs, &f.Subject, &f.VCS, &f.VCSRoot,
-		&f.JJOperation, &tree, &f.Based, &f.Dropped)
+		&f.JJOperation, &tree, &f.Based, &f.Dropped, &ids)
 	if err != nil {
+		return f, err
+	}
+	if f.IDs, err = parseIDs(ids); err != nil {
 		return f, err
 	}
 	if tree != "" {

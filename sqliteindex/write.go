@@ -129,7 +129,7 @@ func (w writer) apply(ctx context.Context, c change) (bool, error) {
 		return false, nil
 	}
 	if !c.from.IsZero() && (c.chain == nil || c.chain.base.IsZero()) {
-		for _, statement := range []string{sqlDeleteFrames, sqlDeleteAttempts, sqlDeleteRun} {
+		for _, statement := range []string{sqlDeleteFrames, sqlDeleteIDs, sqlDeleteAttempts, sqlDeleteRun} {
 			if _, err := w.tx.ExecContext(ctx, statement, runID); err != nil {
 				return false, err
 			}
@@ -167,6 +167,9 @@ func (w writer) insert(ctx context.Context, c *chain) error {
 	for _, f := range c.frames {
 		if _, err := w.insertFrame.ExecContext(ctx, run.ID, f.number, hex.EncodeToString(f.ContentHash[:]), f.AtMs,
 			nullable(f.VCS), vcsRoot(f.VCS, f.root), nullable(f.operation), treeID(f.tree), f.Based, f.Subject, f.commit.String()); err != nil {
+			return err
+		}
+		if err := w.frameIDs(ctx, run.ID, f); err != nil {
 			return err
 		}
 		stepsOver = stepsOver || f.Based != nil

@@ -1,0 +1,99 @@
+package sqliteindex
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// frameIDsTable has one row for each id of a frame. The frame is a row of _smithers_snapshots.
+const frameIDsTable = `
+CREATE TABLE _smithers_frame_ids (
+	run_id   TEXT NOT NULL,
+	frame_no INTEGER NOT NULL,
+	id       TEXT NOT NULL,
+	PRIMARY KEY (run_id, frame_no, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX _smithers_frame_ids_id_idx ON _smithers_frame_ids (run_id, id);
+`
+
+const (
+	sqlInsertID  = `INSERT INTO _smithers_frame_ids (run_id, frame_no, id) VALUES (?, ?, ?)`
+	sqlDeleteIDs = `DELETE FROM _smithers_frame_ids WHERE run_id = ?`
+
+	// Hexadecimal digits keep ids apart, which may contain any character.
+	sqlIDsOfFrame = `(SELECT group_concat(hex(i.id)) FROM _smithers_frame_ids AS i
+		WHERE i.run_id = s.run_id AND i.frame_no = s.frame_no)`
+
+	// The frames with the id, and the steps back that may drop one of them. At the same number, the frame itself is first.
+	sqlWithID = `SELECT frame_no, NULL AS based_on FROM _smithers_frame_ids WHERE run_id = ?1 AND id = ?2 AND frame_no <= ?3
+		UNION ALL
+		SELECT frame_no, based_on FROM _smithers_snapshots
+		WHERE run_id = ?1 AND frame_no <= ?3 AND based_on IS NOT NULL
+			AND frame_no > (SELECT min(frame_no) FROM _smithers_frame_ids WHERE run_id = ?1 AND id = ?2)
+		ORDER BY frame_no DESC, based_on NULLS FIRST`
+)
+
+// FrameWithID finds a frame of a run by one of its ids. It considers the frame from, the frame that from is based on, and
+// so on back: frame is the newest of these that has the id. dropped is the newest of the run's other frames before from
+// that has the id. Each is snapshot.NoFrame if there is no such frame, and dropped also if it is older than frame.
+func (x *Index) FrameWithID(ctx context.Context, runID, id string, from int64) (frame, dropped int64, err error) {
+	rows, err := list(ctx, x, scanStep, sqlWithID, runID, id, from)
+	if err != nil {
+		return snapshot.NoFrame, snapshot.NoFrame, err
+	}
+	dropped = snapshot.NoFrame
+	reached := from // the newest frame of the line that the steps so far have not passed
+	for _, row := range rows {
+		switch {
+		case row.based != nil && row.frame <= reached:
+			reached = *row.based
+		case row.based != nil:
+		case row.frame <= reached:
+			return row.frame, dropped, nil
+		default:
+			dropped = max(dropped, row.frame)
+		}
+	}
+	return snapshot.NoFrame, dropped, nil
+}
+
+// stepRow is one row of sqlWithID.
+type stepRow struct {
+	frame int64
+	based *int64 // nil: the frame has the id
+}
+
+func scanStep(rows *sql.Rows) (r stepRow, err error) {
+	err = rows.Scan(&r.frame, &r.based)
+	return r, err
+}
+
+// parseIDs parses the result of sqlIDsOfFrame. It returns sorted ids, or nil if the frame has none.
+func parseIDs(text string) (ids []string, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		id, decodeErr := hex.DecodeString(one)
+		ids, err = append(ids, string(id)), cmp.Or(err, decodeErr)
+	}
+	slices.Sort(ids)
+	return ids, err
+}
+
+// frameIDs writes the ids of a frame.
+func (w writer) frameIDs(ctx context.Context, runID string, f frame) error {
+	for _, id := range f.IDs {
+		if _, err := w.tx.ExecContext(ctx, sqlInsertID, runID, f.number, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

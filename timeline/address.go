@@ -30,20 +30,28 @@ func (a Address) String() string {
 
 // Loaded is an entry and its address.
 type Loaded struct {
-	Address Address         // the run's whole id; for an entry after the newest frame, the number of the newest frame
-	Entry   *snapshot.Entry // for frame 0 of a fork that changed nothing, the parent run's entry
+	Address Address         // the run's full id; the number of the entry's frame
+	Entry   *snapshot.Entry // the parent run's entry, if a fork has its parent's frame as frame 0
+	Bare    bool            // the address that was given is a run alone; the entry is the run's tip
 }
 
-// Load resolves an address and reads its entry. The address has one of three forms: "run" means the run's tip;
-// "run:frame" means the frame; "run:engine/number" means the newest frame of the run's timeline that has the
-// number in the engine from which the run was imported (see PeerFrame). run is the run's id or a unique prefix
-// of the id. Codes: run_not_found, run_ambiguous, run_pruned, frame_not_found, invalid_address, invalid_run_id.
+// Load resolves an address and reads its entry. The address has one of four forms:
+//
+//   - "run" means the run's tip.
+//   - "run:frame" is a frame by its number.
+//   - "run:engine/number" is the newest frame of the run's timeline that has the number in the engine from which the run
+//     was imported; see PeerFrame.
+//   - "run@id" is the newest frame of the run's timeline that has the id; see snapshot.Header.IDs. If no frame has it, the
+//     search continues in the parent of a fork, from the frame that was forked: the result may be a frame of an ancestor.
+//
+// A run id may contain ":" and "@". Load takes the whole address for a run id first, then splits it at its last colon, and
+// then at each "@" from the left, until the part before is a run. The run is given by its id or a unique prefix of it; a
+// whole id is found before a prefix. The id of a pruned run is run_pruned.
 func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
 	return s.LoadFor(ctx, address, ToRead)
 }
 
-// LoadFor resolves an address and reads its entry, as Load does. If to is ToChange, the address must have the
-// run's whole id.
+// LoadFor is Load for a purpose: a caller that changes the run must give the run's whole id, and a frame of the run itself.
 func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, to)
 	if err != nil {
@@ -56,7 +64,7 @@ func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loade
 	if err != nil {
 		return nil, err
 	}
-	return &Loaded{Address{at.Run, row.Frame}, entry}, nil
+	return &Loaded{Address{at.Run, row.Frame}, entry, true}, nil
 }
 
 // LoadFrame reads the frame at an address, by the frame's ref. tip is the run's tip. If the ref is missing or
@@ -74,7 +82,7 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 			return nil, Explain(err)
 		}
 		entry, err = AsFrame(s, at, tip, entry)
-		return &Loaded{at, entry}, err
+		return &Loaded{at, entry, false}, err
 	}
 	if !errors.Is(refErr, refs.ErrNotFound) && !errors.Is(refErr, refs.ErrBroken) {
 		return nil, Explain(refErr)
@@ -92,7 +100,7 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 			s.warn(fmt.Errorf("repair %s: %w", name, err))
 		}
 	}
-	return &Loaded{at, entry}, nil
+	return &Loaded{at, entry, false}, nil
 }
 
 // AsFrame returns entry, the value of the frame ref of at, as the run of at shows the frame. tip is the run's
@@ -122,54 +130,83 @@ func readTip(ctx context.Context, s *Store, tip objstore.ID) (*snapshot.Entry, s
 	return entry, row, s.FrameRefs().RepairNewest(ctx, row, entry)
 }
 
-// named is an address as a user writes the address. If named has an engine, Frame is the engine's number of the
-// frame.
-type named struct {
-	Address
-
-	engine string // "" if Frame is git-smithers' own number
-}
-
-// resolve returns the run's whole id, the frame and the run's tip for an address. A run id may contain colons,
-// so resolve tries the whole address as a run id before it splits the address at the last colon. It tries exact
-// ids, including the ids of pruned runs, before prefixes, because finding a prefix reads the tips of all runs.
-// Codes: those of Load.
+// resolve finds the run and frame of an address, and the tip of that run. It tries the readings of the address in turn,
+// with exact ids first, also those of pruned runs: the meaning of an address does not change when a run begins whose id
+// begins with it, and finding a prefix reads the tips of all runs.
 func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Address, objstore.ID, error) {
 	if address == "" {
 		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}
-	candidates := []named{{Address: Address{address, snapshot.NoFrame}}}
-	split, hasFrame, splitErr := splitAddress(address)
-	if hasFrame {
-		candidates = append(candidates, split)
-	}
+	split, splitErr := splitAddress(address)
+	readings := append([]named{{Address: Address{address, snapshot.NoFrame}}}, split...)
 	runs := runFinder{s.refs}
-	for _, find := range runs.ways(to) {
-		for _, candidate := range candidates {
-			run, tip, err := find(ctx, candidate.Run)
+	for _, way := range runs.ways(to) {
+		for _, reading := range readings {
+			if reading.longer && way.byPrefix {
+				continue
+			}
+			run, tip, err := way.find(ctx, reading.Run)
 			if err == nil {
-				candidate.Run = run
-				at, err := ownNumber(ctx, s, candidate, tip)
-				return at, tip, err
+				reading.Run = run
+				return reading.frame(ctx, s, tip, to)
 			}
 			if fault.CodeOf(err) != fault.RunNotFound {
 				return Address{}, objstore.ID{}, err
 			}
 		}
 	}
-	if splitErr != nil {
+	switch {
+	case len(split) > 0:
+		return Address{}, objstore.ID{}, runs.unknown(ctx, split[0].Run, to)
+	case splitErr != nil:
 		return Address{}, objstore.ID{}, splitErr
 	}
-	return Address{}, objstore.ID{}, runs.unknown(ctx, candidates[len(candidates)-1].Run, to)
+	return Address{}, objstore.ID{}, runs.unknown(ctx, address, to)
 }
 
-// splitAddress splits an address of the form run:frame or run:engine/number at its last colon. hasFrame is false
-// if the address has no colon, or with an error. Code: invalid_address if the part before or after the colon is
-// invalid.
-func splitAddress(address string) (at named, hasFrame bool, err error) {
+// named is one reading of an address as it is written: a run alone, a frame by its number, or a frame by an id.
+type named struct {
+	Address
+
+	engine string // not "": Frame is this engine's number of the frame
+	id     string // not "": the frame is the newest of the run's line that has this id; Frame is snapshot.NoFrame
+	longer bool   // the run begins with the run of another reading by id; so a run that begins with it begins with that, too
+}
+
+// frame returns the address that a reading means, and the tip of its run. n.Run is a whole id with the given tip. If the
+// reading has an id, the run may be an ancestor of n.Run.
+func (n named) frame(ctx context.Context, s *Store, tip objstore.ID, to Purpose) (Address, objstore.ID, error) {
+	if n.id != "" {
+		return frameWithID(ctx, s, n.Run, tip, n.id, to)
+	}
+	at, err := ownNumber(ctx, s, n, tip)
+	return at, tip, err
+}
+
+// splitAddress returns the readings of an address as that of a frame, in the order in which to try them: run:frame or
+// run:engine/number, split at the last colon, and run@id, split at each @ from the left. If there is none, the error
+// explains an invalid part before or after the colon or @; it is nil if the address has neither.
+func splitAddress(address string) (readings []named, err error) {
+	numbered, err := splitNumber(address)
+	if numbered != nil {
+		readings = append(readings, *numbered)
+	}
+	withID, idErr := splitID(address)
+	readings = append(readings, withID...)
+	if len(readings) > 0 {
+		return readings, nil
+	}
+	if err == nil {
+		err = idErr
+	}
+	return nil, err
+}
+
+// splitNumber splits run:frame, or run:engine/number. It returns nil if the address is invalid or has no colon.
+func splitNumber(address string) (*named, error) {
 	colon := strings.LastIndexByte(address, ':')
 	if colon < 0 {
-		return named{}, false, nil
+		return nil, nil //nolint:nilnil // the address has another form
 	}
 	engine, number, hasEngine := strings.Cut(address[colon+1:], "/")
 	if !hasEngine {
@@ -185,10 +222,36 @@ func splitAddress(address string) (at named, hasFrame bool, err error) {
 	case !ok:
 		why = fmt.Sprintf("%q is not the number of a frame", number)
 	default:
-		return named{Address{address[:colon], frame}, engine}, true, nil
+		return &named{Address: Address{address[:colon], frame}, engine: engine}, nil
 	}
-	return named{}, false, fault.New(fault.InvalidAddress, "%q is not an address: %s", address, why).
-		Hint("type <run>, <run>:<frame> such as triage-1:7, or <run>:smithers/<number> such as triage-1:smithers/7 for Smithers' frame number")
+	return nil, notAddress(address, why)
+}
+
+// splitID returns the readings of an address as run@id, the one with the shortest run first. The error is nil if there is
+// one, or if the address has no @.
+func splitID(address string) (readings []named, err error) {
+	for at := range len(address) {
+		switch {
+		case address[at] != '@':
+		case at == 0:
+			err = notAddress(address, "the run before the @ is missing")
+		case at == len(address)-1:
+			err = notAddress(address, "the id after the @ is missing")
+		default:
+			readings = append(readings, named{
+				Address: Address{address[:at], snapshot.NoFrame}, id: address[at+1:], longer: len(readings) > 0,
+			})
+		}
+	}
+	if len(readings) > 0 {
+		return readings, nil
+	}
+	return nil, err
+}
+
+func notAddress(address, why string) error {
+	return fault.New(fault.InvalidAddress, "%q is not an address: %s", address, why).
+		Hint("an address is <run>, <run>:<frame>, such as triage-1:7, <run>@<id>, such as triage-1@call_2, or by Smithers' number <run>:smithers/<frame>, such as triage-1:smithers/7")
 }
 
 // parseFrame returns the frame number in s. It returns false if s has other characters than decimal digits, or a

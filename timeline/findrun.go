@@ -52,18 +52,19 @@ func (s *Store) FindRunExactly(ctx context.Context, run string) (string, objstor
 // runFinder finds runs by their tip refs, and pruned runs by their tombstones.
 type runFinder struct{ refs *refs.DB }
 
-// finder returns the whole id and the tip of the run with a name. The error run_not_found lets the caller try
-// the next finder.
-type finder func(ctx context.Context, name string) (run string, tip objstore.ID, err error)
+// way is one of the ways to find a run by a name. find returns run_not_found if the next way should be tried.
+type way struct {
+	find     func(ctx context.Context, name string) (run string, tip objstore.ID, err error)
+	byPrefix bool // the name may be a prefix of the run's id
+}
 
-// ways returns the finders for a purpose, in the order in which the caller tries them. A prefix is found only
-// for ToRead.
-func (f runFinder) ways(to Purpose) []finder {
-	exact := []finder{f.exactly, f.pruned}
+// ways returns the ways to find a run for a purpose, in the order in which to try them.
+func (f runFinder) ways(to Purpose) []way {
+	exact := []way{{find: f.exactly}, {find: f.pruned}}
 	if to == ToChange {
 		return exact
 	}
-	return append(exact, f.byPrefix)
+	return append(exact, way{f.byPrefix, true})
 }
 
 // find implements FindRun.
@@ -71,30 +72,38 @@ func (f runFinder) find(ctx context.Context, run string, to Purpose) (id string,
 	if run == "" {
 		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}
-	for _, try := range f.ways(to) {
-		id, tip, err := try(ctx, run)
-		if fault.CodeOf(err) != fault.RunNotFound {
-			return id, tip, err
+	if id, tip, err = f.lookUp(ctx, run, to); fault.CodeOf(err) == fault.RunNotFound {
+		err = cmp.Or(f.refuseFrame(ctx, run), f.unknown(ctx, run, to))
+	}
+	return id, tip, err
+}
+
+// lookUp finds a run by a name in each of the ways. Code: run_not_found, without a hint about similar names.
+func (f runFinder) lookUp(ctx context.Context, name string, to Purpose) (id string, tip objstore.ID, err error) {
+	for _, way := range f.ways(to) {
+		if id, tip, err = way.find(ctx, name); fault.CodeOf(err) != fault.RunNotFound {
+			break
 		}
 	}
-	return "", objstore.ID{}, cmp.Or(f.refuseFrame(ctx, run), f.unknown(ctx, run, to))
+	return id, tip, err
 }
 
 // refuseFrame returns invalid_address if address, which a user gave in place of a run, is the address of a frame
 // of an existing run. Otherwise refuseFrame returns nil.
 func (f runFinder) refuseFrame(ctx context.Context, address string) error {
-	at, hasFrame, err := splitAddress(address)
-	if err != nil || !hasFrame {
-		return nil //nolint:nilerr // the name is not the address of a frame
-	}
-	id, _, err := f.find(ctx, at.Run, ToRead)
+	readings, err := splitAddress(address)
 	if err != nil {
-		return nil //nolint:nilerr // the part before the colon is not a run
+		return nil //nolint:nilerr // it is not an address
 	}
-	return fault.New(fault.InvalidAddress, "%q is a frame, but the command needs a run", address).Hint("type the run's id: %s", id)
+	for _, reading := range readings {
+		if id, _, err := f.lookUp(ctx, reading.Run, ToRead); err == nil {
+			return fault.New(fault.InvalidAddress, "%q is a frame, but the command takes a run", address).Hint("name the run: %s", id)
+		}
+	}
+	return nil
 }
 
-// exactly finds the run with exactly the given id, and returns the id and the tip. Code: run_not_found.
+// exactly finds a run by its whole id.
 func (f runFinder) exactly(ctx context.Context, run string) (string, objstore.ID, error) {
 	name, err := refs.Tip(run)
 	if err != nil {
@@ -113,8 +122,7 @@ func RunNotFound(run string) *fault.Error {
 		Hint("`git smithers runs` lists the runs").Detail("run", run)
 }
 
-// byPrefix finds the run whose id begins with prefix, and returns the id and the tip. Codes: run_not_found,
-// run_ambiguous if several ids begin with prefix.
+// byPrefix finds a run by a unique prefix of its id. Code: run_ambiguous if several runs have the prefix.
 func (f runFinder) byPrefix(ctx context.Context, prefix string) (string, objstore.ID, error) {
 	found, tip, err := f.beginning(ctx, prefix)
 	switch {

@@ -15,9 +15,8 @@ func (f runFinder) refusePruned(ctx context.Context, run string) error {
 	return f.checkPruned(ctx, run, "choose another id: the history of the pruned run was collected")
 }
 
-// pruned finds no run. As a finder, it returns run_pruned for the exact id of a run with a tombstone, and
-// run_not_found for any other name. The caller tries pruned before byPrefix, which might take a pruned run's id
-// for a prefix.
+// pruned is a way to find a run that finds none: it returns run_pruned for the exact id of a run with a tombstone, and
+// run_not_found for any other name. It runs before byPrefix, which might take a pruned run's id for a prefix.
 func (f runFinder) pruned(ctx context.Context, run string) (string, objstore.ID, error) {
 	if err := f.checkPruned(ctx, run, "`git smithers runs` lists the remaining runs: the history of the pruned run was collected"); err != nil {
 		return "", objstore.ID{}, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -102,11 +101,8 @@ func NeedNode(cmd *Command, c *urfave.Context, flags ...string) error {
 	return nil
 }
 
-// MeansRun reports whether an address that resolved to at is the run's id or a prefix of it. Any other address names a frame.
-func MeansRun(at timeline.Address, address string) bool { return strings.HasPrefix(at.Run, address) }
-
-// NamesFrame reports whether an address names a frame and not a run.
+// NamesFrame reports whether an address is that of a frame, and not that of a run.
 func NamesFrame(ctx context.Context, store *timeline.Store, address string) (bool, error) {
 	at, err := store.Load(ctx, address)
-	return err == nil && !MeansRun(at.Address, address), err
+	return err == nil && !at.Bare, err
 }

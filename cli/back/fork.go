@@ -117,7 +117,7 @@ func runFork(ctx context.Context, s *session.Session, store *timeline.Store, req
 		return err
 	}
 	s.Note("forked from %s; %s", plain.Text(at.String()), next)
-	if arg.MeansRun(made.From.Address, req.From) {
+	if made.From.Bare {
 		if err := noteAnswersSince(ctx, s, store, made.From.Entry, at); err != nil {
 			return err
 		}

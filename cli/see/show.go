@@ -78,8 +78,9 @@ type showDocument struct {
 	ContentHash string       `json:"contentHash"`
 	CreatedAtMs int64        `json:"createdAtMs"`
 	Subject     string       `json:"subject"`
-	Newer       bool         `json:"newer,omitempty"` // the entry came after the frame and is not a frame
-	Stale       bool         `json:"stale,omitempty"` // the run's row says running, and no live process owns the run
+	IDs         []string     `json:"ids,omitempty"`   // the ids that the frame's writer gave it, sorted
+	Newer       bool         `json:"newer,omitempty"` // the entry is no frame, but what came after it
+	Stale       bool         `json:"stale,omitempty"` // the run is running by its row, and no live process owns it
 	Run         snapshot.Run `json:"run"`
 	// SteppedOver names the frame that left this one out of the timeline.
 	SteppedOver *timeline.SteppedOver `json:"steppedOver,omitempty"`
@@ -111,14 +112,14 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 			return changed.print(ctx, s)
 		}
 	}
-	standing, err := standingOf(ctx, store, at, opts.address)
+	standing, err := standingOf(ctx, store, at)
 	if err != nil {
 		return err
 	}
 	if standing.engines, err = timeline.PeerFrames(ctx, store, at.Address); err != nil {
 		s.Warn(err) // unreadable data of another engine; the rest is still shown
 	}
-	if arg.MeansRun(at.Address, opts.address) {
+	if at.Bare {
 		standing.untold = mail.Untold(ctx, s, store, at.Address.Run)
 	}
 	if standing.behind, err = filesBehind(ctx, store, at); err != nil {
@@ -177,9 +178,9 @@ type standing struct {
 	before []forkedCopy
 }
 
-// standingOf returns the standing of the entry at an address: over for a frame; owner, stale and next for a run.
-func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded, address string) (standing, error) {
-	if !arg.MeansRun(at.Address, address) {
+// standingOf finds out how what an address means stands in its run.
+func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (standing, error) {
+	if !at.Bare {
 		over, err := timeline.FindSteppedOver(ctx, store, at.Address)
 		return standing{over: over}, err
 	}
@@ -228,7 +229,7 @@ func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
 	entry := at.Entry
 	doc := &showDocument{
 		Kind: "snapshot", RunID: at.Address.Run, Frame: at.Address.Frame, Commit: entry.ID.String(),
-		ContentHash: entry.ContentHash.String(), CreatedAtMs: entry.AtMs, Subject: entry.Subject, Newer: isNewer(entry),
+		ContentHash: entry.ContentHash.String(), CreatedAtMs: entry.AtMs, Subject: entry.Subject, IDs: entry.IDs, Newer: isNewer(entry),
 	}
 	var err error
 	if doc.Run, err = entry.RunRow(); err != nil {

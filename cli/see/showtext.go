@@ -69,6 +69,9 @@ func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snap
 func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 	v.field("time", display.ClockTime(entry.AtMs))
 	v.field("what", plain.Shorten(entry.Subject, display.ValueShown))
+	for _, id := range entry.IDs {
+		v.field("id", id)
+	}
 	if isNewer(entry) {
 		v.field(fmt.Sprintf("frame %d", at.Frame), v.frame)
 	}

@@ -1,0 +1,233 @@
+package timeline
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// frameWithID finds the newest frame of a run's line that has the id. The line is the run's timeline from its newest frame
+// back; after a fork's first frame it continues in the parent's timeline with the frame that was forked. Frames that are
+// dropped at the tip do not count. frameWithID returns the frame's address and the tip of the address's run, which may be an
+// ancestor. For ToChange the frame must be the run's own. Code: frame_not_found.
+func frameWithID(ctx context.Context, s *Store, run string, tip objstore.ID, id string, to Purpose) (Address, objstore.ID, error) {
+	newest, row, err := readTip(ctx, s, tip)
+	if err != nil {
+		return Address{}, objstore.ID{}, err
+	}
+	search := idSearch{store: s, id: id, seen: make(map[string]bool)}
+	at := &linePart{run: row, tip: tip, from: newest, frame: row.Frame}
+	for at != nil {
+		frame, err := search.in(ctx, at)
+		switch {
+		case err != nil:
+			return Address{}, objstore.ID{}, err
+		case frame != snapshot.NoFrame && at.run.ID != run && to == ToChange:
+			return Address{}, objstore.ID{}, search.ofAncestor(run, Address{at.run.ID, frame})
+		case frame != snapshot.NoFrame:
+			return Address{at.run.ID, frame}, at.tip, nil
+		}
+		if at, err = search.parent(ctx, at.run); err != nil {
+			return Address{}, objstore.ID{}, err
+		}
+	}
+	return Address{}, objstore.ID{}, search.notFound(run)
+}
+
+// idSearch is the search for a frame with an id on the line of a run.
+type idSearch struct {
+	store   *Store
+	id      string
+	seen    map[string]bool // the runs searched so far; it ends the search in a forged history
+	dropped *Address        // the newest frame that has the id and does not count
+	lost    *snapshot.Parent
+}
+
+// linePart is the part of a line that lies in one run: the timeline from a frame back.
+type linePart struct {
+	run   snapshot.Run // the row at the tip
+	tip   objstore.ID
+	from  *snapshot.Entry // an entry of the run's chain at or after the frame, or frame 0 as the parent run has it
+	frame int64
+}
+
+// in returns the newest frame of a part that has the id and counts, or snapshot.NoFrame. It reads the newest entries of the
+// chain, then asks the index, and reads the rest of the chain if the index does not help.
+func (q *idSearch) in(ctx context.Context, at *linePart) (int64, error) {
+	q.seen[at.run.ID] = true
+	if at.from.Run != at.run.ID { // frame 0 as the parent run has it
+		return q.visit(at.run.ID, at.from, 0, 0), nil
+	}
+	reached := at.frame // the newest frame of the timeline that the walk has not passed
+	oldest := at.frame  // the oldest frame that the walk has passed
+	walk := snapshot.NewWalk(q.store.objects, at.from)
+	for read := 0; ; read++ {
+		if read == nearFrames {
+			if frame, ok := q.indexed(ctx, at); ok {
+				return frame, nil
+			}
+		}
+		entry, err := walk.Next()
+		switch {
+		case err != nil:
+			return snapshot.NoFrame, Explain(err)
+		case ctx.Err() != nil:
+			return snapshot.NoFrame, Explain(ctx.Err())
+		case entry == nil:
+			if forked := walk.Forked(); forked != nil && oldest != 0 { // frame 0 is the parent run's
+				return q.visit(at.run.ID, forked, 0, reached), nil
+			}
+			return snapshot.NoFrame, nil
+		case entry.Frame == snapshot.NoFrame || entry.Frame > at.frame:
+			continue
+		}
+		if frame := q.visit(at.run.ID, entry, entry.Frame, reached); frame != snapshot.NoFrame {
+			return frame, nil
+		}
+		oldest = entry.Frame
+		switch {
+		case entry.Frame > reached:
+		case entry.Based != nil:
+			reached = *entry.Based
+		default:
+			reached = entry.Frame - 1
+		}
+	}
+}
+
+// visit returns the number of a run's frame if it has the id and counts, that is, if it is not newer than reached. Otherwise
+// it returns snapshot.NoFrame, and notes the frame if it has the id.
+func (q *idSearch) visit(run string, entry *snapshot.Entry, frame, reached int64) int64 {
+	switch {
+	case !slices.Contains(entry.IDs, q.id):
+	case frame <= reached:
+		return frame
+	default:
+		q.note(run, frame)
+	}
+	return snapshot.NoFrame
+}
+
+// note remembers a frame that has the id and does not count, if it is the first.
+func (q *idSearch) note(run string, frame int64) {
+	if q.dropped == nil && frame != snapshot.NoFrame {
+		q.dropped = &Address{run, frame}
+	}
+}
+
+// indexed is in by the index alone. ok is false if the index is unusable, is not at the tip, or disagrees with the commit.
+func (q *idSearch) indexed(ctx context.Context, at *linePart) (frame int64, ok bool) {
+	run := at.run.ID
+	index, err := q.store.index.opened(ctx, q.store.IndexOptions(), func(x *sqliteindex.Index, ctx context.Context) error { return x.SyncRun(ctx, run) })
+	if err != nil || index.Degraded() != nil {
+		return snapshot.NoFrame, false
+	}
+	known, ok, err := index.Run(ctx, run)
+	if err != nil || !ok || known.Tip != at.tip {
+		return snapshot.NoFrame, false
+	}
+	frame, dropped, err := index.FrameWithID(ctx, run, q.id, at.frame)
+	if err != nil {
+		return snapshot.NoFrame, false
+	}
+	if frame != snapshot.NoFrame {
+		row, ok, err := index.Frame(ctx, run, frame)
+		if err != nil || !ok {
+			return snapshot.NoFrame, false
+		}
+		entry, err := snapshot.ReadEntry(q.store.objects, row.Commit)
+		if err != nil || !slices.Contains(entry.IDs, q.id) {
+			return snapshot.NoFrame, false
+		}
+	}
+	q.note(run, dropped)
+	return frame, true
+}
+
+// parent returns the part of the line in the run from which a run was forked. It returns nil if the run is not a fork, or
+// the parent's frame is not in this repository.
+func (q *idSearch) parent(ctx context.Context, run snapshot.Run) (*linePart, error) {
+	if run.Parent == nil {
+		return nil, nil //nolint:nilnil // the line ends
+	}
+	part, err := q.partAt(ctx, Address{run.Parent.RunID, run.Parent.Frame}, run.Parent.Commit)
+	if part == nil && err == nil {
+		// A split may have moved the frame to a fork of the parent. The index knows the fork.
+		if moved, ok := q.moved(ctx, run.ID); ok {
+			part, err = q.partAt(ctx, moved, run.Parent.Commit)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case part == nil:
+		q.lost = run.Parent
+	case q.seen[part.run.ID]:
+		return nil, nil //nolint:nilnil // a run cannot descend from itself
+	}
+	return part, nil
+}
+
+// partAt returns the part of the line that begins at a frame. It returns nil if there is no such frame, or it is another
+// commit.
+func (q *idSearch) partAt(ctx context.Context, at Address, commit objstore.ID) (*linePart, error) {
+	_, tip, err := q.store.FindRunExactly(ctx, at.Run)
+	if err != nil {
+		return nil, absent(err)
+	}
+	from, err := q.store.LoadFrame(ctx, at, tip)
+	if err != nil {
+		return nil, absent(err)
+	}
+	if from.Entry.ID != commit {
+		return nil, nil //nolint:nilnil // another history has the id
+	}
+	_, row, err := readTip(ctx, q.store, tip)
+	return &linePart{row, tip, from.Entry, at.Frame}, err
+}
+
+// absent returns nil for the error that a run or a frame does not exist, and any other error unchanged.
+func absent(err error) error {
+	switch fault.CodeOf(err) {
+	case fault.RunNotFound, fault.FrameNotFound:
+		return nil
+	}
+	return err
+}
+
+// moved returns the address by which the index knows the frame that a run was forked from.
+func (q *idSearch) moved(ctx context.Context, run string) (Address, bool) {
+	index, err := q.store.Index(ctx)
+	if err != nil {
+		return Address{}, false
+	}
+	row, ok, err := index.Run(ctx, run)
+	if err != nil || !ok || row.ParentRunID == nil || row.ParentFrameNo == nil {
+		return Address{}, false
+	}
+	return Address{*row.ParentRunID, *row.ParentFrameNo}, true
+}
+
+// ofAncestor returns the error for a caller that changes the run if the frame belongs to an ancestor.
+func (q *idSearch) ofAncestor(run string, at Address) error {
+	return fault.New(fault.FrameNotFound, "run %q has no frame of its own with the id %q: %s has it, from before the fork", run, q.id, at).
+		Hint("`git smithers fork %s` continues from it in a new run", fault.Word(at.String())).
+		Detail("runId", run).Detail("id", q.id).Detail("has", at.String())
+}
+
+// notFound returns the error for an id that no frame of the line has.
+func (q *idSearch) notFound(run string) error {
+	out := fault.New(fault.FrameNotFound, "run %q has no frame with the id %q", run, q.id).Detail("runId", run).Detail("id", q.id)
+	if q.dropped != nil {
+		out = out.Hint("%s has it, and was dropped by a later frame: `git smithers show %s` shows it",
+			q.dropped, fault.Word(q.dropped.String())).Detail("dropped", q.dropped.String())
+	}
+	if q.lost != nil {
+		out = out.Hint("the frames from before the fork are those of run %q, which is not in this repository", q.lost.RunID)
+	}
+	return out.Hint("`git smithers timeline %s --json` lists the frames and their ids", fault.Word(run))
+}

@@ -21,8 +21,9 @@ func tree() *arg.Command {
 		About: `Without a command, shows the runs that are running, wait for you or have failed.
 
 Every change of a run's state is a frame: a commit under refs/smithers/. Frames are
-called <run>:<frame>, such as triage-1:7; <run> alone is its newest state. To read a
-run, a unique prefix of its id is enough; to change or remove it, give the whole id.`,
+called <run>:<frame>, such as triage-1:7, or <run>@<id> by an id that a program gave
+them, such as triage-1@call_2; <run> alone is its newest state. To read a run, a unique
+prefix of its id is enough; to change or remove it, give the whole id.`,
 		Examples: []arg.Example{
 			{"run a workflow", "git smithers run triage.yaml"},
 			{"see what happened", "git smithers timeline triage-1"},

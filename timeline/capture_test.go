@@ -2,6 +2,7 @@ package timeline_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/door"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // capture gives a line to a capturer.
@@ -134,6 +136,36 @@ func TestACaptureOfEventsAloneIsNoFrame(t *testing.T) {
 	require.Len(t, events, 2)
 	assert.EqualValues(t, 2, events[0].Seq, "after RunStarted and the frame's own SnapshotCaptured")
 	assert.Equal(t, `{"at":1.50}`, string(events[0].Payload), "a number keeps its spelling")
+}
+
+func TestACaptureNamesItsFrameByIDs(t *testing.T) {
+	t.Parallel()
+	s := open(t, repotest.New(t, repotest.Commit))
+	c := capturer(t, s)
+	_, err := capture(t, c, `{"state":{},"ids":["call_2","call_1","call_2"]}`)
+	require.NoError(t, err)
+	_, err = capture(t, c, `{"changes":[],"ids":["call_3"]}`)
+	require.NoError(t, err)
+	at, err := s.Load(t.Context(), "run@call_1")
+	require.NoError(t, err)
+	assert.Equal(t, "run:0", at.Address.String())
+	assert.Equal(t, []string{"call_1", "call_2"}, at.Entry.IDs)
+	tree, err := list.Timeline(t.Context(), s, "run", list.TreeOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"call_3"}, tree.Timeline.Frames[1].IDs)
+
+	for line, code := range map[string]fault.Code{
+		`{"events":[{"type":"A"}],"ids":["a"]}`:                     fault.InvalidInput,
+		`{"changes":[],"ids":[""]}`:                                 fault.InvalidState,
+		`{"changes":[],"ids":["` + strings.Repeat("x", 513) + `"]}`: fault.LimitExceeded,
+		`{"changes":[],"ids":"a"}`:                                  fault.InvalidInput,
+	} {
+		_, err = capture(t, c, line)
+		assert.Equal(t, code, fault.CodeOf(err), "%s: %v", line, err)
+	}
+	at, err = s.Load(t.Context(), "run")
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, at.Address.Frame, "nothing was written")
 }
 
 func TestABadCaptureChangesNothing(t *testing.T) {

@@ -63,7 +63,7 @@ func (q *idSearch) in(ctx context.Context, at *linePart) (int64, error) {
 		return q.visit(at.run.ID, at.from, 0, 0), nil
 	}
 	reached := at.frame // the newest frame of the timeline that the walk has not passed
-	oldest := at.frame  // the oldest frame that the walk has passed
+	zero := false       // the walk has passed frame 0
 	walk := snapshot.NewWalk(q.store.objects, at.from)
 	for read := 0; ; read++ {
 		if read == nearFrames {
@@ -78,7 +78,7 @@ func (q *idSearch) in(ctx context.Context, at *linePart) (int64, error) {
 		case ctx.Err() != nil:
 			return snapshot.NoFrame, Explain(ctx.Err())
 		case entry == nil:
-			if forked := walk.Forked(); forked != nil && oldest != 0 { // frame 0 is the parent run's
+			if forked := walk.Forked(); forked != nil && !zero { // frame 0 is the parent run's
 				return q.visit(at.run.ID, forked, 0, reached), nil
 			}
 			return snapshot.NoFrame, nil
@@ -88,7 +88,7 @@ func (q *idSearch) in(ctx context.Context, at *linePart) (int64, error) {
 		if frame := q.visit(at.run.ID, entry, entry.Frame, reached); frame != snapshot.NoFrame {
 			return frame, nil
 		}
-		oldest = entry.Frame
+		zero = entry.Frame == 0
 		switch {
 		case entry.Frame > reached:
 		case entry.Based != nil:

@@ -131,17 +131,20 @@ func TestAnIDIsFoundInTheRunThatAForkWasMadeFrom(t *testing.T) {
 	new1, err := s.Head(t.Context(), "new")
 	require.NoError(t, err)
 	withIDs(t, new1, 0, "new_1")
+	_, err = s.Fork(t.Context(), timeline.ForkRequest{From: "old:2", RunID: "idle"})
+	require.NoError(t, err)
 	for address, want := range map[string]string{
-		"old@call_2": "old:4",
-		"mid@call_2": "mid:0", // frame 0 is the parent's frame itself
-		"mid@start":  "old:0",
-		"mid@call_3": "frame_not_found", // after the frame that was forked
-		"mid@late":   "frame_not_found",
-		"new@new_1":  "new:1",
-		"new@mid_1":  "mid:1",
-		"new@call_2": "mid:0",
-		"new@start":  "old:0",
-		"new@call_1": "frame_not_found",
+		"idle@call_2": "idle:0",
+		"old@call_2":  "old:4",
+		"mid@call_2":  "mid:0", // frame 0 is the parent's frame itself
+		"mid@start":   "old:0",
+		"mid@call_3":  "frame_not_found", // after the frame that was forked
+		"mid@late":    "frame_not_found",
+		"new@new_1":   "new:1",
+		"new@mid_1":   "mid:1",
+		"new@call_2":  "mid:0",
+		"new@start":   "old:0",
+		"new@call_1":  "frame_not_found",
 	} {
 		assert.Equal(t, want, found(t, s, address), "%q", address)
 	}

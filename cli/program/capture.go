@@ -45,6 +45,9 @@ copy. Prints {"kind","id","frame","commit","contentHash"} once the frame is on s
 storage. If the run does not exist, capture creates it. "git smithers help scripting" has
 the schema.
 
+"ids":["call_1","call_2"] in a capture gives the frame ids. <run>@<id> is then the newest
+frame with that id.
+
 --batch reads one capture per line and answers each with one line, in order, until the input
 ends. If a line fails, the answer is {"kind","id","error"}, and capture reads the next line.
 A repeated "id" gets the same answer as the first time.`,

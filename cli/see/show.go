@@ -42,6 +42,9 @@ reason and the end of the log. --json prints the whole state.
 before it. For frame 0 of a fork, that is the frame from which the run was forked. With
 --json, the member patch holds the changes.
 
+In place of :<frame>, @<id> names the newest frame with that id, which a program gave it in
+a capture. The frame may be one of the run's parent, from before the fork.
+
 For a run imported from Smithers, <frame> may be smithers/ and Smithers' own number of the
 frame; it stands for the newest frame in the run's timeline with that number. show prints
 the number, and any damage that the import found in Smithers' data of the frame.`,

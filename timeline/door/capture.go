@@ -36,6 +36,7 @@ type Capture struct {
 	Worktree *bool    `json:"worktree"`
 	Run      *runEdit `json:"run"`
 	Subject  string   `json:"subject"`
+	IDs      []string `json:"ids"` // ids of the frame; only a capture that is a frame has ids
 }
 
 // runEdit has the members of the run's row that a capture may change. A nil member stays unchanged.
@@ -315,7 +316,10 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 		Operation: req.ID, VCS: req.VCS, AtMs: at, Subject: req.Subject,
 	}
 	if req.State != nil || req.Changes != nil || req.Frame != nil {
-		draft.Frame = &snapshot.FrameDraft{Rendered: req.Frame}
+		draft.Frame = &snapshot.FrameDraft{Rendered: req.Frame, IDs: req.IDs}
+	} else if len(req.IDs) > 0 {
+		return snapshot.Draft{}, fault.New(fault.InvalidInput, "the capture has ids and is not a frame: only a frame has ids").
+			Hint(`add "changes":[] for a frame with the state as before`)
 	}
 	if err := checkVCS(req.VCS); err != nil {
 		return snapshot.Draft{}, err

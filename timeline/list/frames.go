@@ -26,11 +26,12 @@ type FrameMatch struct {
 	FrameNo     int64         `json:"frameNo"`
 	CreatedAtMs int64         `json:"createdAtMs"`
 	Subject     string        `json:"subject"`
-	Commit      string        `json:"commit"`   // the commit id of the frame
-	VCS         *jjbridge.Tag `json:"vcs"`      // nil if the frame has no revision
-	ChangeID    *string       `json:"changeId"` // jj's change id; nil if the revision has no change id
-	// Paths are the changed paths at or below the path of the query, with the kind of change. They include
-	// changes in the tasks' own worktrees. They are nil unless the query has a path.
+	Commit      string        `json:"commit"` // of the frame
+	VCS         *jjbridge.Tag `json:"vcs"`
+	ChangeID    *string       `json:"changeId"`
+	IDs         []string      `json:"ids,omitempty"` // the ids that the frame's writer gave it, sorted
+	// Paths are the changed paths at or below the path of the query, with the kind of change, in the run's working
+	// copy and in the tasks' own worktrees. Only queries by path set it.
 	Paths []jjbridge.PathChange `json:"paths,omitempty"`
 	// Since is the number of the frame whose files were compared, if the frames between have no captured
 	// files: any of them may have changed the paths. Otherwise Since is nil.
@@ -166,7 +167,7 @@ func matchOf(entry *snapshot.Entry) (FrameMatch, error) {
 	vcs, err := entry.VCSRevision()
 	match := FrameMatch{
 		RunID: entry.Run, FrameNo: entry.Frame, CreatedAtMs: entry.AtMs, Subject: entry.Subject,
-		Commit: entry.ID.String(), VCS: jjbridge.TagOf(vcs),
+		Commit: entry.ID.String(), VCS: jjbridge.TagOf(vcs), IDs: entry.IDs,
 	}
 	if vcs != nil && vcs.ChangeID != "" {
 		match.ChangeID = &vcs.ChangeID

@@ -21,8 +21,9 @@ type FrameInfo struct {
 	Subject     string     `json:"subject"`
 	Commit      string     `json:"commit"`
 	VCS         *FrameVCS  `json:"vcs"`     // nil if the frame has no revision
-	BasedOn     *int64     `json:"basedOn"` // the frame of this run that the frame continues; nil if it continues no frame of this run
-	Dropped     bool       `json:"dropped"` // whether a later frame stepped over the frame
+	IDs         []string   `json:"ids,omitempty"` // the ids that the frame's writer gave it, sorted
+	BasedOn     *int64     `json:"basedOn"`       // the frame of this run that it is based on; nil if there is none
+	Dropped     bool       `json:"dropped"` // a later frame stepped over it
 
 	tree objstore.ID // the captured files; zero if no files were captured
 }
@@ -141,7 +142,7 @@ func (r timelineReader) frames(rows []sqliteindex.FrameRow) []FrameInfo {
 		}
 		info := FrameInfo{
 			FrameNo: f.FrameNo, CreatedAtMs: f.CreatedAtMs, ContentHash: f.ContentHash, Forks: []ForkInfo{},
-			Subject: f.Subject, Commit: f.Commit.String(), VCS: frameVCS(f.VCS), BasedOn: f.Based, Dropped: f.Dropped,
+			Subject: f.Subject, Commit: f.Commit.String(), VCS: frameVCS(f.VCS), IDs: f.IDs, BasedOn: f.Based, Dropped: f.Dropped,
 			tree: f.Tree,
 		}
 		switch {

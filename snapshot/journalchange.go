@@ -5,7 +5,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// IsEngineJournal reports whether collection is in the journal and engines add rows to it: "attempts", "logs" or
+// IsEngineJournal reports whether collection is in the journal, and engines add rows to it: "attempts", "logs" or
 // "tool-calls". Only git-smithers adds rows to "ops".
 func IsEngineJournal(collection string) bool {
 	of := registered.named(collection)

@@ -132,7 +132,8 @@ func TestAnEngineWritesToolCallsInAnyOrder(t *testing.T) {
 	first := startRun(t, store)
 	stored, err := snapshot.EngineChange(snapshot.Limits{}, first, given)
 	require.NoError(t, err)
-	assert.Equal(t, `{"input":{ "b":1},"startedAtMs":3,"status":"intended","toolName":"t"}`, string(stored.Value))
+	want := page.Row{Key: "a::0::1::2", Value: []byte(`{"input":{ "b":1},"startedAtMs":3,"status":"intended","toolName":"t"}`)}
+	assert.Equal(t, want, page.Row{Key: stored.Key, Value: stored.Value})
 	assert.Equal(t, journaled(t, store, first, given).Tree, journaled(t, store, first, stored).Tree)
 	_, err = snapshot.Append(store, nil, first, snapshot.Draft{Journal: []snapshot.Change{snapshot.RemoveRow(snapshot.CollectionToolCalls, "a::0::1::2")}})
 	assert.ErrorIs(t, err, snapshot.ErrInvalid, "the journal is only added to")

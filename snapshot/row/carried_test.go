@@ -3,11 +3,14 @@ package row_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -83,6 +86,32 @@ func TestAnOpenKindCarriesUnknownMembers(t *testing.T) {
 	assert.ErrorIs(t, err, objstore.ErrCorrupt, "what is known is checked")
 }
 
+func TestCarriedMembersOutliveEveryChange(t *testing.T) {
+	t.Parallel()
+	values := rapid.SampledFrom([]string{`0`, `-7`, `"é\n"`, `null`, `true`, `[]`, `[1,{"a":{}}]`, `{"a":"b","c":[null]}`})
+	rapid.Check(t, func(t *rapid.T) {
+		members := rapid.MapOfN(rapid.StringMatching(`[a-zA-Z]{1,5}`), values, 0, 8).Draw(t, "members")
+		var v crate
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if name != "name" && name != "inner" && name != "raw" && name != "yes" {
+				v.More = append(v.More, row.Member{Name: name, Value: json.RawMessage(members[name])})
+			}
+		}
+		for range 3 {
+			v.Name = rapid.StringMatching(`[ -~]{1,4}`).Draw(t, "name") + "."
+			if rapid.Bool().Draw(t, "yes") {
+				v.Yes, v.Inner = new(true), &inner{N: 3}
+			}
+			stored := crates(true).Encode(v)
+			again, err := crates(true).Decode(stored)
+			require.NoError(t, err)
+			require.Equal(t, v, again)
+			require.True(t, json.Valid(stored.Value))
+			v = again
+		}
+	})
+}
+
 func TestAClosedKindNeedsANewerVersionForUnknownMembers(t *testing.T) {
 	t.Parallel()
 	for _, value := range unknownMembers {
@@ -138,8 +167,8 @@ func TestDamageIsNoUnknownMember(t *testing.T) {
 
 func TestAWriterNamesOnlyKnownMembers(t *testing.T) {
 	t.Parallel()
-	_, err := crates(true).Parse("k", []byte(`{"name":"n","nmae":"n"}`))
-	assert.EqualError(t, err, `crate "k": nmae: unknown field`)
+	_, err := crates(true).Parse("k", []byte(`{"name":"n","title":"n"}`))
+	assert.EqualError(t, err, `crate "k": title: unknown field`)
 }
 
 func TestAnOptionalValueDiffersFromNull(t *testing.T) {

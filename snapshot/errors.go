@@ -32,7 +32,9 @@ type OlderFormatError struct {
 }
 
 // Error names the version.
-func (e *OlderFormatError) Error() string { return fmt.Sprintf("%v: format %d", ErrOlderFormat, e.Format) }
+func (e *OlderFormatError) Error() string {
+	return fmt.Sprintf("%v: format %d", ErrOlderFormat, e.Format)
+}
 
 // Unwrap returns ErrOlderFormat.
 func (e *OlderFormatError) Unwrap() error { return ErrOlderFormat }

@@ -33,10 +33,3 @@ func (l *lazy[T]) set(value T) {
 	defer l.mu.Unlock()
 	l.value, l.ready = value, true
 }
-
-// peek returns the stored value, and whether a value is stored.
-func (l *lazy[T]) peek() (T, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.value, l.ready
-}

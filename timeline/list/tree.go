@@ -20,10 +20,10 @@ type FrameInfo struct {
 	Forks       []ForkInfo `json:"forks"`
 	Subject     string     `json:"subject"`
 	Commit      string     `json:"commit"`
-	VCS         *FrameVCS  `json:"vcs"`     // nil if the frame has no revision
+	VCS         *FrameVCS  `json:"vcs"`           // nil if the frame has no revision
 	IDs         []string   `json:"ids,omitempty"` // the ids that the frame's writer gave it, sorted
 	BasedOn     *int64     `json:"basedOn"`       // the frame of this run that it is based on; nil if there is none
-	Dropped     bool       `json:"dropped"` // a later frame stepped over it
+	Dropped     bool       `json:"dropped"`       // a later frame stepped over it
 
 	tree objstore.ID // the captured files; zero if no files were captured
 }

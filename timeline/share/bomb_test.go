@@ -61,8 +61,8 @@ func TestATreeBombIsNotTaken(t *testing.T) {
 		"nodes":       {func(f forger) { f.part("nodes", bomb) }, "collection"},
 		"outputs":     {func(f forger) { f.part("outputs-o", bomb) }, "collection"},
 		"journal":     {func(f forger) { f.part("journal", bomb) }, many},
-		"workflow": {func(f forger) { f.part("workflow", bomb) }, "workflow"},
-		"deep":     {func(f forger) { f.worktree(f.deep(5000)) }, "nested more than 4096 levels deep"},
+		"workflow":    {func(f forger) { f.part("workflow", bomb) }, "workflow"},
+		"deep":        {func(f forger) { f.worktree(f.deep(5000)) }, "nested more than 4096 levels deep"},
 		"wide": {func(f forger) {
 			var names []string
 			for i := range 2100 {

@@ -133,7 +133,9 @@ func TestWhatDoesNotPassTheChecksIsNotTaken(t *testing.T) {
 			"too large",
 		},
 		"events-of-nobody": {
-			func(f forger) { f.add(f.Git("rev-parse", f.tip()+"^{tree}"), func(h *snapshot.Header) { h.NextSeq += 9 }) },
+			func(f forger) {
+				f.add(f.Git("rev-parse", f.tip()+"^{tree}"), func(h *snapshot.Header) { h.NextSeq += 9 })
+			},
 			"event",
 		},
 		"a-deep-event": {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -242,6 +244,33 @@ func FuzzMidx(f *testing.F) {
 			require.Nil(t, names)
 		}
 	})
+}
+
+// Short delta scripts have few repetitions, and looking for them takes five times as long.
+func TestAShortScriptIsHardlyLongerWithoutRepetitions(t *testing.T) {
+	t.Parallel()
+	var d deflater
+	short, best := 0, 0
+	for i := range 200 {
+		id := someID(i)
+		tree := append([]byte{0x90, 0x20, 20}, id.sum[:20]...)
+		commit := fmt.Appendf(nil, "\xb0\x27\x01tree %v\nparent %v\x90\x44%d +0000\x91\x10\x55", id, someID(i-1), 1700000000+i)
+		row := fmt.Appendf(nil, "\x90\x27\x50{\"nodeId\":\"task-%05d\",\"state\":\"finished\",\"lastAttempt\":%d}\x91\x22\x33", i, i)
+		for _, script := range [][]byte{tree, commit, row} {
+			require.LessOrEqual(t, len(script), huffmanMax)
+			stream, err := d.appendSmallest(nil, script)
+			require.NoError(t, err)
+			short += len(stream)
+			var out bytes.Buffer
+			w, err := zlib.NewWriterLevel(&out, zlib.BestCompression)
+			require.NoError(t, err)
+			_, err = w.Write(script)
+			require.NoError(t, errors.Join(err, w.Close()))
+			best += min(out.Len(), len(script)+storedOverhead)
+		}
+	}
+	assert.Nil(t, d.smallest, "the writer with the large tables is not made")
+	assert.LessOrEqual(t, short, best*110/100)
 }
 
 func TestPlanMergeKeepsTheNumberOfPacksSmall(t *testing.T) {

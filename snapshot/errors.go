@@ -45,7 +45,7 @@ func (e *OlderFormatError) Unwrap() error { return ErrOlderFormat }
 func OlderFormat(r objstore.Reader, id objstore.ID) *OlderFormatError {
 	data, err := readCommit(r, id)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // only the format of a readable commit is asked for
 	}
 	_, message, _ := bytes.Cut(data, []byte("\n\n"))
 	older, _ := errors.AsType[*OlderFormatError](checkFormat(message))

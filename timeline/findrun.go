@@ -97,7 +97,7 @@ func (f runFinder) refuseFrame(ctx context.Context, address string) error {
 	}
 	for _, reading := range readings {
 		if id, _, err := f.lookUp(ctx, reading.Run, ToRead); err == nil {
-			return fault.New(fault.InvalidAddress, "%q is a frame, but the command takes a run", address).Hint("name the run: %s", id)
+			return fault.New(fault.InvalidAddress, "%q is a frame, but the command needs a run", address).Hint("type the run's id: %s", id)
 		}
 	}
 	return nil

@@ -192,8 +192,7 @@ func (q *idSearch) partAt(ctx context.Context, at Address, commit objstore.ID) (
 
 // absent returns nil for the error that a run or a frame does not exist, and any other error unchanged.
 func absent(err error) error {
-	switch fault.CodeOf(err) {
-	case fault.RunNotFound, fault.FrameNotFound:
+	if code := fault.CodeOf(err); code == fault.RunNotFound || code == fault.FrameNotFound {
 		return nil
 	}
 	return err

@@ -267,7 +267,7 @@ func TestAnAddressIsSplitInOneWay(t *testing.T) {
 		}
 		if colon := strings.LastIndexByte(address, ':'); colon > 0 {
 			number, err := strconv.ParseUint(address[colon+1:], 10, 32)
-			if canonical := fmt.Sprint(number) == address[colon+1:]; err == nil && canonical {
+			if canonical := strconv.FormatUint(number, 10) == address[colon+1:]; err == nil && canonical {
 				if run, ambiguous = whole(address[:colon], byPrefix); ambiguous {
 					return "run_ambiguous"
 				}

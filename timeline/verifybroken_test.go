@@ -100,7 +100,7 @@ func TestVerifyChecksTheFramesOfARunWhoseTipIsNoRef(t *testing.T) {
 	repo := loosened(t)
 	repo.Damaged()
 	repo.WriteRef("refs/smithers/_tip/one", "")
-	removeObject(t, repo, "refs/smithers/one/3:run.json")
+	removeObject(t, repo, "refs/smithers/one/3:nodes")
 	s := openAgain(t, repo)
 	report, err := verify.Runs(t.Context(), s)
 	require.NoError(t, err)

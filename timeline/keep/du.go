@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -148,16 +149,14 @@ func worktreeOf(path string) (name string, ok bool) {
 // table, the name of another collection of the state, or the first folder of path. It returns "entry" for
 // run.json, vcs.json and objects without a path, such as commits.
 func collectionOf(path string) string {
-	parts := strings.Split(path, "/")
-	switch {
-	case parts[0] == "state" && len(parts) > 2 && parts[1] == "outputs":
-		return "outputs/" + unescaped(parts[2])
-	case parts[0] == "state" && len(parts) > 1:
-		return parts[1]
-	case path == "" || parts[0] == "run.json" || parts[0] == "vcs.json":
+	first, _, _ := strings.Cut(path, "/")
+	if table, ok := strings.CutPrefix(first, "outputs-"); ok {
+		return snapshot.OutputCollection(unescaped(table))
+	}
+	if first == "" || first == "run.json" || first == "vcs.json" {
 		return "entry"
 	}
-	return parts[0]
+	return first
 }
 
 // unescaped returns name without its percent-encoding, or name itself if its encoding is invalid.

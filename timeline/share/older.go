@@ -22,6 +22,9 @@ func (s *Sharer) older(tip objstore.ID) *snapshot.OlderFormatError {
 	return snapshot.OlderFormat(s.store.Objects(), tip)
 }
 
+// isOlderTip reports whether a tip is in an older format.
+func (s *Sharer) isOlderTip(tip objstore.ID) bool { return s.older(tip) != nil }
+
 // runAt returns the id of the run that an entry belongs to. The entry may be in an older format.
 func (s *Sharer) runAt(id objstore.ID) (string, error) {
 	entry, err := snapshot.ReadEntry(s.store.Objects(), id)

@@ -168,7 +168,7 @@ func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (Re
 // compareAt compares one run. State is "" if both are equal.
 func (s *Sharer) compareAt(ctx context.Context, component string, here, there atRemote) (RunAt, error) {
 	local, remote := here.tips[component], there.tips[component]
-	if local != remote && (s.older(local) != nil || s.older(remote) != nil) {
+	if local != remote && slices.ContainsFunc([]objstore.ID{local, remote}, s.isOlderTip) {
 		return RunAt{State: AtOlder}, nil
 	}
 	switch {

@@ -38,58 +38,61 @@ func (r contentRules) full(path string) string {
 	return filepath.Join(r.root, filepath.FromSlash(path))
 }
 
-// altered returns the captured files, sorted by path, whose bytes a checkout of the captured tree would
-// change on a machine without the user's filters. now is the private index after the capture, root the id of
-// its tree, and read the paths that git read in this capture. If the result of the last capture still
-// applies, altered reads only the files in read; if no attribute or setting changes files, it reads no file.
-// It stores the result in the private index's state.
-func (c *filesCapture) altered(ctx context.Context, now *gitindex.Index, root objstore.ID, read []string) ([]snapshot.Altered, error) {
+// altered returns the files whose bytes a checkout of the captured tree would change, without the
+// user's filters. If no attribute and no setting changes files, it reads nothing. Otherwise it reads
+// the files that the tree of the last capture does not have so. files are the edits of HEAD's tree.
+func (c *filesCapture) altered(ctx context.Context, tree objstore.ID, files map[string]treeFile) (gitindex.AlteredFiles, error) {
 	if c.git.gitDir != "" {
-		return nil, nil // this git stores and writes files byte for byte
+		return gitindex.AlteredFiles{}, nil // stored byte for byte
 	}
-	rules := newContentRules(c.w).sum(now)
+	rules := newContentRules(c.w).sum(c.attributeFiles(files))
 	if rules == "" {
-		return nil, nil
+		return gitindex.AlteredFiles{}, nil
 	}
-	known := c.source.state.Altered
-	var kept []snapshot.Altered
-	if known.Rules == rules && known.Tree == c.source.trees.Root.String() {
-		again := make(map[string]bool, len(read))
-		for _, path := range read {
-			again[path] = true
-		}
-		for _, a := range known.Files {
-			if _, found := now.Find(a.Path); found && !again[a.Path] {
-				kept = append(kept, a)
-			}
-		}
-	} else {
-		read = nil
-		for _, e := range now.Entries {
-			read = append(read, e.Path)
-		}
+	known := c.state.Altered
+	if known.Rules != rules || known.Tree != c.state.Tree {
+		known = gitindex.AlteredFiles{Rules: rules}
 	}
-	fresh, err := c.compareStored(ctx, now, read)
+	changed, err := c.builder.newFiles(known.Tree, tree)
 	if err != nil {
-		return nil, err
+		return gitindex.AlteredFiles{}, err
 	}
-	files := append(kept, fresh...)
-	slices.SortFunc(files, func(a, b snapshot.Altered) int { return cmp.Compare(a.Path, b.Path) })
-	state := gitindex.AlteredFiles{Rules: rules, Tree: root.String(), Files: files}
-	if state.Rules == known.Rules && state.Tree == known.Tree && slices.Equal(state.Files, known.Files) {
-		return files, nil
+	fresh, err := c.compareStored(ctx, changed)
+	if err != nil {
+		return gitindex.AlteredFiles{}, err
 	}
-	c.source.state.Altered = state
-	return files, c.p.WriteState(c.source.state)
+	for _, a := range known.Files {
+		if _, again := changed[a.Path]; !again && c.builder.has(tree, a.Path) {
+			fresh = append(fresh, a)
+		}
+	}
+	slices.SortFunc(fresh, func(a, b snapshot.Altered) int { return cmp.Compare(a.Path, b.Path) })
+	return gitindex.AlteredFiles{Rules: rules, Tree: tree, Files: fresh}, nil
+}
+
+// attributeFiles returns the captured .gitattributes files: those of the user's index with the edits.
+func (c *filesCapture) attributeFiles(edits map[string]treeFile) map[string]objstore.ID {
+	found := make(map[string]objstore.ID)
+	for _, file := range c.state.Survey.Attributes {
+		found[file.Path] = file.ID
+	}
+	for name, file := range edits {
+		if path.Base(name) != ".gitattributes" {
+			continue
+		}
+		if found[name] = file.id; !file.exists() {
+			delete(found, name)
+		}
+	}
+	return found
 }
 
 // alteredRules is the version of compareStored's rules. A list that another version stored is computed anew.
 const alteredRules = "2"
 
-// sum returns a hash of the attributes and settings that decide how git stores and checks out files, and of
-// alteredRules. now is the index whose .gitattributes files count. The result is "" if there is no file of
-// attributes and core.autocrlf is off.
-func (r contentRules) sum(now *gitindex.Index) string {
+// sum returns a hash of the attributes and settings that decide how git stores files and gives them back, or ""
+// if there are none. files are the captured .gitattributes files.
+func (r contentRules) sum(files map[string]objstore.ID) string {
 	sum := sha1.New()
 	sum.Write([]byte(alteredRules))
 	found := false
@@ -97,10 +100,8 @@ func (r contentRules) sum(now *gitindex.Index) string {
 		found = true
 		sum.Write(fmt.Appendf(nil, "%q %q\n", name, value))
 	}
-	for _, e := range now.Entries {
-		if path.Base(e.Path) == ".gitattributes" {
-			add(e.Path, e.ID.Bytes())
-		}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		add(name, files[name].Bytes())
 	}
 	for _, name := range r.attributeFiles() {
 		if data, err := os.ReadFile(name); err == nil {
@@ -137,15 +138,14 @@ func (r contentRules) attributeFiles() []string {
 	return append(files, filepath.Join(cmp.Or(folder, filepath.Join(home, ".config")), "git", "attributes"))
 }
 
-// compareStored returns the files at paths whose bytes a checkout of the index now would change. Each result
-// names the rule that changes the file.
-func (c *filesCapture) compareStored(ctx context.Context, now *gitindex.Index, paths []string) ([]snapshot.Altered, error) {
-	if len(paths) == 0 {
+// compareStored returns those of the captured files whose bytes a checkout would change.
+func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeFile) ([]snapshot.Altered, error) {
+	if len(files) == 0 {
 		return nil, nil
 	}
 	out, err := c.w.gitWith(ctx, gitRun{
-		args: append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...), env: []string{"GIT_INDEX_FILE=" + c.p.IndexPath()},
-		stdin: strings.NewReader(strings.Join(paths, "\x00") + "\x00"),
+		args: append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...), env: []string{"GIT_INDEX_FILE=" + c.p.TrackedPath()},
+		stdin: paths(slices.Sorted(maps.Keys(files))),
 	})
 	if err != nil {
 		return nil, err
@@ -161,14 +161,11 @@ func (c *filesCapture) compareStored(ctx context.Context, now *gitindex.Index, p
 				has[fields[3*i+1]] = value
 			}
 		}
-		i, found := now.Find(fields[0])
-		if !found || !now.Entries[i].Plain() {
-			continue
-		}
-		by, undecided := rules.alteredBy(&now.Entries[i], has)
+		file := files[fields[0]]
+		by, undecided := rules.alteredBy(fields[0], file, has)
 		switch {
 		case undecided:
-			ask = append(ask, askedFile{&now.Entries[i], by})
+			ask = append(ask, askedFile{gitindex.Entry{Path: fields[0], Mode: file.mode, ID: file.id}, by})
 		case by != "":
 			altered = append(altered, snapshot.Altered{Path: fields[0], By: by})
 		}
@@ -183,11 +180,10 @@ type attributes map[string]string
 // given reports whether the attribute is set or has a value.
 func (a attributes) given(name string) bool { return a[name] != "" && a[name] != "unset" }
 
-// alteredBy returns the name of the rule by which a checkout changes the bytes of e's file: the name of a
-// filter, "encoding", "ident" or "eol". by is "" if a checkout keeps the bytes, or if the file cannot be
-// read. If only git can decide, undecided is true, and by is the name to use if the bytes do change.
-func (r contentRules) alteredBy(e *gitindex.Entry, has attributes) (by string, undecided bool) {
-	if e.Mode != objstore.ModeFile && e.Mode != objstore.ModeExecutable {
+// alteredBy returns the name of what changes a file's bytes in a checkout, or "" if nothing does.
+// If only git can answer, undecided is true, and by is the name to use if the bytes do change.
+func (r contentRules) alteredBy(path string, file treeFile, has attributes) (by string, undecided bool) {
+	if file.mode != objstore.ModeFile && file.mode != objstore.ModeExecutable {
 		return "", false
 	}
 	if has["filter"] == "lfs" {
@@ -199,11 +195,11 @@ func (r contentRules) alteredBy(e *gitindex.Entry, has attributes) (by string, u
 	if filter == "" && !ends.converts && !recoded && !has.given("ident") {
 		return "", false
 	}
-	data, err := os.ReadFile(r.full(e.Path))
+	data, err := os.ReadFile(r.full(path))
 	if err != nil {
 		return "", false
 	}
-	stored := objstore.Hash(objstore.Blob, data) == e.ID
+	stored := objstore.Hash(objstore.Blob, data) == file.id
 	switch {
 	case filter != "" && !stored:
 		return filter, false
@@ -211,7 +207,7 @@ func (r contentRules) alteredBy(e *gitindex.Entry, has attributes) (by string, u
 		return "encoding", true
 	case filter == "" && has.given("ident") && bytes.Contains(data, []byte("$Id")):
 		return "ident", true
-	case ends.alters(data, e.ID, stored):
+	case ends.alters(data, file.id, stored):
 		return "eol", false
 	}
 	return "", false
@@ -231,8 +227,8 @@ func (r contentRules) filterOf(has attributes) string {
 
 // askedFile is a file that git must check out to show whether the bytes change.
 type askedFile struct {
-	entry *gitindex.Entry
-	by    string // the name of the rule that may change the bytes
+	entry gitindex.Entry
+	by    string
 }
 
 // askGit returns the files whose bytes a checkout changes. git checks files out into a temporary folder. No
@@ -250,14 +246,18 @@ func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snaps
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	names := make([]string, len(files))
-	for i, file := range files {
-		names[i] = file.entry.Path
+	index := &gitindex.Index{}
+	for _, file := range files {
+		index.Entries = append(index.Entries, file.entry)
+	}
+	index.Sort()
+	private := filepath.Join(dir, ".git") // no captured path
+	if err := index.Write(private); err != nil {
+		return nil, err
 	}
 	_, err = c.w.gitWith(ctx, gitRun{
-		args:  []string{"checkout-index", "-z", "--stdin", "--prefix=" + dir + "/"},
-		env:   append(c.q.GitEnv(objectsDir(c.w.Repo), c.w.env), "GIT_INDEX_FILE="+c.p.IndexPath()),
-		stdin: paths(names),
+		args: []string{"checkout-index", "--all", "--prefix=" + dir + "/"},
+		env:  append(c.q.GitEnv(objectsDir(c.w.Repo), c.w.env), "GIT_INDEX_FILE="+private),
 	})
 	if err != nil {
 		return nil, err

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
@@ -74,11 +72,10 @@ func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
 type Captured struct {
 	VCS snapshot.VCS
 
-	repository *objstore.Store      // the caller's open store; nil if the caller has no open store
-	trees      [][]byte             // new tree objects that are not in the quarantine
-	objects    string               // the quarantine's object directory; "" without a quarantine
-	quarantine *gitindex.Quarantine // the other new objects; nil if all are in trees
-	index      fs.FileInfo          // of the private index, if its tree is VCS.Tree; else nil
+	repository *objstore.Store      // the caller's; nil if it has none open
+	trees      [][]byte             // more tree objects that the repository does not have
+	objects    string               // the quarantine's object directory; "" for none
+	quarantine *gitindex.Quarantine // nil for none
 	release    func()               // ends the pin; nil if nothing is pinned
 }
 
@@ -203,52 +200,21 @@ func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opt
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Unlock()) }()
-	head := make(chan error, 1)
-	go func() {
-		var err error
-		c.VCS.CommitID, c.VCS.Branch, err = w.Head(ctx)
-		head <- err
-	}()
-	files, err := w.captureFiles(ctx, objects, p, opts)
-	if err := errors.Join(err, <-head); err != nil {
-		if files.q != nil {
-			err = errors.Join(err, files.q.Close())
-		}
+	capture := newFilesCapture(w, p, objects, opts)
+	found, err := capture.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.VCS.CommitID, c.VCS.Branch = found.commit, found.branch
+	files, err := capture.run(ctx, found)
+	if err != nil {
 		return nil, err
 	}
 	c.take(files)
-	if info, err := os.Stat(p.IndexPath()); err == nil {
-		c.index = info
-	}
 	return c, nil
 }
 
-// captureFiles captures the files of a git working copy. The caller holds the lock of p, the folder of the
-// private index. If a required filter fails during the scan, captureFiles scans once more with an index that
-// leaves recent files to the capture, which can leave single files out.
-func (w *Workspace) captureFiles(ctx context.Context, objects objstore.Reader, p *gitindex.Folder, opts CaptureOptions) (_ capturedFiles, err error) {
-	capture := &filesCapture{w: w, p: p, opts: opts, objects: objects, scope: opts.Scope}
-	// Usually the private index is up to date, so the scan can begin while sync checks the index.
-	early := capture.scanEarly(ctx)
-	capture.source, err = w.sync(ctx, p, objects, opts.Warn)
-	found, scanErr := early()
-	if err == nil && (found == nil || capture.source.remade) {
-		found, scanErr = capture.scan(ctx)
-	}
-	if err == nil && filterFailure(scanErr) != nil {
-		capture.source.now.ForgetRecent()
-		if err = capture.source.now.Write(p.IndexPath()); err == nil {
-			found, scanErr = capture.scan(ctx)
-		}
-	}
-	if err = cmp.Or(err, scanErr); err != nil {
-		return capturedFiles{}, err
-	}
-	return capture.run(ctx, found)
-}
-
-// take sets the tree, scope, left-out files, altered files and new objects of c to those of files. The Close
-// of c then closes the quarantine.
+// take makes the captured files part of c.
 func (c *Captured) take(files capturedFiles) {
 	c.VCS.Tree, c.VCS.Scope = files.tree, files.scope
 	c.VCS.LeftOut, c.VCS.Altered = files.left, files.altered

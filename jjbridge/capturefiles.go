@@ -4,29 +4,31 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
+	"os"
 	"slices"
-	"strings"
 
 	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// filesCapture is one capture of files with git. The caller holds the lock of the private index.
+// filesCapture is one capture of files by git, under the lock of the private folder. Usually it runs
+// git status alone: the captured tree is that of HEAD with the files that git status lists. Files that
+// the last capture has read and that have not changed since are not read again.
 type filesCapture struct {
 	w       *Workspace
 	p       *gitindex.Folder
 	opts    CaptureOptions // after withDefaults
 	objects objstore.Reader
-	source  *indexPair
+	state   gitindex.State
+	before  *gitindex.Index // the files that the last capture has read; never nil
+	builder *treeBuilder
 	q       *gitindex.Quarantine // nil until there is a new object
 	git     gitRun               // environment, settings and git directory with which git reads files
 
 	scope string
 	left  leftOuts
-	trees [][]byte // new tree objects that are not in the quarantine
 }
 
 // capturedFiles is the result of a filesCapture. The receiver must close q.
@@ -42,70 +44,166 @@ type capturedFiles struct {
 // captureRounds limits how often git reads the same files if they change during a capture.
 const captureRounds = 4
 
-// run captures the files and returns the result. found is the result of a scan with the present private
-// index. After an error, run closes the quarantine; the changed private index stays and is valid for the next
-// capture.
-func (c *filesCapture) run(ctx context.Context, found *changes) (_ capturedFiles, err error) {
+// newFilesCapture begins a capture with what the last one has left in the folder. That counts only if
+// the last capture was stored.
+func newFilesCapture(w *Workspace, p *gitindex.Folder, objects objstore.Reader, opts CaptureOptions) *filesCapture {
+	c := &filesCapture{
+		w: w, p: p, opts: opts, objects: objects, scope: opts.Scope,
+		builder: &treeBuilder{objects: objects, made: make(map[objstore.ID][]byte)},
+	}
+	if state := p.ReadState(); state.Root == w.Root {
+		c.state = state
+	}
+	if !c.state.Tree.IsZero() && !has(objects, c.state.Tree) {
+		c.state.Tree = objstore.ID{}
+	}
+	c.before = &gitindex.Index{}
+	if c.state.Tree.IsZero() {
+		return c
+	}
+	id, _, err := gitindex.ReadFingerprint(p.ChangedPath(), func(gitindex.Fingerprint) bool { return false })
+	if err != nil || id != c.state.Changed || id == (gitindex.Fingerprint{}) {
+		return c
+	}
+	if before, err := gitindex.Read(p.ChangedPath()); err == nil {
+		c.before = before
+	}
+	return c
+}
+
+// look returns what git status says.
+func (c *filesCapture) look(ctx context.Context) (*status, error) {
+	made, err := c.track(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.status(ctx)
+	if filterFailure(err) != nil {
+		return c.status(ctx, c.w.withoutFilters()...)
+	}
+	if err != nil && !made && ctx.Err() == nil { // the copy may be damaged
+		if _, err := c.track(ctx, true); err != nil {
+			return nil, err
+		}
+		return c.status(ctx)
+	}
+	return found, err
+}
+
+// run captures the files. After an error only files in the private folder stay, which do no harm.
+func (c *filesCapture) run(ctx context.Context, found *status) (capturedFiles, error) {
+	chosen := c.choose(found)
+	size := objstore.TreeSize{Paths: int64(c.state.Survey.Entries + len(found.untracked))}
+	if err := size.Check(objstore.ID{}); err != nil {
+		return capturedFiles{}, err // no other clone would accept the run
+	}
+	var base objstore.ID
+	if found.commit != "" {
+		var err error
+		if base, _, err = ReadCommit(c.objects, found.commit); err != nil {
+			return capturedFiles{}, err
+		}
+	}
+	return c.finish(ctx, base, chosen)
+}
+
+// finish reads the chosen files and makes the tree of them on a base.
+func (c *filesCapture) finish(ctx context.Context, base objstore.ID, chosen *choice) (_ capturedFiles, err error) {
 	defer func() {
 		if err != nil && c.q != nil {
 			err = errors.Join(err, c.q.Close())
 		}
 	}()
-	now := c.source.now
-	edits := c.choose(found)
-	if !edits.empty() {
-		if now, err = c.apply(ctx, now, edits); err != nil {
-			return capturedFiles{}, err
-		}
+	if err := c.readChosen(ctx, chosen); err != nil {
+		return capturedFiles{}, err
 	}
-	c.dirtyModules(ctx)
 	result := capturedFiles{scope: c.scope, left: c.left.sorted()}
-	if result.tree, err = c.writeTrees(ctx, now, edits); err != nil {
+	if result.tree, err = c.builder.edited(base, chosen.edits); err != nil {
 		return capturedFiles{}, err
 	}
-	if result.altered, err = c.altered(ctx, now, result.tree, edits.read); err != nil {
+	if result.trees, err = c.builder.newTrees(c.state.Tree, result.tree); err != nil {
 		return capturedFiles{}, err
 	}
-	result.q, result.trees = c.q, c.trees
-	return result, nil
+	altered, err := c.altered(ctx, result.tree, chosen.edits.files)
+	if err != nil {
+		return capturedFiles{}, err
+	}
+	result.altered, result.q = altered.Files, c.q
+	return result, c.remember(result.tree, altered)
 }
 
-// apply makes the edits in now, the private index, and returns the new private index. git reads a file again
-// if the file changes meanwhile, at most captureRounds times. apply removes the paths that git could not
-// read, and warns of failed filters.
-func (c *filesCapture) apply(ctx context.Context, now *gitindex.Index, edits *indexEdits) (*gitindex.Index, error) {
-	if len(edits.gone) > 0 || len(edits.put) > 0 {
-		now = now.Without(edits.gone, edits.put)
-		if err := now.Write(c.p.IndexPath()); err != nil {
-			return nil, err
+// remember writes the state for the next capture, if it has changed.
+func (c *filesCapture) remember(tree objstore.ID, altered gitindex.AlteredFiles) error {
+	changed, _, err := gitindex.ReadFingerprint(c.p.ChangedPath(), func(gitindex.Fingerprint) bool { return false })
+	if err != nil {
+		return err
+	}
+	same := c.state.Tree == tree && c.state.Changed == changed && c.state.Version == gitindex.StateVersion &&
+		c.state.Altered.Rules == altered.Rules && c.state.Altered.Tree == altered.Tree && slices.Equal(c.state.Altered.Files, altered.Files)
+	if same {
+		return nil
+	}
+	c.state.Version, c.state.Root = gitindex.StateVersion, c.w.Root
+	c.state.Tree, c.state.Changed, c.state.Altered = tree, changed, altered
+	return c.p.WriteState(c.state)
+}
+
+// readChosen makes git read the wanted files of a choice, and adds them to its edits.
+func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
+	if len(chosen.wanted) == 0 && len(chosen.known) == len(c.before.Entries) {
+		return nil
+	}
+	index := &gitindex.Index{Entries: chosen.known}
+	for path, was := range chosen.wanted {
+		// Whether git converts line ends depends on the content in the index.
+		if was.exists() && !was.id.IsZero() {
+			index.Entries = append(index.Entries, gitindex.Entry{Path: path, Mode: was.mode, ID: was.id})
 		}
 	}
-	again := edits.read
-	for range captureRounds {
-		if len(again) == 0 {
-			break
+	index.Sort()
+	if err := index.Write(c.p.ChangedPath()); err != nil {
+		return err
+	}
+	if len(chosen.wanted) == 0 {
+		return nil
+	}
+	paths := slices.Sorted(maps.Keys(chosen.wanted))
+	now, err := c.readAgain(ctx, paths)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		file := treeFile{}
+		if i, found := now.Find(path); found && !c.left.failed[path] {
+			file = treeFile{mode: now.Entries[i].Mode, id: now.Entries[i].ID}
 		}
+		chosen.edits.files[path] = file
+	}
+	return c.keepBlobs(now, paths)
+}
+
+// readAgain makes git read files into the index of changed files, and returns it.
+func (c *filesCapture) readAgain(ctx context.Context, paths []string) (*gitindex.Index, error) {
+	var now *gitindex.Index
+	again := paths
+	for range captureRounds {
 		if err := c.read(ctx, again); err != nil {
 			return nil, err
 		}
 		var err error
-		if now, err = gitindex.Read(c.p.IndexPath()); err != nil {
+		if now, err = gitindex.Read(c.p.ChangedPath()); err != nil {
 			return nil, err
 		}
 		again = slices.DeleteFunc(changedMeanwhile(c.w, now, again), c.left.isFiltered)
-	}
-	c.left.warnOfFilters(c.opts.Warn)
-	if failed := c.left.failed; len(failed) > 0 {
-		now = now.Without(failed, nil)
-		if err := now.Write(c.p.IndexPath()); err != nil {
-			return nil, err
+		if len(again) == 0 {
+			break
 		}
 	}
-	return now, c.keepBlobs(now, edits.read)
+	c.left.warnOfFilters(c.opts.Warn)
+	return now, nil
 }
 
-// read makes git read the files at paths into the private index, and their contents into the quarantine. A
-// file that git cannot read is recorded as left out.
+// read makes git read files into the index of changed files. A file that git cannot read is left out.
 func (c *filesCapture) read(ctx context.Context, paths []string) error {
 	if err := c.quarantine(); err != nil {
 		return err
@@ -117,7 +215,7 @@ func (c *filesCapture) read(ctx context.Context, paths []string) error {
 	}
 	_, err := c.w.gitWith(ctx, gitRun{
 		args:  []string{"update-index", "-z", "--add", "--remove", "--replace", "--stdin"},
-		env:   slices.Concat(c.git.env, c.q.GitEnv(objectsDir(c.w.Repo), c.w.env), []string{"GIT_INDEX_FILE=" + c.p.IndexPath()}),
+		env:   slices.Concat(c.git.env, c.q.GitEnv(objectsDir(c.w.Repo), c.w.env), []string{"GIT_INDEX_FILE=" + c.p.ChangedPath()}),
 		stdin: &list, settings: slices.Concat(c.git.settings, readSettings), gitDir: c.git.gitDir,
 	})
 	switch {
@@ -151,7 +249,7 @@ func changedMeanwhile(w *Workspace, now *gitindex.Index, paths []string) []strin
 	var changed []string
 	for _, path := range paths {
 		i, found := now.Find(path)
-		info, err := lstat(w.full(path))
+		info, err := os.Lstat(w.full(path))
 		switch {
 		case !found:
 			if err == nil && !info.IsDir() {
@@ -176,7 +274,7 @@ func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 			continue
 		}
 		id := now.Entries[i].ID
-		if i, found := c.source.now.Find(path); found && c.source.now.Entries[i].ID == id || c.q.Has(id) {
+		if i, found := c.before.Find(path); found && c.before.Entries[i].ID == id || c.q.Has(id) {
 			continue
 		}
 		kind, data, err := c.objects.Get(id)
@@ -188,63 +286,4 @@ func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 		}
 	}
 	return nil
-}
-
-// writeTrees returns the id of the root tree of now. It stores the trees that the repository lacks in c.trees
-// or in the quarantine. edits are the changes since c.source.now. If now has more paths than a tree may have,
-// the error wraps objstore.ErrTreeSize.
-func (c *filesCapture) writeTrees(ctx context.Context, now *gitindex.Index, edits *indexEdits) (objstore.ID, error) {
-	if err := (objstore.TreeSize{Paths: int64(len(now.Entries))}).Check(objstore.ID{}); err != nil {
-		return objstore.ID{}, err // other clones would not accept a run with a larger tree
-	}
-	if c.source.stored {
-		trees := now.TreesSince(c.source.trees, edits.paths())
-		c.addTrees(trees)
-		return trees.Root, nil
-	}
-	trees := now.Trees()
-	if err := c.quarantine(); err != nil {
-		return objstore.ID{}, err
-	}
-	out, err := c.w.gitWith(ctx, gitRun{
-		args: []string{"write-tree"}, settings: readSettings,
-		env: append(c.q.GitEnv(objectsDir(c.w.Repo), c.w.env), "GIT_INDEX_FILE="+c.p.IndexPath()),
-	})
-	if err != nil {
-		return objstore.ID{}, err
-	}
-	root := strings.TrimSpace(string(out))
-	if root != trees.Root.String() {
-		return objstore.ID{}, fmt.Errorf("git write-tree: %s, expected %v", root, trees.Root)
-	}
-	if len(now.Entries) == 0 {
-		c.addTrees(trees) // git does not store the empty tree
-	}
-	return trees.Root, nil
-}
-
-// addTrees adds to c.trees each of trees that the last private index did not have. If the repository lacks
-// the trees of the last private index, addTrees adds all.
-func (c *filesCapture) addTrees(trees gitindex.Trees) {
-	for _, id := range slices.SortedFunc(maps.Keys(trees.Encoded), objstore.ID.Compare) {
-		if _, known := c.source.trees.Encoded[id]; !known || !c.source.stored {
-			c.trees = append(c.trees, trees.Encoded[id])
-		}
-	}
-}
-
-// dirtyModules records as left out each submodule in c.left.modules that has uncommitted changes or untracked
-// files. A submodule counts as changed if git status fails in it. dirtyModules skips submodules that are not
-// initialized.
-func (c *filesCapture) dirtyModules(ctx context.Context) {
-	for _, path := range c.left.modules {
-		if _, err := lstat(c.w.full(path + "/.git")); err != nil {
-			continue // not initialized
-		}
-		git := moduleGit{dir: c.w.full(path), env: c.w.gitEnv()}
-		out, err := git.run(ctx, "status", "--porcelain", "-z", "--ignore-submodules=none", "--no-renames")
-		if err != nil || len(out) > 0 {
-			c.left.add(path, snapshot.LeftDirty, 0)
-		}
-	}
 }

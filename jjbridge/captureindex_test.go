@@ -241,7 +241,7 @@ func TestAPrivateIndexThatIsDamagedIsMadeAnew(t *testing.T) {
 	repo.Write("new", "1\n")
 	want := capturedAs(t, repo)
 	dir := filepath.Join(repo.GitDir, "smithers", "worktrees", "git")
-	for _, name := range []string{"index", "tracked", "state"} {
+	for _, name := range []string{"changed", "tracked", "state"} {
 		path := filepath.Join(dir, name)
 		require.FileExists(t, path)
 		for _, damage := range []func() error{

@@ -73,20 +73,20 @@ func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reade
 	if err != nil {
 		return capturedFiles{}, err
 	}
-	source, err := w.syncJJ(ctx, p, objects, rev)
+	out, _, err := w.RunJJ(ctx, "file", "list", "--ignore-working-copy", "--revision="+rev.commit, `--template=self.path() ++ "\0"`)
 	if err != nil {
 		return capturedFiles{}, err
 	}
-	// jj's snapshot has added all new files that jj may add, so only tracked files are captured.
-	files := &filesCapture{
-		w: w, p: p, opts: opts, objects: objects, source: source, scope: snapshot.ScopeTracked,
-		git: gitRun{env: plain.env, settings: plain.settings, gitDir: plain.gitDir},
+	// jj has just added new files, unless it was told not to.
+	files := newFilesCapture(w, p, objects, opts)
+	files.git = gitRun{env: plain.env, settings: plain.settings, gitDir: plain.gitDir}
+	chosen := files.newChoice()
+	for _, path := range splitPaths(out) {
+		if info, err := lstat(w.full(path)); err == nil {
+			chosen.take(path, info, treeFile{})
+		}
 	}
-	found, err := files.scan(ctx)
-	if err != nil {
-		return capturedFiles{}, err
-	}
-	result, err := files.run(ctx, found)
+	result, err := files.finish(ctx, objstore.ID{}, chosen)
 	result.scope = snapshot.ScopeAll
 	return result, err
 }

@@ -83,7 +83,7 @@ func TestAProcessThatIsKilledHindersNobody(t *testing.T) {
 	for _, file := range left {
 		names = append(names, file.Name())
 	}
-	assert.Equal(t, []string{"index", "lock", "state", "tracked"}, names)
+	assert.Equal(t, []string{"changed", "lock", "state", "tracked"}, names)
 }
 
 func TestAQuarantineStaysUntilItIsClosed(t *testing.T) {

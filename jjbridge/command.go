@@ -19,9 +19,11 @@ import (
 type gitRun struct {
 	args     []string
 	env      []string  // NAME=value; overrides everything else: GIT_INDEX_FILE, GIT_OBJECT_DIRECTORY, …
-	stdin    io.Reader // nil means no input
-	settings []string  // configuration, as for -c; overrides all other configuration
-	gitDir   string    // "" means the git directory of this worktree
+	stdin    io.Reader // nil: nothing
+	settings []string  // more configuration, as for -c; overrides all other
+	gitDir   string    // "" means this worktree's
+	// caches lets git use the untracked cache and the file system monitor, if the user has them on.
+	caches bool
 }
 
 // RunGit runs git with args in Root and returns git's standard output. The environment and the settings are
@@ -48,6 +50,9 @@ func (w *Workspace) RunGitOnIndex(ctx context.Context, index string, args ...str
 func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []byte, err error) {
 	gitDir := cmp.Or(run.gitDir, w.Repo.GitDir)
 	options := append(gitSettings(gitDir), "--git-dir="+gitDir)
+	if !run.caches {
+		options = append(options, "-c", "core.untrackedCache=false")
+	}
 	for _, setting := range run.settings {
 		options = append(options, "-c", setting)
 	}
@@ -56,7 +61,7 @@ func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []b
 	}
 	return gitexec.Process{
 		Dir: cmp.Or(w.Root, w.Repo.GitDir), Env: append(w.gitEnv(), run.env...),
-		Options: options, Args: run.args, Stdin: run.stdin,
+		Options: options, Args: run.args, Stdin: run.stdin, Monitor: run.caches,
 	}.Run(ctx)
 }
 
@@ -64,9 +69,8 @@ func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []b
 func gitSettings(gitDir string) []string {
 	var options []string
 	for _, setting := range []string{
-		"core.untrackedCache=false", // a private index would not profit
-		"core.splitIndex=false",     // a split index has more files than the private folder expects
-		"core.safecrlf=false",       // git would refuse files, or warn
+		"core.splitIndex=false", // leaves files beside the index
+		"core.safecrlf=false",   // refuses files, or warns
 		"core.quotePath=false",
 		"core.warnAmbiguousRefs=false",
 		// HEAD is a file, which contains no hook on any system.

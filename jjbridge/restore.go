@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 
@@ -23,11 +22,10 @@ type Plan struct {
 	edits      []edit   // sorted by path
 	kept       []string // paths of From that stay although To lacks them
 	modules    []moduleMove
-	leftOut    []snapshot.LeftOut // the files that the capture of From left out
-	index      fs.FileInfo        // of the private index, if its tree is From; otherwise nil
-	repository *objstore.Store    // the caller's open store; nil if the caller has no open store
-	objects    string             // an object directory with the objects of From that the repository lacks; or ""
-	largest    int64              // the size in bytes of the largest file that edits add
+	leftOut    []snapshot.LeftOut
+	repository *objstore.Store // the caller's; nil if it has none open
+	objects    string          // an object directory with those objects of From that the repository lacks
+	largest    int64           // bytes of the largest new file
 }
 
 // PathChange is one path that a restore changes.
@@ -92,7 +90,7 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{From: from, To: want, objects: objects, index: have.index, leftOut: have.VCS.LeftOut, repository: have.repository}
+	plan := &Plan{From: from, To: want, objects: objects, leftOut: have.VCS.LeftOut, repository: have.repository}
 	if plan.edits, err = plan.compare(ctx, w); err != nil {
 		return nil, err
 	}
@@ -176,7 +174,7 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 // restoreFiles makes the files of the working copy equal to those of plan.To. It also checks out each other
 // file whose attributes plan changes, except the files in plan.Stay.
 func restoreFiles(ctx context.Context, w *Workspace, git *filesGit, plan *Plan) error {
-	if err := git.begin(ctx, plan.From, plan.index); err != nil {
+	if err := git.begin(ctx, plan.From); err != nil {
 		return err
 	}
 	from := plan.From

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
@@ -20,14 +19,19 @@ func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	if _, err := lstat(filepath.Join(g.w.Repo.GitDir, "info", "sparse-checkout")); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	index, err := gitindex.Read(g.index.IndexPath())
+	listed, err := g.run(ctx, "ls-files", "-z", "-t")
 	if err != nil {
 		return false, err
 	}
+	outside := make(map[string]bool)
+	for _, line := range splitPaths(listed) {
+		if name, ok := strings.CutPrefix(line, "S "); ok {
+			outside[name] = true
+		}
+	}
 	var entries, skipped bytes.Buffer
 	for _, e := range edits {
-		i, found := index.Find(e.path)
-		if !found || !index.Entries[i].Skipped() {
+		if !outside[e.path] {
 			continue
 		}
 		// A zero mode removes the entry.

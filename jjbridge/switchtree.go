@@ -30,7 +30,8 @@ type filesGit struct {
 func (w *Workspace) filesGit(index *gitindex.Folder, objects string) (*filesGit, error) {
 	g := &filesGit{
 		w: w, index: index, env: append(alternates(objects), "GIT_INDEX_FILE="+index.IndexPath()),
-		settings: []string{"core.ignoreStat=false"}, // the setting true would hide changes of written files
+		// The first would hide changes of written files.
+		settings: []string{"core.ignoreStat=false", "index.sparse=false"},
 	}
 	if w.Type != snapshot.VCSJJ {
 		return g, nil
@@ -66,19 +67,16 @@ func (g *filesGit) switchTree(ctx context.Context, from, to objstore.ID) error {
 	return g.readTree(ctx, from, to)
 }
 
-// begin gives the index the content of tree, and keeps the index's knowledge of unchanged files. known
-// describes an index file with this content, or is nil; if the present file is the known one, begin does
-// nothing.
-func (g *filesGit) begin(ctx context.Context, tree objstore.ID, known fs.FileInfo) error {
-	if now, err := os.Stat(g.index.IndexPath()); err == nil && known != nil && os.SameFile(now, known) &&
-		now.Size() == known.Size() && now.ModTime().Equal(known.ModTime()) {
-		return nil
+// begin makes the index that of a tree. What git knows of unchanged files it takes from the copy of
+// the user's index or, with jj, from the restore before.
+func (g *filesGit) begin(ctx context.Context, tree objstore.ID) error {
+	if g.w.Type != snapshot.VCSJJ {
+		if err := g.index.UseTracked(); err != nil {
+			return err
+		}
 	}
-	if found, err := g.index.Tree(); err == nil && found == tree {
-		return nil
-	}
-	if _, err := g.run(ctx, "read-tree", "-m", tree.String()); err != nil {
-		// The index is only a cache, so a damaged index is made anew.
+	if _, err := g.run(ctx, "read-tree", "--reset", tree.String()); err != nil {
+		// The index is only a cache, so a damaged one is made anew.
 		if err := os.Remove(g.index.IndexPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

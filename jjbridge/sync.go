@@ -2,10 +2,11 @@ package jjbridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
@@ -13,86 +14,70 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// indexPair holds the private index of a working copy and the user's index, or jj's list of files. The
-// private index has the captured paths: tracked paths that were not left out, and the untracked paths of
-// captures.
-type indexPair struct {
-	now, tracked *gitindex.Index // the private index, and the user's
-	trees        gitindex.Trees  // of now
-	stored       bool            // the repository has the root tree of now
-	remade       bool            // the private index was made anew
-	state        gitindex.State
-}
-
-// sync returns the private index, merged with the user's index if the user's index has changed since the last
-// capture. If the repository lacks objects of the private index, because a capture was not stored, the
-// private index begins anew as a copy of the user's. warn gets an error if git cannot read the user's index.
-func (w *Workspace) sync(ctx context.Context, p *gitindex.Folder, objects objstore.Reader, warn func(error)) (*indexPair, error) {
-	s := &indexPair{state: p.ReadState()}
-	kept := s.state.Root == w.Root
-	user, data, err := gitindex.ReadFingerprint(filepath.Join(w.Repo.GitDir, "index"), func(id gitindex.Fingerprint) bool {
-		return !kept || id != s.state.User
-	})
+// track brings the copy of the user's index up to date. It reports whether it has made the copy anew;
+// with again it always does.
+func (c *filesCapture) track(ctx context.Context, again bool) (made bool, err error) {
+	path := filepath.Join(c.w.Repo.GitDir, "index")
+	id, data, err := gitindex.ReadFingerprint(path, func(id gitindex.Fingerprint) bool { return again || id != c.state.User })
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	if kept {
-		if s.now, err = gitindex.Read(p.IndexPath()); err == nil {
-			s.trees = s.now.Trees()
-			s.stored = has(objects, s.trees.Root)
-		}
-		kept = s.stored
+	if !again && id == c.state.User && c.state.Root != "" {
+		return false, nil
 	}
-	if kept && user == s.state.User {
-		if s.tracked, err = p.ReadTracked(user); err == nil {
-			return s, nil
-		}
-	}
-	if data == nil && user != (gitindex.Fingerprint{}) {
-		if user, data, err = gitindex.ReadFingerprint(filepath.Join(w.Repo.GitDir, "index"), func(gitindex.Fingerprint) bool { return true }); err != nil {
-			return nil, err
-		}
-	}
-	if s.tracked, err = trackUsers(ctx, w, p, user, data, warn); err != nil {
-		return nil, err
-	}
-	before := &gitindex.Index{}
-	if kept {
-		before = s.now
-	}
-	return s, s.remake(w.Root, p, user, before, objects)
-}
-
-// syncJJ returns the private index, made anew from the files that jj tracks at rev and from the present
-// private index. If the present index is of another folder, or the repository lacks its tree, syncJJ ignores
-// the present index.
-func (w *Workspace) syncJJ(ctx context.Context, p *gitindex.Folder, objects objstore.Reader, rev jjRevision) (*indexPair, error) {
-	out, _, err := w.RunJJ(ctx, "file", "list", "--ignore-working-copy", "--revision="+rev.commit, `--template=self.path() ++ "\0"`)
+	survey, err := c.copyIndex(ctx, id, data)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	s := &indexPair{state: p.ReadState(), tracked: &gitindex.Index{}}
-	for _, path := range slices.Sorted(slices.Values(splitPaths(out))) {
-		s.tracked.Entries = append(s.tracked.Entries, gitindex.Entry{Path: path, Mode: objstore.ModeFile, ID: gitindex.AnyID()})
-	}
-	before, err := gitindex.Read(p.IndexPath())
-	if err != nil || s.state.Root != w.Root || !has(objects, before.Trees().Root) {
-		before = &gitindex.Index{}
-	}
-	return s, s.remake(w.Root, p, gitindex.Fingerprint{Sum: rev.commit}, before, objects)
+	c.state.User, c.state.Survey = id, survey
+	c.state.Root, c.state.Version = c.w.Root, gitindex.StateVersion
+	return true, c.p.WriteState(c.state)
 }
 
-// remake replaces the private index by a merge of the tracked paths and the entries of before, and writes the
-// new index and its state to p. user is the fingerprint of the user's index, which later shows a change.
-func (s *indexPair) remake(root string, p *gitindex.Folder, user gitindex.Fingerprint, before *gitindex.Index, objects objstore.Reader) error {
-	s.now, s.remade = gitindex.Merge(root, s.tracked, before), true
-	if err := s.now.Write(p.IndexPath()); err != nil {
+// copyIndex copies the user's index to the private folder. If git cannot read it either, the files of
+// HEAD count as tracked.
+func (c *filesCapture) copyIndex(ctx context.Context, id gitindex.Fingerprint, data []byte) (gitindex.Survey, error) {
+	if err := c.p.CopyTracked(id, data); err != nil || id == (gitindex.Fingerprint{}) {
+		return gitindex.Survey{}, err
+	}
+	sparse, err := c.w.Repo.Config.Bool("core.sparsecheckout", false)
+	sparse = sparse && err == nil
+	if survey, err := gitindex.SurveyOf(data, sparse); err == nil {
+		return survey, nil
+	}
+	env := []string{"GIT_INDEX_FILE=" + c.p.TrackedPath()}
+	// A split index becomes a whole one.
+	_, err = c.w.gitWith(ctx, gitRun{args: []string{"update-index", "--force-write-index"}, env: env, settings: readSettings})
+	if err != nil && ctx.Err() != nil {
+		return gitindex.Survey{}, err
+	}
+	if err != nil {
+		c.opts.Warn(fmt.Errorf("git's index cannot be read, so the files of the last commit are taken for the tracked ones: %w", err))
+		if err := c.trackHead(ctx, env); err != nil {
+			return gitindex.Survey{}, err
+		}
+	}
+	data, err = os.ReadFile(c.p.TrackedPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return gitindex.Survey{}, nil
+	}
+	if err != nil {
+		return gitindex.Survey{}, err
+	}
+	return gitindex.SurveyOf(data, sparse)
+}
+
+// trackHead replaces the copy of the user's index by an index of HEAD's tree.
+func (c *filesCapture) trackHead(ctx context.Context, env []string) error {
+	if err := os.Remove(c.p.TrackedPath()); err != nil {
 		return err
 	}
-	s.state = gitindex.State{Version: gitindex.StateVersion, Root: root, User: user, Altered: s.state.Altered}
-	s.trees = s.now.Trees()
-	s.stored = has(objects, s.trees.Root)
-	return p.WriteState(s.state)
+	commit, _, err := c.w.Head(ctx)
+	if err != nil || commit == "" {
+		return err
+	}
+	_, err = c.w.gitWith(ctx, gitRun{args: []string{"read-tree", commit}, env: env, settings: readSettings})
+	return err
 }
 
 // has reports whether objects can read the object id.
@@ -106,68 +91,7 @@ func (w *Workspace) full(path string) string {
 	return filepath.Join(w.Root, filepath.FromSlash(path))
 }
 
-// added returns, by path, the entries of the private index whose paths the user's index lacks.
-func (s *indexPair) added() map[string]*gitindex.Entry {
-	added := make(map[string]*gitindex.Entry)
-	rest := s.tracked.Entries
-	for i := range s.now.Entries {
-		e := &s.now.Entries[i]
-		for len(rest) > 0 && rest[0].Path < e.Path {
-			rest = rest[1:]
-		}
-		if len(rest) == 0 || rest[0].Path != e.Path {
-			added[e.Path] = e
-		}
-	}
-	return added
-}
-
-// trackUsers copies the user's index, with the fingerprint id and the bytes data, to the private folder and
-// returns the index. If id is zero, the user has no index, and the result is empty. If only git can parse
-// data, git rewrites the copy. If git fails, too, trackUsers calls warn, and the files of HEAD count as
-// tracked.
-func trackUsers(ctx context.Context, w *Workspace, p *gitindex.Folder, id gitindex.Fingerprint, data []byte, warn func(error)) (*gitindex.Index, error) {
-	if err := p.CopyTracked(id, data); err != nil {
-		return nil, err
-	}
-	if id == (gitindex.Fingerprint{}) {
-		return &gitindex.Index{}, nil
-	}
-	if entries, err := gitindex.Parse(data); err == nil {
-		return &gitindex.Index{Entries: entries, Made: id.Time}, nil
-	}
-	env := []string{"GIT_INDEX_FILE=" + p.TrackedPath()}
-	_, err := w.gitWith(ctx, gitRun{args: []string{"update-index", "--force-write-index"}, env: env, settings: readSettings})
-	if err == nil {
-		return gitindex.Read(p.TrackedPath())
-	}
-	if ctx.Err() != nil {
-		return nil, err
-	}
-	warn(fmt.Errorf("git cannot read its index, so the files of the last commit count as tracked: %w", err))
-	if err := os.Remove(p.TrackedPath()); err != nil {
-		return nil, err
-	}
-	return trackHead(ctx, w, p)
-}
-
-// trackHead writes an index of HEAD's tree in place of the copy of the user's index, and returns it. Before
-// the first commit, trackHead returns an empty index and writes nothing.
-func trackHead(ctx context.Context, w *Workspace, p *gitindex.Folder) (*gitindex.Index, error) {
-	commit, _, err := w.Head(ctx)
-	if err != nil || commit == "" {
-		return &gitindex.Index{}, err
-	}
-	_, err = w.gitWith(ctx, gitRun{
-		args: []string{"read-tree", commit}, env: []string{"GIT_INDEX_FILE=" + p.TrackedPath()}, settings: readSettings,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return gitindex.Read(p.TrackedPath())
-}
-
-// worktreesFolder is the folder, below the common directory, with the private folder of each working copy.
+// worktreesFolder is the folder, under the common directory, with a folder for each working copy.
 const worktreesFolder = "smithers/worktrees"
 
 // lockIndex locks the folder of the working copy's private index and returns the folder. If another process

@@ -11,9 +11,8 @@ import (
 	"slices"
 )
 
-// noMonitor is the setting with which git does not start the user's file system monitor. Without it,
-// git starts the monitor whenever it reads an index, even for history alone. This program does not
-// trust a monitor's answers about the working copy.
+// noMonitor is the setting that keeps git from starting a user's file system monitor when it reads
+// an index, even for history alone. Only a Process with Monitor runs without it.
 const noMonitor = "core.fsmonitor=false"
 
 // Process describes one run of git or of another program.
@@ -26,8 +25,11 @@ type Process struct {
 	Stdin   io.Reader // nil means no input
 	Stdout  io.Writer // receives the output at once; if nil, Run returns the output
 	Talk    io.Writer // if not nil, receives the standard error at once
-	// Apart runs the process in its own process group. If a signal kills the group of git-smithers, the
-	// process can still remove its lock files. The process must not need the terminal.
+	// Monitor lets git ask the file system monitor that the user has configured, if any, which files
+	// have changed.
+	Monitor bool
+	// Apart runs the process in a process group of its own. If a signal kills our group, the
+	// process can still remove its lock files. It must not need the terminal.
 	Apart bool
 }
 
@@ -76,7 +78,7 @@ func (p Process) command(ctx context.Context) (*exec.Cmd, error) {
 		}
 	}
 	options := slices.Clip(p.Options)
-	if p.Program == "" {
+	if p.Program == "" && !p.Monitor {
 		options = append([]string{"-c", noMonitor}, options...)
 	}
 	cmd := exec.CommandContext(ctx, program, append(options, p.Args...)...)

@@ -1,7 +1,8 @@
-// Package gitindex reads and writes git's index files, and keeps a private index for each working copy in a
-// private folder. git reads files into the private index, so the user's index is never locked and never written.
+// Package gitindex reads and writes git's index files, and keeps indexes of our own for each working
+// copy in a private folder. git runs on those, so the user's own index is never locked and never
+// written.
 //
-// An [Index] lists files, with the size, the times and the content of each file when git last read it. Its [Trees]
-// are the tree objects that git would write from it. Captures of one working copy keep their index in a [Folder]. A
-// [Quarantine] in the folder holds the new objects of one capture.
+// An [Index] is files and what each looked like when git last read it. A [Survey] is what a capture
+// must know about the user's index. A [Folder] is where captures of one working copy keep indexes,
+// and a [Quarantine] in it holds the new objects of a capture.
 package gitindex

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-
-	"github.com/git-smithers/git-smithers/objstore"
 )
 
 // lockPoll is the time between two attempts to take a held lock.
@@ -21,10 +19,11 @@ const lockPoll = 5 * time.Millisecond
 // Folder is the private folder of one working copy, locked against every other process and goroutine. The files of
 // the last capture make the next capture cheap:
 //
-//	index      git's index of the captured files; its tree is VCS.Tree of the capture
-//	tracked    a copy of the user's index at that time, which lists the tracked paths
-//	state      the sources of index and tracked; see State
-//	lock       the file that Lock locks
+//	tracked    a copy of the user's index, in which git keeps what it finds out about files
+//	changed    an index of the captured files that git status does not know to be as in the user's index
+//	index      the index with which a restore changes files
+//	state      what these were made from; see State
+//	lock       the lock
 //	objects-*  quarantines; see Quarantine
 //
 // Any of these files may be damaged or missing, and is then made anew. Only captures and restores use the folder, so
@@ -58,23 +57,16 @@ func Lock(ctx context.Context, dir string) (*Folder, error) {
 // Unlock releases the lock of the folder.
 func (f *Folder) Unlock() error { return f.lock.Close() }
 
-// IndexPath returns the path of the index of the captured files, for GIT_INDEX_FILE. The file may be missing.
+// IndexPath is the path of the index with which files are restored. The file may be missing.
 func (f *Folder) IndexPath() string { return filepath.Join(f.Dir, "index") }
 
-// TrackedPath returns the path of the copy of the user's index. The file may be missing.
+// ChangedPath is the path of the index of changed files. The file may be missing.
+func (f *Folder) ChangedPath() string { return filepath.Join(f.Dir, "changed") }
+
+// TrackedPath is the path of the copy of the user's index. The file may be missing.
 func (f *Folder) TrackedPath() string { return filepath.Join(f.Dir, "tracked") }
 
-// Tree returns the id of the root tree of the index. The error wraps fs.ErrNotExist if the index is missing,
-// and ErrUnreadable if it is damaged.
-func (f *Folder) Tree() (objstore.ID, error) {
-	index, err := Read(f.IndexPath())
-	if err != nil {
-		return objstore.ID{}, err
-	}
-	return index.Trees().Root, nil
-}
-
-// clear removes the unfinished files and the quarantines that dead processes have left in the folder.
+// clear removes the files of killed processes.
 func (f *Folder) clear() error {
 	files, err := os.ReadDir(f.Dir)
 	if err != nil {

@@ -21,7 +21,7 @@ var ErrUnreadable = errors.New("unreadable index")
 // Index is the content of a git index file: the files, and their state when git last read them.
 type Index struct {
 	Entries []Entry   // in git's order: by the bytes of their paths, then by stage
-	Made    time.Time // when the index file was written; a file that is not older may have changed since
+	Made    time.Time // when it was written
 }
 
 // Entry is the record of one file in an index.
@@ -33,11 +33,12 @@ type Entry struct {
 	// device, inode, mode, user, group, size, in big-endian words. It is zero if git has to read the
 	// file again.
 	stat  [10 * 4]byte
-	flags uint16 // the stage, in the bits of flagStage
-	more  uint16 // flagSkip and flagIntent
+	flags uint16 // flagAssume, flagStage
+	more  uint16 // flagSkip, flagIntent
 }
 
 const (
+	flagAssume   = 0x8000 // assume-unchanged
 	flagExtended = 0x4000
 	flagStage    = 0x3000
 	flagLength   = 0x0fff
@@ -47,16 +48,16 @@ const (
 )
 
 const (
-	statMTime = 2 * 4 // offsets in stat
+	statCTime = 0 // offsets in stat
+	statCNano = 1 * 4
+	statMTime = 2 * 4
 	statNano  = 3 * 4
+	statInode = 5 * 4
 	statMode  = 6 * 4
 	statSize  = 9 * 4
 )
 
-func (e *Entry) word(at int) uint32 { return binary.BigEndian.Uint32(e.stat[at:]) }
-
-// Mtime returns the file's modification time when git last read the file. If git must read the file again,
-// the result is the start of 1970.
+// Mtime returns the time of the file when git last read it.
 func (e *Entry) Mtime() time.Time {
 	return time.Unix(int64(e.word(statMTime)), int64(e.word(statNano)))
 }
@@ -66,13 +67,6 @@ func (e *Entry) Size() uint32 { return e.word(statSize) }
 
 // Skipped reports whether the file is outside of a sparse checkout.
 func (e *Entry) Skipped() bool { return e.more&flagSkip != 0 }
-
-// Plain reports whether the entry has content and is inside the sparse checkout, so that git looks at the
-// file.
-func (e *Entry) Plain() bool { return e.more == 0 }
-
-// forget clears the recorded state of the file, so that git reads the file again.
-func (e *Entry) forget() { e.stat = [10 * 4]byte{} }
 
 func (e *Entry) stage() int { return int(e.flags & flagStage >> 12) }
 
@@ -89,40 +83,53 @@ func Read(path string) (*Index, error) {
 	}
 	entries, err := Parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		return nil, unreadable(err)
 	}
 	return &Index{Entries: entries, Made: info.ModTime()}, nil
 }
 
-// Parse returns the entries of an index file with the content data. It decodes the versions 2, 3 and 4 with
-// ids of 20 bytes, and returns an error for any other or damaged content.
+func unreadable(err error) error { return fmt.Errorf("%w: %w", ErrUnreadable, err) }
+
+// Parse decodes an index file of version 2, 3 or 4 with ids of 20 bytes. It rejects a sparse index.
 func Parse(data []byte) ([]Entry, error) {
+	var entries []Entry
+	err := parse(data, false, func(count uint32) { entries = make([]Entry, 0, count) }, func(e *Entry) { entries = append(entries, *e) })
+	return entries, err
+}
+
+// parse decodes an index file. It calls begin with the number of entries, and each with every entry,
+// which each must not keep. A sparse index has folders in place of files.
+func parse(data []byte, sparse bool, begin func(count uint32), each func(*Entry)) error {
 	if len(data) < 12+sha1.Size || string(data[:4]) != "DIRC" {
-		return nil, errors.New("no index")
+		return errors.New("no index")
 	}
 	body, trailer := data[:len(data)-sha1.Size], data[len(data)-sha1.Size:]
 	// If index.skipHash is set, git writes zeros in place of the checksum.
 	if sum := sha1.Sum(body); !bytes.Equal(sum[:], trailer) && !bytes.Equal(trailer, make([]byte, sha1.Size)) {
-		return nil, errors.New("wrong checksum")
+		return errors.New("wrong checksum")
 	}
-	p := parser{rest: body[12:], text: string(body[12:]), version: binary.BigEndian.Uint32(data[4:])}
+	p := parser{rest: body[12:], text: string(body[12:]), version: binary.BigEndian.Uint32(data[4:]), sparse: sparse}
 	if p.version < 2 || p.version > 4 {
-		return nil, fmt.Errorf("version %d", p.version)
+		return fmt.Errorf("version %d", p.version)
 	}
 	count := binary.BigEndian.Uint32(data[8:])
 	if int64(count)*62 > int64(len(data)) {
-		return nil, errors.New("truncated")
+		return errors.New("truncated")
 	}
-	entries := make([]Entry, count)
-	for i := range entries {
-		if err := p.entry(&entries[i]); err != nil {
-			return nil, err
+	begin(count)
+	var before Entry
+	for i := range count {
+		var e Entry
+		if err := p.entry(&e); err != nil {
+			return err
 		}
-		if i > 0 && compareEntries(&entries[i-1], &entries[i]) >= 0 {
-			return nil, errors.New("entries out of order")
+		if i > 0 && compareEntries(&before, &e) >= 0 {
+			return errors.New("entries out of order")
 		}
+		each(&e)
+		before = e
 	}
-	return entries, p.extensions()
+	return p.extensions()
 }
 
 // compareEntries compares a and b in git's order: by path, then by stage.
@@ -138,7 +145,8 @@ type parser struct {
 	rest    []byte // the bytes not decoded yet
 	text    string // the whole part as a string, of which the paths are substrings
 	version uint32
-	before  string // the path of the last entry; used in version 4
+	sparse  bool   // folders may stand in place of files
+	before  string // the path of the entry before
 }
 
 var errTruncated = errors.New("truncated")
@@ -164,7 +172,7 @@ func (p *parser) entry(e *Entry) error {
 		e.more = binary.BigEndian.Uint16(p.rest[fixed:]) & (flagSkip | flagIntent)
 		length += 2
 	}
-	e.flags = flags & flagStage
+	e.flags = flags & (flagAssume | flagStage)
 	if p.version == 4 {
 		return p.compressedPath(e, length)
 	}
@@ -179,7 +187,7 @@ func (p *parser) entry(e *Entry) error {
 		return errTruncated
 	}
 	p.rest = p.rest[length:]
-	return e.check()
+	return p.check(e)
 }
 
 // compressedPath decodes a path of version 4 into e.Path and advances p.rest to the next entry. length is the
@@ -197,7 +205,7 @@ func (p *parser) compressedPath(e *Entry, length int) error {
 	}
 	e.Path = p.before[:len(p.before)-int(strip)] + string(p.rest[length:length+end])
 	p.before, p.rest = e.Path, p.rest[length+end+1:]
-	return e.check()
+	return p.check(e)
 }
 
 // offsetVarint decodes the integer at the start of b, in git's offset encoding, and returns its length n in
@@ -218,12 +226,15 @@ func offsetVarint(b []byte) (value uint64, n int) {
 	return 0, 0
 }
 
-// check returns an error if e has a mode, path or id that no usable entry has.
-func (e *Entry) check() error {
+func (p *parser) check(e *Entry) error {
 	switch e.Mode {
+	case objstore.ModeTree:
+		if !p.sparse {
+			return fmt.Errorf("%q is a folder", e.Path)
+		}
 	case objstore.ModeFile, objstore.ModeExecutable, objstore.ModeSymlink, objstore.ModeCommit:
 	default:
-		return fmt.Errorf("%q has mode %o", e.Path, e.Mode) // a sparse index has folders as entries
+		return fmt.Errorf("%q has mode %o", e.Path, e.Mode)
 	}
 	if e.Path == "" || e.ID.IsZero() && e.more&flagIntent == 0 {
 		return fmt.Errorf("malformed entry %q", e.Path)
@@ -231,12 +242,14 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// extensions skips the extensions at the end of the file. It returns an error for an extension that a reader
-// must know: its name does not begin with a capital letter.
+// sparseExtension marks a sparse index.
+const sparseExtension = "sdir"
+
+// extensions skips the optional extensions, whose names begin with a capital. Any other is an error.
 func (p *parser) extensions() error {
 	for len(p.rest) >= 8 {
 		name, size := string(p.rest[:4]), int64(binary.BigEndian.Uint32(p.rest[4:]))
-		if c := name[0]; c < 'A' || c > 'Z' {
+		if c := name[0]; (c < 'A' || c > 'Z') && !(p.sparse && name == sparseExtension) {
 			return fmt.Errorf("extension %q", name)
 		}
 		if size > int64(len(p.rest)-8) {
@@ -274,7 +287,7 @@ func (e *Entry) appendTo(out []byte) []byte {
 	out = append(out, e.stat[:]...)
 	binary.BigEndian.PutUint32(out[start+statMode:], uint32(e.Mode))
 	out = e.ID.AppendTo(out)
-	flags := e.flags&flagStage | uint16(min(len(e.Path), flagLength))
+	flags := e.flags&(flagAssume|flagStage) | uint16(min(len(e.Path), flagLength))
 	if e.more != 0 {
 		flags |= flagExtended
 	}
@@ -289,23 +302,16 @@ func (e *Entry) appendTo(out []byte) []byte {
 	return out
 }
 
-// Write replaces the index file at path by x. The file's modification time is x.Made, because git reads each
-// file again that is not older than the index; if x.Made is zero, it is the present time.
-func (x *Index) Write(path string) error {
-	data := x.encode()
-	if err := os.WriteFile(path+Unfinished, data, 0o666); err != nil {
-		return err
-	}
-	if !x.Made.IsZero() {
-		if err := os.Chtimes(path+Unfinished, x.Made, x.Made); err != nil {
-			return err
-		}
-	}
-	return os.Rename(path+Unfinished, path)
-}
+// Write writes the index to path.
+func (x *Index) Write(path string) error { return replace(path, x.encode()) }
 
 // Find returns the position in x.Entries of the first entry with the given path, and true. If x has no such
 // entry, Find returns the position where the entry belongs, and false.
 func (x *Index) Find(path string) (int, bool) {
 	return slices.BinarySearchFunc(x.Entries, path, func(e Entry, path string) int { return strings.Compare(e.Path, path) })
+}
+
+// Sort puts the entries into git's order.
+func (x *Index) Sort() {
+	slices.SortFunc(x.Entries, func(a, b Entry) int { return compareEntries(&a, &b) })
 }

@@ -12,26 +12,30 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// State describes the sources of the index and of the copy of the user's index. It is stored as JSON.
+// State is what the files of a Folder were made from. It is stored as JSON.
 type State struct {
-	Version int          // StateVersion
-	Root    string       // the top of the working copy; a state for another top does not count
-	User    Fingerprint  // of the user's index
-	Altered AlteredFiles // of the last capture that looked for altered files
+	Version int
+	Root    string      // the top of the working copy; a state for another top does not count
+	User    Fingerprint // of the user's index, of which TrackedPath is a copy
+	Survey  Survey      // of the user's index
+	Changed Fingerprint // of the file ChangedPath that belongs to Tree
+	Tree    objstore.ID // the captured tree; it has every content of the file ChangedPath
+	Altered AlteredFiles
 }
 
 // AlteredFiles lists the files of a capture whose bytes a checkout would change.
 type AlteredFiles struct {
-	Rules string             // hash of the attributes and settings by which git stores files; "" before the first list
-	Tree  string             // the id of the captured tree
-	Files []snapshot.Altered // sorted by path
+	Rules string             // hash of the attributes and settings by which git stores files; "" for none
+	Tree  objstore.ID        // the captured tree
+	Files []snapshot.Altered // sorted
 }
 
-// StateVersion is the version of the format of a Folder's files. A state of another version does not count.
-const StateVersion = 1
+// StateVersion is the version of the files in a Folder.
+const StateVersion = 2
 
 // Fingerprint distinguishes versions of an index file. A missing file has the zero Fingerprint.
 type Fingerprint struct {
@@ -97,18 +101,7 @@ func ReadFingerprint(path string, whole func(Fingerprint) bool) (_ Fingerprint, 
 	return id, data, err
 }
 
-// ReadTracked returns the copy of the user's index. If user, the fingerprint of the user's index, is zero, a
-// missing copy stands for an empty index. Otherwise the error wraps fs.ErrNotExist if the copy is missing.
-func (f *Folder) ReadTracked(user Fingerprint) (*Index, error) {
-	x, err := Read(f.TrackedPath())
-	if errors.Is(err, fs.ErrNotExist) && user == (Fingerprint{}) {
-		return &Index{}, nil
-	}
-	return x, err
-}
-
-// CopyTracked writes the copy of the user's index, which has the fingerprint id and the content data. If id
-// is zero, CopyTracked removes the copy.
+// CopyTracked writes the copy of the user's index. A zero fingerprint removes the copy.
 func (f *Folder) CopyTracked(id Fingerprint, data []byte) error {
 	if id == (Fingerprint{}) {
 		err := os.Remove(f.TrackedPath())
@@ -117,12 +110,34 @@ func (f *Folder) CopyTracked(id Fingerprint, data []byte) error {
 		}
 		return err
 	}
-	if err := os.WriteFile(f.TrackedPath()+Unfinished, data, 0o666); err != nil {
+	return writeDated(f.TrackedPath(), data, id.Time)
+}
+
+// UseTracked makes the index of restores a copy of the user's index. Without one it removes the index.
+func (f *Folder) UseTracked() error {
+	data, err := os.ReadFile(f.TrackedPath())
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Stat(f.TrackedPath()); err == nil {
+			return writeDated(f.IndexPath(), data, info.ModTime())
+		}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// git compares a file's time with the index's, so the copy keeps the time of the user's index.
-	if err := os.Chtimes(f.TrackedPath()+Unfinished, id.Time, id.Time); err != nil {
+	if err = os.Remove(f.IndexPath()); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err
+}
+
+// writeDated replaces an index file. git looks twice at files that are as old as the index.
+func writeDated(path string, data []byte, date time.Time) error {
+	if err := os.WriteFile(path+Unfinished, data, 0o666); err != nil {
 		return err
 	}
-	return os.Rename(f.TrackedPath()+Unfinished, f.TrackedPath())
+	if err := os.Chtimes(path+Unfinished, date, date); err != nil {
+		return err
+	}
+	return os.Rename(path+Unfinished, path)
 }

@@ -1,0 +1,11 @@
+//go:build !linux && !darwin
+
+package gitindex
+
+import (
+	"io/fs"
+	"time"
+)
+
+// inodeOf returns nothing on this system.
+func inodeOf(fs.FileInfo) (changed time.Time, inode uint64, ok bool) { return time.Time{}, 0, false }

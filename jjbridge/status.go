@@ -1,0 +1,222 @@
+package jjbridge
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// status is what git status says about a working copy.
+type status struct {
+	commit, branch string // both "" before the first commit; branch is "" if HEAD is detached
+	files          []statusFile
+	untracked      []string // a path that ends in a slash is a repository of its own
+	unreadable     []string // folders that git could not read, with a slash at their end
+}
+
+// statusFile is a path of HEAD or of the index that is not the same in HEAD, in the index and in the
+// working copy.
+type statusFile struct {
+	path string
+	// index is the path in the index, or does not exist. Of a conflict it is one of the sides.
+	index treeFile
+	// same means that the file is as in index, as far as git knows.
+	same   bool
+	exists bool // in the working copy
+	module moduleStatus
+}
+
+// moduleStatus is the state of a submodule. It is zero for every other path.
+type moduleStatus struct {
+	is    bool // in the index and in the working copy
+	moved bool // its HEAD is not the commit of the index
+	dirty bool // there are changes in it
+}
+
+// status runs git status on the copy of the user's index. What git finds out about files stays in the
+// copy, unless there are submodules: git would do the same to their own indexes.
+func (c *filesCapture) status(ctx context.Context, settings ...string) (*status, error) {
+	untracked := "all"
+	if c.scope != snapshot.ScopeAll {
+		untracked = "no"
+	}
+	env := []string{"GIT_INDEX_FILE=" + c.p.TrackedPath(), "GIT_NO_REPLACE_OBJECTS=1"}
+	if !c.state.Survey.Modules {
+		env = append(env, "GIT_OPTIONAL_LOCKS=1")
+	}
+	run := gitRun{
+		args: []string{
+			"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=" + untracked,
+			"--ignore-submodules=none", "--no-renames", "--no-ahead-behind",
+		},
+		// git uses an untracked cache only for the listing that is configured.
+		env: env, caches: true,
+		settings: append([]string{"core.ignoreStat=false", "status.showUntrackedFiles=" + untracked}, settings...),
+	}
+	for range captureRounds - 1 {
+		before := c.w.headMark()
+		s, err := c.w.runStatus(ctx, run)
+		if err != nil || c.w.headMark() == before {
+			return s, err
+		}
+	}
+	return c.w.runStatus(ctx, run)
+}
+
+func (w *Workspace) runStatus(ctx context.Context, run gitRun) (*status, error) {
+	out, stderr, err := w.gitFull(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	s := &status{unreadable: unreadableFolders(stderr)}
+	return s, s.parse(string(out))
+}
+
+// withoutFilters returns settings under which git compares files without running a filter: each file
+// with a filter looks modified unless its times show that it is not.
+func (w *Workspace) withoutFilters() []string {
+	var settings []string
+	for _, key := range slices.Sorted(maps.Keys(w.Repo.Config)) {
+		name, ok := strings.CutPrefix(key, "filter.")
+		at := strings.LastIndexByte(name, '.')
+		if !ok || at < 0 {
+			continue
+		}
+		switch name[at+1:] {
+		case "clean", "process":
+			settings = append(settings, key+"=")
+		case "required":
+			settings = append(settings, key+"=false")
+		}
+	}
+	return settings
+}
+
+// headMark returns a text that differs once HEAD has moved. git status reads HEAD twice, so it must not
+// move meanwhile.
+func (w *Workspace) headMark() string {
+	head, _ := os.ReadFile(filepath.Join(w.Repo.GitDir, "HEAD")) // git complains if it is missing
+	mark := string(head)
+	if ref, ok := strings.CutPrefix(strings.TrimSpace(mark), "ref: "); ok {
+		value, _ := os.ReadFile(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(ref))) // it may be packed
+		mark += string(value)
+	}
+	for _, name := range []string{"packed-refs", "reftable/tables.list"} {
+		if info, err := os.Stat(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(name))); err == nil {
+			mark += fmt.Sprintln(name, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return mark
+}
+
+// parse reads the output of git status --porcelain=v2 --branch -z --no-renames.
+func (s *status) parse(out string) error {
+	for len(out) > 0 {
+		line, rest, _ := strings.Cut(out, "\x00")
+		kind, text, _ := strings.Cut(line, " ")
+		var err error
+		switch kind {
+		case "#":
+			s.header(text)
+		case "?":
+			s.untracked = append(s.untracked, text)
+		case "1":
+			err = s.changed(text)
+		case "u":
+			err = s.unmerged(text)
+		default:
+			err = fmt.Errorf("unexpected line")
+		}
+		if err != nil {
+			return fmt.Errorf("git status: %q: %w", line, err)
+		}
+		out = rest
+	}
+	if s.commit == "" {
+		s.branch = ""
+	}
+	return nil
+}
+
+func (s *status) header(text string) {
+	switch name, value, _ := strings.Cut(text, " "); {
+	case name == "branch.oid" && value != "(initial)":
+		s.commit = value
+	case name == "branch.head" && value != "(detached)" && value != "(null)":
+		s.branch = value
+	}
+}
+
+// changed reads "XY sub mH mI mW hH hI path".
+func (s *status) changed(text string) error {
+	fields := strings.SplitN(text, " ", 8)
+	if len(fields) != 8 || len(fields[0]) != 2 {
+		return fmt.Errorf("unexpected fields")
+	}
+	index, err := parseTreeFile(fields[3], fields[6])
+	if err != nil {
+		return err
+	}
+	return s.add(fields[7], index, fields[0][1] == '.', fields[4], fields[1])
+}
+
+// unmerged reads "XY sub m1 m2 m3 mW h1 h2 h3 path".
+func (s *status) unmerged(text string) error {
+	fields := strings.SplitN(text, " ", 10)
+	if len(fields) != 10 {
+		return fmt.Errorf("unexpected fields")
+	}
+	var index treeFile
+	for _, stage := range []int{4, 3, 2} { // the last one that exists counts: the first stage
+		side, err := parseTreeFile(fields[stage], fields[stage+4])
+		if err != nil {
+			return err
+		}
+		if side.exists() {
+			index = side
+		}
+	}
+	return s.add(fields[9], index, false, fields[5], fields[1])
+}
+
+func (s *status) add(path string, index treeFile, same bool, mode, module string) error {
+	now, err := strconv.ParseUint(mode, 8, 32)
+	if err != nil {
+		return err
+	}
+	f := statusFile{path: path, index: index, same: same, exists: now != 0}
+	if len(module) == 4 && module[0] == 'S' && index.isModule() && objstore.Mode(now) == objstore.ModeCommit {
+		f.module = moduleStatus{is: true, moved: module[1] == 'C', dirty: module[2] == 'M' || module[3] == 'U'}
+	}
+	s.files = append(s.files, f)
+	return nil
+}
+
+// splitPaths splits a list of paths, each with a NUL at its end.
+func splitPaths(out []byte) []string {
+	if len(out) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}
+
+// unreadableFolders returns the folders that git could not read, by its warnings.
+func unreadableFolders(stderr []byte) []string {
+	var folders []string
+	for line := range strings.Lines(string(stderr)) {
+		if name, ok := strings.CutPrefix(line, "warning: could not open directory '"); ok {
+			if i := strings.LastIndex(name, "': "); i > 0 {
+				folders = append(folders, strings.TrimSuffix(name[:i], "/")+"/")
+			}
+		}
+	}
+	return folders
+}

@@ -1,0 +1,101 @@
+package jjbridge
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// drawFiles draws the files of a tree, with contents that tell them apart. No file is where a folder is.
+func drawFiles(t *rapid.T, label string) map[string]treeFile {
+	path := rapid.SampledFrom([]string{"a", "a.b", "a/b", "a/c/d", "a/c/e", "ab", "b/a", "b/a.x", "b/a/c", "c"})
+	files := make(map[string]treeFile)
+	for name, content := range rapid.MapOf(path, rapid.ByteRange(0, 2)).Draw(t, label) {
+		files[name] = treeFile{mode: objstore.ModeFile, id: objstore.Hash(objstore.Blob, []byte{content})}
+	}
+	maps.DeleteFunc(files, func(file string, _ treeFile) bool {
+		for other := range files {
+			if strings.HasPrefix(other, file+"/") {
+				return true
+			}
+		}
+		return false
+	})
+	return files
+}
+
+// noObjects has no object.
+type noObjects struct{}
+
+func (noObjects) Get(id objstore.ID) (objstore.Kind, []byte, error) {
+	return 0, nil, objstore.ErrNotFound
+}
+
+func (noObjects) GetAtMost(id objstore.ID, _ int64) (objstore.Kind, []byte, error) {
+	return 0, nil, objstore.ErrNotFound
+}
+
+func TestAnEditedTreeIsTheTreeOfItsFiles(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := drawFiles(t, "before"), drawFiles(t, "after")
+		edits := treeEdits{files: maps.Clone(after)}
+		for name := range before {
+			if _, stays := after[name]; !stays {
+				edits.files[name] = treeFile{}
+			}
+		}
+		whole := &treeBuilder{objects: noObjects{}, made: make(map[objstore.ID][]byte)}
+		base, err := whole.edited(objstore.ID{}, treeEdits{files: before})
+		require.NoError(t, err)
+		want, err := whole.edited(objstore.ID{}, treeEdits{files: maps.Clone(after)})
+		require.NoError(t, err)
+
+		b := &treeBuilder{objects: whole, made: make(map[objstore.ID][]byte)}
+		got, err := b.edited(base, edits)
+
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		files, err := b.newFiles(objstore.ID{}, got)
+		require.NoError(t, err)
+		require.Equal(t, after, files)
+		for name := range before {
+			_, stays := after[name]
+			require.Equal(t, stays, b.has(got, name), name)
+		}
+		differ, err := b.newFiles(base, got)
+		require.NoError(t, err)
+		for name, file := range after {
+			again, found := differ[name]
+			require.Equal(t, before[name] != file, found, name)
+			require.True(t, !found || again == file)
+		}
+		// The new trees are all that somebody with the objects of base lacks.
+		trees, err := b.newTrees(base, got)
+		require.NoError(t, err)
+		for _, data := range trees {
+			require.Contains(t, slices.Collect(maps.Keys(b.made)), objstore.Hash(objstore.Tree, data))
+		}
+	})
+}
+
+func TestAFolderIsRemovedWithAllEditsInIt(t *testing.T) {
+	t.Parallel()
+	file := treeFile{mode: objstore.ModeFile, id: objstore.Hash(objstore.Blob, nil)}
+	b := &treeBuilder{objects: noObjects{}, made: make(map[objstore.ID][]byte)}
+	base, err := b.edited(objstore.ID{}, treeEdits{files: map[string]treeFile{"a/b": file, "a/c": file, "d": file}})
+	require.NoError(t, err)
+
+	got, err := b.edited(base, treeEdits{files: map[string]treeFile{"a/b": {}, "a/e": file}, folders: []string{"a/"}})
+
+	require.NoError(t, err)
+	files, err := b.newFiles(objstore.ID{}, got)
+	require.NoError(t, err)
+	require.Equal(t, map[string]treeFile{"d": file}, files)
+}

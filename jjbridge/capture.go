@@ -73,16 +73,22 @@ type Captured struct {
 	VCS snapshot.VCS
 
 	repository *objstore.Store      // the caller's; nil if it has none open
-	trees      [][]byte             // more tree objects that the repository does not have
+	made       []madeObject         // more objects that the repository may not have
 	objects    string               // the quarantine's object directory; "" for none
 	quarantine *gitindex.Quarantine // nil for none
 	release    func()               // ends the pin; nil if nothing is pinned
 }
 
+// madeObject is a new object in memory.
+type madeObject struct {
+	kind objstore.Kind
+	data []byte
+}
+
 // Objects adds all new objects of the capture to w. It has the signature of snapshot.Draft.Objects.
 func (c *Captured) Objects(w objstore.Writer) error {
-	for _, tree := range c.trees {
-		w.Add(objstore.Tree, tree)
+	for _, o := range c.made {
+		w.Add(o.kind, o.data)
 	}
 	if c.objects == "" {
 		return nil
@@ -92,13 +98,15 @@ func (c *Captured) Objects(w objstore.Writer) error {
 
 // AddTree adds a tree, encoded in data, to the new objects of the capture. The caller must not change data
 // afterwards.
-func (c *Captured) AddTree(data []byte) { c.trees = append(c.trees, data) }
+func (c *Captured) AddTree(data []byte) {
+	c.made = append(c.made, madeObject{objstore.Tree, data})
+}
 
 // directory returns an object directory with all new objects of the capture, or "" if there are no new
-// objects. It moves the trees of c into the quarantine. If c has no quarantine, directory creates a
+// objects. It moves the objects in memory into the quarantine. If c has no quarantine, directory creates a
 // quarantine under the lock of w's private index.
 func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) {
-	if len(c.trees) == 0 {
+	if len(c.made) == 0 {
 		return c.objects, nil
 	}
 	if c.quarantine == nil {
@@ -112,12 +120,12 @@ func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) 
 		}
 		c.objects = c.quarantine.Dir
 	}
-	for _, tree := range c.trees {
-		if err := c.quarantine.Add(objstore.Hash(objstore.Tree, tree), objstore.Tree, tree); err != nil {
+	for _, o := range c.made {
+		if err := c.quarantine.Add(objstore.Hash(o.kind, o.data), o.kind, o.data); err != nil {
 			return "", err
 		}
 	}
-	c.trees = nil
+	c.made = nil
 	return c.objects, nil
 }
 
@@ -130,7 +138,7 @@ func (c *Captured) Close() error {
 		return nil
 	}
 	err := c.quarantine.Close()
-	c.trees, c.objects, c.quarantine = nil, "", nil
+	c.made, c.objects, c.quarantine = nil, "", nil
 	return err
 }
 
@@ -218,7 +226,7 @@ func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opt
 func (c *Captured) take(files capturedFiles) {
 	c.VCS.Tree, c.VCS.Scope = files.tree, files.scope
 	c.VCS.LeftOut, c.VCS.Altered = files.left, files.altered
-	c.trees = files.trees
+	c.made = files.made
 	if files.q != nil {
 		c.quarantine, c.objects = files.q, files.q.Dir
 	}

@@ -26,6 +26,7 @@ type filesCapture struct {
 	builder *treeBuilder
 	q       *gitindex.Quarantine // nil until there is a new object
 	git     gitRun               // environment, settings and git directory with which git reads files
+	made    []madeObject         // new contents that are not in the quarantine
 
 	scope string
 	left  leftOuts
@@ -37,8 +38,8 @@ type capturedFiles struct {
 	scope   string
 	left    []snapshot.LeftOut
 	altered []snapshot.Altered
-	trees   [][]byte             // new tree objects that are not in the quarantine
-	q       *gitindex.Quarantine // the other new objects; nil if all are in trees
+	made    []madeObject         // new objects that are not in the quarantine
+	q       *gitindex.Quarantine // the other new objects; nil if all are in made
 }
 
 // captureRounds limits how often git reads the same files if they change during a capture.
@@ -121,8 +122,13 @@ func (c *filesCapture) finish(ctx context.Context, base objstore.ID, chosen *cho
 	if result.tree, err = c.builder.edited(base, chosen.edits); err != nil {
 		return capturedFiles{}, err
 	}
-	if result.trees, err = c.builder.newTrees(c.state.Tree, result.tree); err != nil {
+	trees, err := c.builder.newTrees(c.state.Tree, result.tree)
+	if err != nil {
 		return capturedFiles{}, err
+	}
+	result.made = c.made
+	for _, data := range trees {
+		result.made = append(result.made, madeObject{objstore.Tree, data})
 	}
 	altered, err := c.altered(ctx, result.tree, chosen.edits.files)
 	if err != nil {
@@ -148,38 +154,71 @@ func (c *filesCapture) remember(tree objstore.ID, altered gitindex.AlteredFiles)
 	return c.p.WriteState(c.state)
 }
 
-// readChosen makes git read the wanted files of a choice, and adds them to its edits.
+// readChosen reads the wanted files of a choice, and adds them to its edits.
 func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 	if len(chosen.wanted) == 0 && len(chosen.known) == len(c.before.Entries) {
 		return nil
 	}
+	// The index is dated before the first file is read: a file that changes from now on is not fresh.
 	index := &gitindex.Index{Entries: chosen.known}
-	for path, was := range chosen.wanted {
-		// Whether git converts line ends depends on the content in the index.
-		if was.exists() && !was.id.IsZero() {
-			index.Entries = append(index.Entries, gitindex.Entry{Path: path, Mode: was.mode, ID: was.id})
-		}
-	}
 	index.Sort()
 	if err := index.Write(c.p.ChangedPath()); err != nil {
 		return err
 	}
-	if len(chosen.wanted) == 0 {
-		return nil
+	info, err := os.Stat(c.p.ChangedPath())
+	if err != nil || len(chosen.wanted) == 0 {
+		return err
 	}
-	paths := slices.Sorted(maps.Keys(chosen.wanted))
-	now, err := c.readAgain(ctx, paths)
+	index.Made = info.ModTime()
+	left := c.readPlain(chosen, index)
+	for _, path := range left {
+		// Whether git converts line ends depends on the content in the index.
+		if was := chosen.wanted[path]; was.exists() && !was.id.IsZero() {
+			index.Entries = append(index.Entries, gitindex.Entry{Path: path, Mode: was.mode, ID: was.id})
+		}
+	}
+	index.Sort()
+	if err := index.Write(c.p.ChangedPath()); err != nil || len(left) == 0 {
+		return err
+	}
+	now, err := c.readAgain(ctx, left)
 	if err != nil {
 		return err
 	}
-	for _, path := range paths {
+	for _, path := range left {
 		file := treeFile{}
 		if i, found := now.Find(path); found && !c.left.failed[path] {
 			file = treeFile{mode: now.Entries[i].Mode, id: now.Entries[i].ID}
 		}
 		chosen.edits.files[path] = file
 	}
-	return c.keepBlobs(now, paths)
+	if err := c.keepBlobs(now, left); err != nil {
+		return err
+	}
+	return os.Chtimes(c.p.ChangedPath(), index.Made, index.Made)
+}
+
+// readPlain adds to the index those of the wanted files that need no git to be read, and returns the
+// others, sorted.
+func (c *filesCapture) readPlain(chosen *choice, index *gitindex.Index) (left []string) {
+	reader := c.newPlainReader()
+	for _, path := range slices.Sorted(maps.Keys(chosen.wanted)) {
+		if reader == nil {
+			left = append(left, path)
+			continue
+		}
+		e, data, ok := reader.read(path, chosen.wanted[path])
+		if !ok {
+			left = append(left, path)
+			continue
+		}
+		index.Entries = append(index.Entries, e)
+		chosen.edits.files[path] = treeFile{mode: e.Mode, id: e.ID}
+		if i, found := c.before.Find(path); !found || c.before.Entries[i].ID != e.ID {
+			c.made = append(c.made, madeObject{objstore.Blob, data})
+		}
+	}
+	return left
 }
 
 // readAgain makes git read files into the index of changed files, and returns it.

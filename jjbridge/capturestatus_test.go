@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func countGit(t testing.TB, repo *repotest.Repo) func() []string {
 	}
 }
 
-func TestACaptureRunsGitOnceUnlessAFileHasToBeRead(t *testing.T) {
+func TestACaptureRunsGitOnce(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	repo.Write("README.md", "changed\n")
@@ -55,7 +56,7 @@ func TestACaptureRunsGitOnceUnlessAFileHasToBeRead(t *testing.T) {
 	}
 	count()
 	first := again()
-	assert.Equal(t, []string{"status", "update-index"}, count())
+	assert.Equal(t, []string{"status"}, count(), "nothing speaks against reading new contents without git")
 	waitForTick()
 	again() // what was as new as the index is read once more
 	count()
@@ -68,6 +69,29 @@ func TestACaptureRunsGitOnceUnlessAFileHasToBeRead(t *testing.T) {
 	remove(t, repo, "new")
 	assert.NotEqual(t, first.Tree, again().Tree)
 	assert.Equal(t, []string{"status"}, count())
+}
+
+func TestGitReadsAFileThatHasAttributesAndReadsItOnce(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	repo.Write("src/.gitattributes", "*.txt text eol=lf\n")
+	repo.Write("src/a.txt", "1\r\n")
+	repo.Write("b.txt", "1\r\n")
+	waitForTick()
+	count := countGit(t, repo)
+	w := workspace(t, repo)
+	count()
+	for i := range 2 {
+		c, err := w.Capture(t.Context(), jjbridge.CaptureOptions{})
+		require.NoError(t, err)
+		require.Equal(t, expected(t, repo), c.VCS.Tree.String())
+		store(t, repo, c)
+		assert.Equal(t, "1", repo.Git("show", c.VCS.Tree.String()+":src/a.txt"))
+		assert.Equal(t, "1\r", repo.Git("show", c.VCS.Tree.String()+":b.txt"))
+		ran := count()
+		assert.Equal(t, "status", ran[0])
+		assert.Equal(t, i == 0, slices.Contains(ran, "update-index"), ran)
+	}
 }
 
 // waitForTick waits until a file written now is older than any written later.

@@ -302,8 +302,13 @@ func (e *Entry) appendTo(out []byte) []byte {
 	return out
 }
 
-// Write writes the index to path.
-func (x *Index) Write(path string) error { return replace(path, x.encode()) }
+// Write writes the index to path, dated x.Made if that is not zero.
+func (x *Index) Write(path string) error {
+	if x.Made.IsZero() {
+		return replace(path, x.encode())
+	}
+	return writeDated(path, x.encode(), x.Made)
+}
 
 // Find returns the position in x.Entries of the first entry with the given path, and true. If x has no such
 // entry, Find returns the position where the entry belongs, and false.

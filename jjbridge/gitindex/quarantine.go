@@ -72,8 +72,12 @@ func (q *Quarantine) file(id objstore.ID) string {
 	return filepath.Join(q.Dir, name[:2], name[2:])
 }
 
-// Add writes a loose object with the content data. id must be the hash of kind and data.
+// Add writes a loose object with the content data, unless the quarantine has the object already. id must be
+// the hash of kind and data.
 func (q *Quarantine) Add(id objstore.ID, kind objstore.Kind, data []byte) error {
+	if q.Has(id) {
+		return nil
+	}
 	var packed bytes.Buffer
 	z, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 // leftOuts collects the files that a capture leaves out.
 type leftOuts struct {
 	all     []snapshot.LeftOut // may have duplicates until sorted
-	modules []string           // submodules that may have uncommitted changes
 	failed  map[string]bool    // files that git could not read
 	filters []failedFilter     // filters that git requires and that failed
 }

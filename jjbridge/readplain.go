@@ -65,8 +65,8 @@ func systemAttributes(env []string) []string {
 		files = append(files, filepath.Join(filepath.Dir(program), "..", "etc", "gitattributes"))
 	}
 	add(program)
-	if real, err := filepath.EvalSymlinks(program); err == nil {
-		add(real)
+	if target, err := filepath.EvalSymlinks(program); err == nil {
+		add(target)
 	}
 	return files
 }
@@ -79,7 +79,7 @@ func (r *plainReader) read(file string, index treeFile) (_ gitindex.Entry, data 
 	if err != nil || index.isModule() || path.Base(file) == ".gitattributes" || r.hasAttributes(path.Dir(file)) {
 		return gitindex.Entry{}, nil, false
 	}
-	mode := objstore.ModeFile
+	var mode objstore.Mode
 	switch {
 	case before.Size() > min(maxPlainFile, maxPlainBytes-r.bytes):
 		return gitindex.Entry{}, nil, false

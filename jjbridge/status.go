@@ -2,6 +2,7 @@ package jjbridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -104,17 +105,18 @@ func (w *Workspace) withoutFilters() []string {
 // move meanwhile.
 func (w *Workspace) headMark() string {
 	head, _ := os.ReadFile(filepath.Join(w.Repo.GitDir, "HEAD")) // git complains if it is missing
-	mark := string(head)
-	if ref, ok := strings.CutPrefix(strings.TrimSpace(mark), "ref: "); ok {
+	var mark strings.Builder
+	mark.Write(head)
+	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); ok {
 		value, _ := os.ReadFile(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(ref))) // it may be packed
-		mark += string(value)
+		mark.Write(value)
 	}
 	for _, name := range []string{"packed-refs", "reftable/tables.list"} {
 		if info, err := os.Stat(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(name))); err == nil {
-			mark += fmt.Sprintln(name, info.Size(), info.ModTime().UnixNano())
+			fmt.Fprintln(&mark, name, info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	return mark
+	return mark.String()
 }
 
 // parse reads the output of git status --porcelain=v2 --branch -z --no-renames.
@@ -133,7 +135,7 @@ func (s *status) parse(out string) error {
 		case "u":
 			err = s.unmerged(text)
 		default:
-			err = fmt.Errorf("unexpected line")
+			err = errors.New("unexpected line")
 		}
 		if err != nil {
 			return fmt.Errorf("git status: %q: %w", line, err)
@@ -145,6 +147,8 @@ func (s *status) parse(out string) error {
 	}
 	return nil
 }
+
+var errUnexpectedFields = errors.New("unexpected fields")
 
 func (s *status) header(text string) {
 	switch name, value, _ := strings.Cut(text, " "); {
@@ -159,7 +163,7 @@ func (s *status) header(text string) {
 func (s *status) changed(text string) error {
 	fields := strings.SplitN(text, " ", 8)
 	if len(fields) != 8 || len(fields[0]) != 2 {
-		return fmt.Errorf("unexpected fields")
+		return errUnexpectedFields
 	}
 	index, err := parseTreeFile(fields[3], fields[6])
 	if err != nil {
@@ -172,7 +176,7 @@ func (s *status) changed(text string) error {
 func (s *status) unmerged(text string) error {
 	fields := strings.SplitN(text, " ", 10)
 	if len(fields) != 10 {
-		return fmt.Errorf("unexpected fields")
+		return errUnexpectedFields
 	}
 	var index treeFile
 	for _, stage := range []int{4, 3, 2} { // the last one that exists counts: the first stage

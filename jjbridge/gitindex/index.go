@@ -249,7 +249,7 @@ const sparseExtension = "sdir"
 func (p *parser) extensions() error {
 	for len(p.rest) >= 8 {
 		name, size := string(p.rest[:4]), int64(binary.BigEndian.Uint32(p.rest[4:]))
-		if c := name[0]; (c < 'A' || c > 'Z') && !(p.sparse && name == sparseExtension) {
+		if c := name[0]; (c < 'A' || c > 'Z') && (!p.sparse || name != sparseExtension) {
 			return fmt.Errorf("extension %q", name)
 		}
 		if size > int64(len(p.rest)-8) {

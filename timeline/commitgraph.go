@@ -2,10 +2,13 @@ package timeline
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
 )
 
 // commitGraph is git's commit-graph of a repository.
@@ -14,16 +17,38 @@ type commitGraph struct {
 	env  []string
 }
 
-// add makes git add the reachable commits to its commit-graph. The commit-graph halves the time that each tip
-// costs a fetch or a push. If the configuration turns the commit-graph off for git's own maintenance, add does
-// nothing.
+// add makes git add all reachable commits to its commit-graph, those of the user's branches included. The
+// commit-graph halves the time that each tip costs a fetch or a push. If the configuration turns the commit-graph
+// off for git's own maintenance, add does nothing.
 func (g commitGraph) add(ctx context.Context) error {
+	if !g.wanted() {
+		return nil
+	}
+	return g.write(ctx, nil, "--reachable", "--split")
+}
+
+// addChains makes git add the entries that the tips reach to its commit-graph, and no commit of the user's, whose
+// history may be long. If the configuration turns the commit-graph off for git's own maintenance, or tips is empty,
+// addChains does nothing.
+func (g commitGraph) addChains(ctx context.Context, tips []objstore.ID) error {
+	if len(tips) == 0 || !g.wanted() {
+		return nil
+	}
+	var list strings.Builder
+	for _, tip := range tips {
+		list.WriteString(tip.String() + "\n")
+	}
+	return g.write(ctx, strings.NewReader(list.String()), "--stdin-commits", "--split")
+}
+
+// wanted reports whether git's own maintenance would write a commit-graph in the repository.
+func (g commitGraph) wanted() bool {
 	for _, key := range []string{"core.commitgraph", "gc.writecommitgraph"} {
 		if wanted, err := g.repo.Config.Bool(key, true); err != nil || !wanted {
-			return nil //nolint:nilerr // git itself reports an invalid value
+			return false // git itself reports an invalid value
 		}
 	}
-	return g.write(ctx, "--split")
+	return true
 }
 
 // RenewCommitGraph makes git write its commit-graph again, if the repository has a commit-graph. The new
@@ -33,13 +58,13 @@ func (s *Store) RenewCommitGraph(ctx context.Context) error {
 	if !graph.exists() {
 		return nil
 	}
-	return graph.write(ctx)
+	return graph.write(ctx, nil, "--reachable")
 }
 
-// write makes git write its commit-graph for all reachable commits. args are further options of git commit-graph
-// write.
-func (g commitGraph) write(ctx context.Context, args ...string) error {
-	_, err := gitexec.New(g.repo, g.env).Apart().Run(ctx, append([]string{"commit-graph", "write", "--reachable", "--no-progress"}, args...)...)
+// write runs git commit-graph write with the options args. stdin is its input, or nil.
+func (g commitGraph) write(ctx context.Context, stdin io.Reader, args ...string) error {
+	args = append([]string{"commit-graph", "write", "--no-progress"}, args...)
+	_, err := gitexec.New(g.repo, g.env).Apart().RunWith(ctx, stdin, args...)
 	return err
 }
 

@@ -51,8 +51,7 @@ func (s sealer) packEnded(ctx context.Context, run string) error {
 
 // keepFrameRefs drops frame refs if the clone has more than smithers.frameRefs. It begins with the run that
 // ended first, and drops an eighth of smithers.frameRefs more than necessary, so that the next run that ends
-// need not drop any. If it dropped frame refs and git has a commit-graph, keepFrameRefs adds the entries to the
-// commit-graph.
+// need not drop any. It adds the entries of the runs that lost frame refs to git's commit-graph.
 func (s sealer) keepFrameRefs(ctx context.Context) error {
 	const room = 8 // an eighth of the budget stays free
 	counts, err := s.store.refs.FrameCounts(ctx)
@@ -75,7 +74,7 @@ func (s sealer) keepFrameRefs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dropped := 0
+	var sealed []objstore.ID
 	for _, row := range rows {
 		if total <= budget-budget/room {
 			break
@@ -89,11 +88,29 @@ func (s sealer) keepFrameRefs(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		dropped += count
+		sealed = append(sealed, row.Tip)
 		total -= int64(count)
 	}
-	if dropped == 0 || !s.graph().exists() { // making the first commit-graph may read all of the user's history
-		return nil
+	s.addToGraph(ctx, sealed)
+	return nil
+}
+
+// addToGraph adds the entries that the given tips reach to git's commit-graph. If git has no commit-graph yet,
+// addToGraph adds the entries of all runs. An error is a warning.
+func (s sealer) addToGraph(ctx context.Context, tips []objstore.ID) {
+	if len(tips) == 0 {
+		return
 	}
-	return s.graph().add(ctx)
+	if !s.graph().exists() {
+		all, err := s.store.refs.Tips(ctx)
+		if err != nil {
+			return // a broken ref is reported by the commands that need it
+		}
+		for _, tip := range all {
+			tips = append(tips, tip.ID)
+		}
+	}
+	if err := s.graph().addChains(ctx, tips); err != nil {
+		s.store.warn(fmt.Errorf("write commit-graph: %w", err))
+	}
 }

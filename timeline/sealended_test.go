@@ -1,8 +1,12 @@
 package timeline_test
 
 import (
+	"bytes"
+	"encoding/hex"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +68,46 @@ func TestTheOldestRunsThatEndedLoseTheirFrameRefsWhenThereAreTooMany(t *testing.
 	}
 	tips := strings.Fields(repo.Git("for-each-ref", "--format=%(refname)", "refs/smithers/_tip/"))
 	assert.Len(t, tips, 5)
+}
+
+// graphHas reports whether git's commit-graph has a commit.
+func graphHas(t *testing.T, repo *repotest.Repo, rev string) bool {
+	t.Helper()
+	id, err := hex.DecodeString(strings.TrimSpace(repo.Git("rev-parse", rev)))
+	require.NoError(t, err)
+	files, err := filepath.Glob(filepath.Join(repo.GitDir, "objects", "info", "commit-graphs", "*.graph"))
+	require.NoError(t, err)
+	return slices.ContainsFunc(files, func(file string) bool {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		return bytes.Contains(data, id)
+	})
+}
+
+// Each tip costs a push or a fetch less if git finds its entries in the commit-graph.
+func TestRunsThatLoseTheirFrameRefsComeIntoGitsCommitGraph(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]bool{"true": true, "false": false} {
+		t.Run("gc.writeCommitGraph is "+setting, func(t *testing.T) {
+			t.Parallel()
+			repo := sealRepo(t)
+			repo.Git("config", "smithers.frameRefs", "8")
+			repo.Git("config", "gc.writeCommitGraph", setting)
+			repo.Git("commit", "--quiet", "--allow-empty", "--message=the user's")
+			for i := range 4 {
+				s := open(t, repo)
+				endedRun(t, s, fmt.Sprint("run-", i), 5)
+				require.NoError(t, s.Close())
+				if i == 1 { // the first graph has all runs
+					assert.Equal(t, want, graphHas(t, repo, "refs/smithers/_tip/run-1"))
+				}
+			}
+			assert.Equal(t, want, graphHas(t, repo, "refs/smithers/_tip/run-0"))
+			assert.Equal(t, want, graphHas(t, repo, "refs/smithers/_tip/run-2"))
+			assert.False(t, graphHas(t, repo, "HEAD"), "the user's history may be long")
+			repo.Git("commit-graph", "verify")
+		})
+	}
 }
 
 func TestWithoutSealingNoFrameRefIsDropped(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -124,6 +125,14 @@ func (g *Git) Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 // Run runs git with args until it ends, and returns its standard output. The error is an [*Error].
 func (g *Git) Run(ctx context.Context, args ...string) ([]byte, error) {
 	out, _, err := g.process(args).Run(ctx)
+	return out, err
+}
+
+// RunWith is Run with stdin as git's standard input. A nil stdin is empty.
+func (g *Git) RunWith(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	p := g.process(args)
+	p.Stdin = stdin
+	out, _, err := p.Run(ctx)
 	return out, err
 }
 

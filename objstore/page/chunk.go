@@ -60,29 +60,67 @@ func (c *cutter) next(value []byte) int {
 	return end
 }
 
+// piece is one object of a stored value: the whole value, a part, a chunk, or a tree of those.
+type piece struct {
+	kind objstore.Kind
+	data []byte
+	id   objstore.ID
+}
+
+// cutValue returns the objects as which a value is stored. The last one is the root: all others are below it.
+func cutValue(value []byte) []piece {
+	var c cut
+	if len(value) > maxInline {
+		c.parts(value)
+	} else {
+		c.put(objstore.Blob, value)
+	}
+	return c.pieces
+}
+
+// rootOf returns the root of the pieces of cutValue.
+func rootOf(pieces []piece) piece { return pieces[len(pieces)-1] }
+
+// entry returns the tree entry of a piece.
+func (p *piece) entry(name string) objstore.TreeEntry {
+	mode := objstore.ModeFile
+	if p.kind == objstore.Tree {
+		mode = objstore.ModeTree
+	}
+	return objstore.TreeEntry{Name: name, Mode: mode, ID: p.id}
+}
+
 // objects is a set of ids that need not be written, because the base has them.
 type objects map[objstore.ID]struct{}
 
-// put adds an object unless it is in the set.
-func (known objects) put(w objstore.Writer, kind objstore.Kind, data []byte) objstore.ID {
-	if len(known) > 0 {
-		id := objstore.Hash(kind, data)
-		if _, ok := known[id]; ok {
-			return id
+// add writes the pieces that are not in known to w, those below a tree before the tree.
+func (known objects) add(w objstore.Writer, pieces []piece) {
+	for i := range pieces {
+		if _, ok := known[pieces[i].id]; !ok {
+			w.Add(pieces[i].kind, pieces[i].data)
 		}
 	}
-	return w.Add(kind, data)
 }
 
-// addParts writes a value of more than maxInline bytes as a tree.
-func addParts(w objstore.Writer, value []byte, known objects) objstore.ID {
+// cut collects the pieces of a value, those below a tree before the tree.
+type cut struct{ pieces []piece }
+
+// put appends an object and returns its id.
+func (c *cut) put(kind objstore.Kind, data []byte) objstore.ID {
+	id := objstore.Hash(kind, data)
+	c.pieces = append(c.pieces, piece{kind, data, id})
+	return id
+}
+
+// parts cuts a value of more than maxInline bytes into a tree.
+func (c *cut) parts(value []byte) {
 	var nodes []objstore.TreeEntry
 	for len(value) > 0 {
 		n := parts.next(value)
 		if n == len(value) && n > chunks.most {
-			nodes = append(nodes, objstore.TreeEntry{Mode: objstore.ModeTree, ID: addTail(w, value, known)})
+			nodes = append(nodes, objstore.TreeEntry{Mode: objstore.ModeTree, ID: c.tail(value)})
 		} else {
-			nodes = append(nodes, objstore.TreeEntry{Mode: objstore.ModeFile, ID: known.put(w, objstore.Blob, value[:n:n])})
+			nodes = append(nodes, objstore.TreeEntry{Mode: objstore.ModeFile, ID: c.put(objstore.Blob, value[:n:n])})
 		}
 		value = value[n:]
 	}
@@ -92,25 +130,24 @@ func addParts(w objstore.Writer, value []byte, known objects) objstore.ID {
 			for i := range children {
 				children[i].Name = digits[i : i+1]
 			}
-			id := known.put(w, objstore.Tree, objstore.EncodeTree(children))
+			id := c.put(objstore.Tree, objstore.EncodeTree(children))
 			parents = append(parents, objstore.TreeEntry{Mode: objstore.ModeTree, ID: id})
 		}
 		nodes = parents
 	}
-	return nodes[0].ID
 }
 
-// addTail writes the last part of a value as a tree of chunks. The part must have more than
-// chunks.most bytes.
-func addTail(w objstore.Writer, part []byte, known objects) objstore.ID {
+// tail cuts the last part of a value into a tree of chunks, and returns the id of the tree. The part must have
+// more than chunks.most bytes.
+func (c *cut) tail(part []byte) objstore.ID {
 	var entries []objstore.TreeEntry
 	for len(part) > 0 {
 		n := chunks.next(part)
-		id := known.put(w, objstore.Blob, part[:n:n])
+		id := c.put(objstore.Blob, part[:n:n])
 		entries = append(entries, objstore.TreeEntry{Name: tailName(len(entries)), Mode: objstore.ModeFile, ID: id})
 		part = part[n:]
 	}
-	return known.put(w, objstore.Tree, objstore.EncodeTree(entries))
+	return c.put(objstore.Tree, objstore.EncodeTree(entries))
 }
 
 // tailName returns the name of chunk i in its tree.

@@ -2,8 +2,6 @@ package page
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -40,10 +38,10 @@ func (l *line) body() []byte {
 	return l.raw[l.at:end:end]
 }
 
-// reference returns the size and the digest of a value that is stored apart.
-func (l *line) reference() (size int, digest Sum) {
-	size, digest, _ = cutReference(l.body())
-	return size, digest
+// reference returns the size in bytes and the id of a value that is stored apart.
+func (l *line) reference() (size int, id objstore.ID) {
+	size, id, _ = cutReference(l.body())
+	return size, id
 }
 
 // storedApart reports whether a value has its own object.
@@ -51,26 +49,27 @@ func storedApart(value []byte) bool {
 	return len(value) > maxInline || bytes.IndexByte(value, '\n') >= 0
 }
 
-// newLine encodes a row. Its error wraps ErrInvalid.
-func newLine(key string, value []byte) (line, error) {
+// newLine encodes a row. If the value is stored apart, pieces are the value's objects. The error wraps
+// ErrInvalid.
+func newLine(key string, value []byte) (l line, pieces []piece, err error) {
 	switch {
 	case len(value) > MaxValue:
-		return line{}, fmt.Errorf("%w: %q: value of %d bytes, the limit is %d", ErrInvalid, key, len(value), MaxValue)
+		return line{}, nil, fmt.Errorf("%w: %q: value of %d bytes, the limit is %d", ErrInvalid, key, len(value), MaxValue)
 	case !jsontext.Valid(value):
-		return line{}, fmt.Errorf("%w: %q: value is not one JSON value in UTF-8 without space around it", ErrInvalid, key)
+		return line{}, nil, fmt.Errorf("%w: %q: value is not one JSON value in UTF-8 without space around it", ErrInvalid, key)
 	}
 	raw := make([]byte, 0, len(`["",`)+len(lineEnd)+len(key)+min(len(value), maxInline))
 	raw = append(AppendString(append(raw, '['), key), ',')
-	l := line{key: key, at: int32(len(raw)), apart: storedApart(value)}
+	l = line{key: key, at: int32(len(raw)), apart: storedApart(value)}
 	if l.apart {
-		digest := sha256.Sum256(value)
+		pieces = cutValue(value)
 		raw = append(strconv.AppendInt(raw, int64(len(value)), 10), ',', '"')
-		raw = append(hex.AppendEncode(raw, digest[:]), '"')
+		raw = append(append(raw, rootOf(pieces).id.String()...), '"')
 	} else {
 		raw = append(raw, value...)
 	}
 	l.raw = append(raw, lineEnd...)
-	return l, nil
+	return l, pieces, nil
 }
 
 // checkKey returns an error that wraps ErrInvalid if a key cannot be stored.
@@ -154,33 +153,19 @@ func decodeLine(raw []byte) (l line, reason string) {
 	return l, ""
 }
 
-// cutReference decodes `<size>,"<sha256>"`.
-func cutReference(b []byte) (size int, digest Sum, ok bool) {
+// cutReference decodes `<size>,"<id>"`. If b is anything else, ok is false.
+func cutReference(b []byte) (size int, id objstore.ID, ok bool) {
 	number, quoted, _ := bytes.Cut(b, []byte{','})
 	size, err := strconv.Atoi(string(number))
 	if err != nil || size > MaxValue || strconv.Itoa(size) != string(number) {
-		return 0, Sum{}, false
+		return 0, objstore.ID{}, false
 	}
 	const quotes = 2
-	if len(quoted) != quotes+hex.EncodedLen(len(digest)) || quoted[0] != '"' || quoted[len(quoted)-1] != '"' {
-		return 0, Sum{}, false
+	if len(quoted) <= quotes || quoted[0] != '"' || quoted[len(quoted)-1] != '"' {
+		return 0, objstore.ID{}, false
 	}
-	digest, ok = parseSum(quoted[1 : len(quoted)-1])
-	return size, digest, ok
-}
-
-// parseSum reads 64 lower-case hex digits.
-func parseSum(text []byte) (sum Sum, ok bool) {
-	if len(text) != hex.EncodedLen(len(sum)) {
-		return Sum{}, false
-	}
-	for _, c := range text {
-		if !isDigit(c) && (c < 'a' || c > 'f') {
-			return Sum{}, false
-		}
-	}
-	_, err := hex.Decode(sum[:], text)
-	return sum, err == nil
+	id, err = objstore.ParseID(string(quoted[1 : len(quoted)-1]))
+	return size, id, err == nil && !id.IsZero()
 }
 
 // shortEscapes has, at the index of a control character, the letter of its two-character escape in

@@ -76,8 +76,9 @@ func (c *Collection) through(r objstore.Reader) *Collection {
 // pendingChange is a checked change.
 type pendingChange struct {
 	line
-	page  int    // of the base
-	value []byte // nil to remove the row
+	page   int     // of the base
+	remove bool    // removes the row
+	pieces []piece // the objects of a value that is stored apart
 }
 
 // prepare validates changes and returns the last change of each key, sorted by key.
@@ -87,13 +88,12 @@ func prepare(changes []Change) ([]pendingChange, error) {
 		if err := checkKey(change.Key); err != nil {
 			return nil, err
 		}
-		p := pendingChange{line: line{key: change.Key}, value: change.Value}
-		if p.value != nil {
-			l, err := newLine(change.Key, change.Value)
-			if err != nil {
+		p := pendingChange{line: line{key: change.Key}, remove: change.Value == nil}
+		if !p.remove {
+			var err error
+			if p.line, p.pieces, err = newLine(change.Key, change.Value); err != nil {
 				return nil, err
 			}
-			p.line = l
 		}
 		pending = append(pending, p)
 	}
@@ -130,7 +130,7 @@ type editedPage struct {
 
 // gainedValue is a value to be stored apart.
 type gainedValue struct {
-	value    []byte
+	pieces   []piece
 	replaces bool // the row had its value stored apart before
 }
 
@@ -194,7 +194,7 @@ func (e *edit) mergeLines(lines []line, changes []pendingChange) []line {
 			old = lines[0]
 			lines = lines[1:]
 		}
-		if change.value != nil {
+		if !change.remove {
 			merged = append(merged, change.line)
 		}
 		e.noteValues(old, change)

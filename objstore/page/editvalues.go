@@ -17,7 +17,7 @@ func (e *edit) noteValues(old line, change *pendingChange) {
 		if e.gained == nil {
 			e.gained = make(map[string]gainedValue)
 		}
-		e.gained[change.key] = gainedValue{change.value, old.apart}
+		e.gained[change.key] = gainedValue{change.pieces, old.apart}
 		return
 	}
 	if old.apart {
@@ -45,7 +45,8 @@ func (e *edit) writeValues() (objstore.ID, error) {
 	return values.edit(e.w, e.lost, set)
 }
 
-// addOver stores a value without the chunks that the previous value has, too.
+// addOver writes the objects of a value that the previous value of the row lacks, and returns the tree entry of the
+// value, without a name.
 func (e *edit) addOver(values *values, key string, g gainedValue) (objstore.TreeEntry, error) {
 	known := make(objects)
 	if g.replaces {
@@ -59,5 +60,7 @@ func (e *edit) addOver(values *values, key string, g gainedValue) (objstore.Tree
 			}
 		}
 	}
-	return addValue(e.w, "", g.value, known), nil
+	known.add(e.w, g.pieces)
+	root := rootOf(g.pieces)
+	return root.entry(""), nil
 }

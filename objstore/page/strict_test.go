@@ -71,10 +71,17 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// reference is the line of the key "a" and a value stored apart.
-func reference(value string) string {
-	return `["a",` + strconv.Itoa(len(value)) + `,"` + digest(value) + "\"]\n"
+// reference is the line of the key "a" and a value of size bytes, stored as stored writes it.
+func reference(size int, stored func(objstore.Writer) objstore.TreeEntry) string {
+	var store objstoretest.Memory
+	return `["a",` + strconv.Itoa(size) + `,"` + stored(&store).ID.String() + "\"]\n"
 }
+
+// idOf is the id of the blob that value is.
+func idOf(value string) string { return objstore.Hash(objstore.Blob, []byte(value)).String() }
+
+// refersTo is the line of the key "a" and a value that is stored apart as one blob.
+func refersTo(value string) string { return reference(len(value), blob(value)) }
 
 // wrongForm is what is said of a tree that should be a page, or a page that should be a tree.
 const wrongForm = "in the wrong one of its two forms"
@@ -130,6 +137,9 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		f.values = map[string]func(objstore.Writer) objstore.TreeEntry{name: add}
 		return f
 	}
+	stored := func(value string, add func(objstore.Writer) objstore.TreeEntry) forgery {
+		return withValue(reference(len(value), add), digest("a"), add)
+	}
 	tests := map[string]forgery{
 		"rows: none":                          {rows: "0", pages: []string{""}},
 		"rows: a leading zero":                {rows: "02", pages: []string{"[\"a\",1]\n" + filler}},
@@ -175,25 +185,26 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		"key: no end":                         one("[\"a\\\n"),
 		"key: too long":                       one("[\"" + strings.Repeat("k", page.MaxKey+1) + "\",1]\n"),
 		"value: too large for its row":        one("[\"a\"," + long + "]\n"),
-		"value: none for its row":             one(reference(apart)),
-		"value: under another row's key":      withValue(reference(apart), digest("b"), blob(apart)),
-		"value: of another digest":            withValue(reference(apart), digest("a"), blob("[\n2]")),
-		"value: of another size":              withValue(`["a",5,"`+digest(apart)+"\"]\n", digest("a"), blob(apart)),
+		"value: none for its row":             one(refersTo(apart)),
+		"value: under another row's key":      withValue(refersTo(apart), digest("b"), blob(apart)),
+		"value: of another id":                withValue(refersTo(apart), digest("a"), blob("[\n2]")),
+		"value: of another size":              withValue(reference(5, blob(apart)), digest("a"), blob(apart)),
 		"value: one that no row refers to":    withValue("[\"a\",1]\n", digest("a"), blob(apart)),
-		"value: belongs into its row":         withValue(reference("[1]"), digest("a"), blob("[1]")),
-		"value: not JSON":                     withValue(reference("x\ny"), digest("a"), blob("x\ny")),
-		"value: large, but one blob":          withValue(reference(long), digest("a"), blob(long)),
-		"value: small, but parts":             withValue(reference(apart), digest("a"), chunked(apart, 2)),
-		"value: small, but chunks":            withValue(reference(apart), digest("a"), tail(apart, 2)),
-		"value: chunks cut elsewhere":         withValue(reference(long), digest("a"), tail(long, 5000, 10000)),
-		"value: chunks longer than its size":  withValue(strings.Replace(reference(long), "16385", "16384", 1), digest("a"), tail(long, 8000, 16000)),
-		"value: one part":                     withValue(reference(long), digest("a"), chunked(long)),
-		"value: an executable":                withValue(reference(apart), digest("a"), executable(apart)),
-		"reference: a leading zero":           withValue(strings.Replace(reference(apart), "4", "04", 1), digest("a"), blob(apart)),
-		"reference: upper-case hex":           withValue(strings.Replace(reference(apart), digest(apart), strings.ToUpper(digest(apart)), 1), digest("a"), blob(apart)),
-		"reference: larger than any value":    one(`["a",268435457,"` + digest(apart) + "\"]\n"),
-		"values: a name that is no digest":    withValue(reference(apart), "zz"+digest("a")[2:], blob(apart)),
-		"values: a name that is too short":    withValue(reference(apart), digest("a")[:63], blob(apart)),
+		"value: belongs into its row":         stored("[1]", blob("[1]")),
+		"value: not JSON":                     stored("x\ny", blob("x\ny")),
+		"value: large, but one blob":          stored(long, blob(long)),
+		"value: small, but parts":             stored(apart, chunked(apart, 2)),
+		"value: small, but chunks":            stored(apart, tail(apart, 2)),
+		"value: chunks cut elsewhere":         stored(long, tail(long, 5000, 10000)),
+		"value: chunks longer than its size":  withValue(reference(16384, tail(long, 8000, 16000)), digest("a"), tail(long, 8000, 16000)),
+		"value: one part":                     stored(long, chunked(long)),
+		"value: an executable":                stored(apart, executable(apart)),
+		"reference: a leading zero":           withValue(strings.Replace(refersTo(apart), ",4,", ",04,", 1), digest("a"), blob(apart)),
+		"reference: upper-case hex":           withValue(strings.Replace(refersTo(apart), idOf(apart), strings.ToUpper(idOf(apart)), 1), digest("a"), blob(apart)),
+		"reference: a digest of 32 bytes":     withValue(strings.Replace(refersTo(apart), idOf(apart), digest(apart), 1), digest("a"), blob(apart)),
+		"reference: larger than any value":    one(reference(268435457, blob(apart))),
+		"values: a name that is no digest":    withValue(refersTo(apart), "zz"+digest("a")[2:], blob(apart)),
+		"values: a name that is too short":    withValue(refersTo(apart), digest("a")[:63], blob(apart)),
 		"values: there, but without a folder": {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, values: map[string]func(objstore.Writer) objstore.TreeEntry{}},
 	}
 	for name, f := range tests {
@@ -211,7 +222,7 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 	t.Run("and the forger can write what is right", func(t *testing.T) {
 		t.Parallel()
 		var store objstoretest.Memory
-		f := withValue(reference(apart), digest("a"), blob(apart))
+		f := stored(apart, blob(apart))
 		require.NoError(t, readAll(&store, f.write(&store)))
 		assert.Equal(t, build(t, &store, map[string]string{"a": apart, "z": long8K}).ID(), f.write(&store))
 	})
@@ -232,7 +243,7 @@ func TestOnlyTheRightFormIsRead(t *testing.T) {
 		"no rows":                    "",
 		"a row too many":             page33(),
 		"a byte too many":            filler,
-		"a reference to a value":     reference(apart),
+		"a reference to a value":     refersTo(apart),
 		"no LF at the end":           `["a",1]`,
 		"not sorted":                 "[\"b\",1]\n[\"a\",1]\n",
 		"a key twice":                "[\"a\",1]\n[\"a\",1]\n",
@@ -266,7 +277,7 @@ func TestOnlyTheRightFormIsRead(t *testing.T) {
 	t.Run("a page with a value apart, as one row", func(t *testing.T) {
 		t.Parallel()
 		var store objstoretest.Memory
-		c, err := page.Open(&store, store.Add(objstore.Blob, []byte(reference(apart))))
+		c, err := page.Open(&store, store.Add(objstore.Blob, []byte(refersTo(apart))))
 		require.NoError(t, err)
 		_, _, err = c.Get("a")
 		require.ErrorIs(t, err, objstore.ErrCorrupt)

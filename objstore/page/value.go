@@ -22,14 +22,10 @@ func ReplaceValue(w objstore.Writer, name string, value []byte, old objstore.Tre
 			return objstore.TreeEntry{}, err
 		}
 	}
-	return addValue(w, name, value, known), nil
-}
-
-func addValue(w objstore.Writer, name string, value []byte, known objects) objstore.TreeEntry {
-	if len(value) > maxInline {
-		return objstore.TreeEntry{Name: name, Mode: objstore.ModeTree, ID: addParts(w, value, known)}
-	}
-	return objstore.TreeEntry{Name: name, Mode: objstore.ModeFile, ID: known.put(w, objstore.Blob, value)}
+	pieces := cutValue(value)
+	known.add(w, pieces)
+	root := rootOf(pieces)
+	return root.entry(name), nil
 }
 
 // ReadValue reads a value that ReplaceValue stored. Anything else is a [*objstore.CorruptError].
@@ -156,7 +152,7 @@ func (v *values) get(l *line) ([]byte, error) {
 	if !l.apart {
 		return l.body(), nil
 	}
-	size, digest := l.reference()
+	size, id := l.reference()
 	e, found, err := v.find(l.key)
 	if err != nil {
 		return nil, err
@@ -164,13 +160,16 @@ func (v *values) get(l *line) ([]byte, error) {
 	if !found {
 		return nil, corrupt(v.root, "values: none for the row %q", l.key)
 	}
+	if e.ID != id {
+		return nil, corrupt(e.ID, "value: not the one in its row")
+	}
 	value, err := readValue(v.r, e, size)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case len(value) != size || sha256.Sum256(value) != digest:
-		return nil, corrupt(e.ID, "value: not of the size and digest in its row")
+	case len(value) != size:
+		return nil, corrupt(e.ID, "value: not of the size in its row")
 	case !storedApart(value):
 		return nil, corrupt(e.ID, "value: belongs into its row")
 	case !jsontext.Valid(value):

@@ -38,10 +38,11 @@ type frame struct {
 	tag
 }
 
-// readChain returns the chain of the run with the ref component ref and the tip id. It reads the entries
-// after the indexed tip or, if the chain does not contain the indexed tip, all entries of the run. Of the tip
-// it reads run.json and the new attempts. Of the other entries it reads only the commits, and vcs.json if it
-// changed. If the tip belongs to another run, the error wraps objstore.ErrCorrupt.
+// readChain returns the chain of the run whose ref component is ref and whose tip is id. indexed is the run's
+// tip in the index. readChain reads the entries after the indexed tip or, if the chain does not contain the
+// indexed tip, all entries of the run. Of the tip it reads run.json and the new attempts. Of the other entries
+// it reads only the commits, and vcs.json if it changed. If the tip belongs to another run, the error wraps
+// objstore.ErrCorrupt.
 func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.ID, indexed tip) (*chain, error) {
 	head, err := snapshot.ReadEntry(r, id)
 	if err != nil {
@@ -95,8 +96,9 @@ func (c *chain) walk(ctx context.Context, r objstore.Reader, head *snapshot.Entr
 	return nil
 }
 
-// add appends e to c.frames as frame number, and raises c.latest. If number is snapshot.NoFrame, add does
-// nothing. A number that is not less than the number of the frame appended before is an error.
+// add appends e to c.frames as the frame with the given number, and raises c.latest. If number is
+// snapshot.NoFrame, add does nothing. If number is not less than the number of the last appended frame, the
+// error wraps objstore.ErrCorrupt.
 func (c *chain) add(number int64, e *snapshot.Entry) error {
 	if number == snapshot.NoFrame {
 		return nil
@@ -113,8 +115,8 @@ func (c *chain) add(number int64, e *snapshot.Entry) error {
 	return nil
 }
 
-// join ends the walk at the indexed tip: it sets c.base, and raises c.latest to the newest indexed frame. A
-// new frame with a number up to that frame's is an error.
+// join ends the walk at the indexed tip: it sets c.base, and raises c.latest to the newest indexed frame. If a
+// new frame's number is not greater than that of the newest indexed frame, the error wraps objstore.ErrCorrupt.
 func (c *chain) join(indexed tip) error {
 	if n := len(c.frames); n > 0 && c.frames[n-1].number <= indexed.latestFrame {
 		return malformed(c.frames[n-1].commit, "frame numbers do not rise along the chain")
@@ -141,8 +143,8 @@ func (c *chain) fork(first, point *snapshot.Entry) error {
 	return nil
 }
 
-// malformed returns the error that the object id has unusable content. reason continues a sentence that
-// begins with the object. The error wraps objstore.ErrCorrupt.
+// malformed returns the error for an object with unusable content. reason completes a sentence that begins with
+// the object id. The error wraps objstore.ErrCorrupt.
 func malformed(id objstore.ID, reason string) error {
 	return &objstore.CorruptError{ID: id, Reason: reason}
 }

@@ -54,13 +54,15 @@ type checker struct {
 	flaws  []Flaw                                                   // the flaws found so far
 }
 
-// note records a flaw. runID is "" if the flaw is of the whole file.
+// note records a flaw of the checked file. runID is "" if the flaw concerns the whole file. format and args are
+// those of fmt.Sprintf.
 func (c *checker) note(runID, format string, args ...any) {
 	c.flaws = append(c.flaws, Flaw{filepath.Base(c.path), runID, fmt.Sprintf(format, args...)})
 }
 
-// run compares the database and records its flaws in c.flaws. A database that cannot be read is a flaw. run
-// returns errors of the refs, the objects or ctx, and temporary errors of the database.
+// run compares the database with the refs and records its flaws in c.flaws. If the database cannot be read,
+// that is a flaw. run returns errors of the refs, of the objects and of ctx, and temporary errors of the
+// database.
 func (c *checker) run(ctx context.Context) error {
 	err := c.look(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -73,8 +75,8 @@ func (c *checker) run(ctx context.Context) error {
 	return err
 }
 
-// look opens the file and records its flaws. If SQLite finds the file damaged, look compares no rows. An
-// error of the database itself is a *databaseError.
+// look opens the file, checks it and compares its rows, and records the flaws. If SQLite finds the file
+// damaged, look compares no rows. An error of the database itself is a *databaseError.
 func (c *checker) look(ctx context.Context) (err error) {
 	db, err := openFile(ctx, c.path, c.schema, readOnlyMode(c.path), withDefaults(c.opts).BusyTimeout)
 	if err != nil {
@@ -115,8 +117,8 @@ func (c *checker) integrity(ctx context.Context, stored table) (bool, error) {
 	return sound, nil
 }
 
-// compare compares the rows of each requested run with rows that are read from the refs. It skips a run whose
-// tip has moved since it was indexed.
+// compare compares the rows of each requested run with rows that are read from the refs, table by table. It
+// skips a run whose tip has moved since it was indexed.
 func (c *checker) compare(ctx context.Context, stored table) error {
 	if err := c.compareDigest(ctx, stored); err != nil {
 		return err
@@ -155,7 +157,7 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 	}
 	for _, runID := range asked {
 		if want[runID] != have[runID] {
-			continue
+			continue // the run has moved since it was indexed
 		}
 		for _, name := range names {
 			if err := c.compareRows(ctx, runID, name, stored, truth); err != nil {
@@ -200,8 +202,8 @@ func only(answer *Answer) any {
 	return answer.Rows[0][0]
 }
 
-// compareRows compares the rows of one run in one table, and records the first difference. stored is the
-// checked database; truth is the database that was read from the refs.
+// compareRows compares the rows of one run in the table called name, and records the first difference. stored
+// is the checked database; truth is the database that was read from the refs.
 func (c *checker) compareRows(ctx context.Context, runID, name string, stored, truth table) error {
 	have, err := stored.rowsOf(ctx, name, runID)
 	if err != nil {
@@ -216,7 +218,7 @@ func (c *checker) compareRows(ctx context.Context, runID, name string, stored, t
 	}
 	for i := range max(len(have), len(want)) {
 		if i >= len(have) || i >= len(want) || have[i] != want[i] {
-			c.note(runID, "row %d of table %s differs from the refs (%d rows, %d expected)", i+1, name, len(have), len(want))
+			c.note(runID, "row %d of table %s differs from the refs (the table has %d rows of the run, %d expected)", i+1, name, len(have), len(want))
 			break
 		}
 	}

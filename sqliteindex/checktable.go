@@ -28,11 +28,11 @@ func (t table) read(ctx context.Context, query string, args ...any) (*Answer, er
 	return answer, nil
 }
 
-// tips returns the commit id of the indexed tip of each run, by run id. If has is the schema of details, tips
-// leaves out a run whose details are missing or at another entry than its base row.
-func (t table) tips(ctx context.Context, has schema) (map[string]string, error) {
+// tips returns the commit id of the indexed tip of each run, by run id. s is the schema of the database. In the
+// database of details, tips leaves out a run whose details are missing or at another entry than its base row.
+func (t table) tips(ctx context.Context, s schema) (map[string]string, error) {
 	query := "SELECT run_id, git_tip FROM _smithers_runs"
-	if has.applicationID == detailSchema().applicationID {
+	if s.applicationID == detailSchema().applicationID {
 		query = "SELECT run_id, git_tip FROM _index_details JOIN _smithers_runs USING (run_id, git_tip)"
 	}
 	answer, err := t.read(ctx, query)

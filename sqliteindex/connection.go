@@ -25,7 +25,7 @@ type connection struct {
 	degraded error // the reason why the database is in memory; nil if it is in a file
 }
 
-// open opens the file at the path, and creates the file if it is missing. If the file is unusable, open tries
+// open opens the file at the path. If the file is missing, open creates it. If the file is unusable, open tries
 // to open it for reading only, and then replaces it by an empty file. If that fails, open uses a database in
 // memory. It returns only errors that memory cannot remedy, such as a busy database or a cancelled context.
 func (c *connection) open(ctx context.Context) error {
@@ -63,15 +63,15 @@ func (c *connection) openFile(ctx context.Context, mode openMode) (db *database,
 	return db, err
 }
 
-// isFile returns a function that reports whether its argument is the same file as one. If one is nil, the
+// isFile returns a function that reports whether its argument describes the same file as file. If file is nil, the
 // function always returns false.
-func isFile(one fs.FileInfo) func(fs.FileInfo) bool {
-	return func(other fs.FileInfo) bool { return one != nil && os.SameFile(one, other) }
+func isFile(file fs.FileInfo) func(fs.FileInfo) bool {
+	return func(other fs.FileInfo) bool { return file != nil && os.SameFile(file, other) }
 }
 
-// renew replaces the file at the path by an empty database, and opens the result. If mayGo returns false for
-// an existing file, renew keeps that file and opens it. If the file can be neither replaced nor opened, renew
-// continues in memory; it returns only errors that memory cannot remedy.
+// renew replaces the file at the path by an empty database, and opens the new database. If the file exists and
+// mayGo returns false for it, renew keeps and opens the file. If the file can be neither replaced nor opened,
+// renew continues in memory; it returns only errors that memory cannot remedy.
 func (c *connection) renew(ctx context.Context, mayGo func(fs.FileInfo) bool) error {
 	err := os.MkdirAll(filepath.Dir(c.path), 0o777)
 	if err == nil {
@@ -154,9 +154,9 @@ func (c *connection) close() error {
 	return err
 }
 
-// heal applies the remedy for err, an error of the database, and reports whether err had a remedy. A closed
-// database and a database in memory have no remedy. The returned error is the remedy's own. The caller holds
-// the index's syncing token.
+// heal repairs the database after err, as remedyFor(err) says, and returns true. If the repair fails, heal
+// returns true and the error of the repair. If err has no remedy, or the database is closed or in memory, heal
+// changes nothing and returns false. The caller holds the index's syncing token.
 func (c *connection) heal(ctx context.Context, err error) (healed bool, _ error) {
 	c.mu.RLock()
 	db := c.db

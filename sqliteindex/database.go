@@ -38,15 +38,14 @@ func (d *database) moved() bool {
 	return err != nil || !os.SameFile(d.file.info(), now)
 }
 
-// openFile opens the existing database at path, and checks that its header is the header of schema has. If
-// the header differs, the error wraps errDamaged. openFile creates no file. busy is how long SQLite waits for
-// a lock.
-func openFile(ctx context.Context, path string, has schema, mode openMode, busy time.Duration) (*database, error) {
+// openFile opens the existing database at path, and checks that its header has the id and version of s. If the header
+// differs, the error wraps errDamaged. openFile creates no file. busy is how long SQLite waits for a lock.
+func openFile(ctx context.Context, path string, s schema, mode openMode, busy time.Duration) (*database, error) {
 	base, err := sqlite.NewConnector(dsn(path, mode, busy))
 	if err != nil {
 		return nil, err
 	}
-	connector := &fileConnector{Connector: base, path: path, schema: has}
+	connector := &fileConnector{Connector: base, path: path, schema: s}
 	db := single(connector)
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -54,13 +53,14 @@ func openFile(ctx context.Context, path string, has schema, mode openMode, busy 
 	return &database{DB: db, file: connector}, nil
 }
 
-// openMemory creates a database with empty tables in memory. The database lives as long as its connection.
-func openMemory(ctx context.Context, has schema) (*database, error) {
+// openMemory creates a database in memory with the tables of s, without rows. The database lives as long as its
+// connection.
+func openMemory(ctx context.Context, s schema) (*database, error) {
 	base, err := sqlite.NewConnector("file::memory:?_txlock=immediate&_dqs=0")
 	if err != nil {
 		return nil, err
 	}
-	db := single(memoryConnector{base, has})
+	db := single(memoryConnector{base, s})
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -183,13 +183,13 @@ func lockFile(ctx context.Context, path string, take func(*flock.Flock, context.
 	return lock, nil
 }
 
-// replaceFile puts an empty database with schema with at path. If a file is at path, replaceFile first calls
-// mayGo, and changes nothing if mayGo returns false: a file that another process has created in the meantime
-// is better than an empty file.
+// replaceFile puts an empty database with the tables of s at path. If a file is at path, replaceFile first calls mayGo,
+// and changes nothing if mayGo returns false: a file that another process has created in the meantime is better than an
+// empty file.
 //
 // SQLite leaves the log of a moved file alone. So processes that have the old file open keep the file and its
 // log until they notice the new file (see moved).
-func replaceFile(ctx context.Context, path string, with schema, mayGo func(fs.FileInfo) bool) (err error) {
+func replaceFile(ctx context.Context, path string, s schema, mayGo func(fs.FileInfo) bool) (err error) {
 	lock, err := lockFile(ctx, path, (*flock.Flock).TryLockContext)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func replaceFile(ctx context.Context, path string, with schema, mayGo func(fs.Fi
 	if err := removeDatabase(fresh); err != nil {
 		return err
 	}
-	if err := createFile(ctx, fresh, with); err != nil {
+	if err := createFile(ctx, fresh, s); err != nil {
 		return errors.Join(err, removeDatabase(fresh))
 	}
 	// Remove the old log first: SQLite would apply it to the new file.
@@ -212,9 +212,9 @@ func replaceFile(ctx context.Context, path string, with schema, mayGo func(fs.Fi
 	return os.Rename(fresh, path)
 }
 
-// createFile creates an empty database at path, and does not sync it to disk. After a power cut the file is
-// either sound or detected as damaged.
-func createFile(ctx context.Context, path string, has schema) (err error) {
+// createFile creates a database at path with the tables of s, without rows. It does not sync the file to disk: after a
+// power cut the file is either sound or detected as damaged.
+func createFile(ctx context.Context, path string, s schema) (err error) {
 	base, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?_synchronous=OFF")
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func createFile(ctx context.Context, path string, has schema) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	if err := has.create(ctx, conn); err != nil {
+	if err := s.create(ctx, conn); err != nil {
 		return err
 	}
 	exec, ok := conn.(driver.ExecerContext)

@@ -65,7 +65,7 @@ func (d *detailReader) mailbox(before, after *snapshot.State) (err error) {
 	return err
 }
 
-// rowDeltas returns the rows that differ between two collections, decoded.
+// rowDeltas returns the rows that differ between two collections, decoded and sorted by key.
 func rowDeltas[T any](before, after *page.Collection, decode func(page.Row) (T, error)) ([]rowDelta[T], error) {
 	var deltas []rowDelta[T]
 	for delta, err := range page.Diff(before, after) {
@@ -131,9 +131,9 @@ func (d *detailReader) readOps(before *page.Collection) error {
 	return nil
 }
 
-// frameAt returns the number of the run's newest frame at entry id. It returns nil for the zero id, for an
-// entry of another run, and for an entry that is missing, corrupt or of a newer format: only this column is
-// then empty.
+// frameAt returns the number of the run's newest frame at the entry with the given id. It returns nil for the
+// zero id, for an entry of another run, and for an entry that is missing, corrupt or of a newer format: only
+// this column is then empty.
 func (d *detailReader) frameAt(id objstore.ID) (*int64, error) {
 	if id.IsZero() {
 		return nil, nil
@@ -172,8 +172,8 @@ func (d *detailReader) readOutputs(before, after *snapshot.State) error {
 	return nil
 }
 
-// newOutputDelta returns the change of the output with a key of its collection to value. A nil value means
-// removed.
+// newOutputDelta returns the change of one output. key is the output's key in its collection, and value the new
+// value; nil means that the output was removed. If key is invalid, the error wraps objstore.ErrCorrupt.
 func newOutputDelta(key string, value []byte) (outputDelta, error) {
 	nodeID, iteration, err := snapshot.SplitKey(key)
 	if err != nil {
@@ -203,8 +203,8 @@ func (w workflowSet) sorted() []objstore.ID {
 	return slices.SortedFunc(maps.Keys(w), objstore.ID.Compare)
 }
 
-// addChain adds the definitions of e and of all entries before e, because outputs may be as old as these
-// entries. It does nothing if e is nil.
+// addChain adds the workflow definitions of e and of all entries before e, because outputs may be as old as
+// these entries. It does nothing if e is nil.
 func (w workflowSet) addChain(ctx context.Context, r objstore.Reader, e *snapshot.Entry) (err error) {
 	for e != nil && err == nil {
 		if err := ctx.Err(); err != nil {

@@ -69,8 +69,8 @@ type detailReader struct {
 	hashes  hashReader
 }
 
-// readDetail reads the details of run b: the entries from the tip back to the indexed entry b.from. If the
-// chain does not contain that entry, it reads the whole chain.
+// readDetail reads the details of the run that b describes: the entries from the tip back to the indexed entry
+// b.from. If the chain does not contain that entry, it reads the whole chain.
 func readDetail(ctx context.Context, r objstore.Reader, schemas *columns.Cache, b behind) (*detail, error) {
 	tip, err := snapshot.ReadEntry(r, b.tip)
 	if err != nil {
@@ -154,7 +154,8 @@ func parentOf(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
 	return snapshot.ReadEntry(r, e.Parent)
 }
 
-// takeEntry adds the definition, the workflow hash and the events of an entry.
+// takeEntry adds the workflow definition of an entry to d.known, and its workflow hash and its events to
+// d.detail.
 func (d *detailReader) takeEntry(e *snapshot.Entry) error {
 	if err := d.known.add(e); err != nil {
 		return err
@@ -183,8 +184,8 @@ func (d *detailReader) takeEvents(e *snapshot.Entry) error {
 	return nil
 }
 
-// takeRows records the nodes and loops that differ between before and after, with the time atMs. It skips a
-// row that a newer entry changed.
+// takeRows adds to d.nodes and d.loops the rows that differ between before and after, two entries in a row,
+// with the time atMs. It skips a row that a newer entry changed.
 func (d *detailReader) takeRows(before, after core, atMs int64) error {
 	if err := d.nodes.diff(d.r, before.nodes, after.nodes, atMs); err != nil {
 		return err
@@ -195,7 +196,8 @@ func (d *detailReader) takeRows(before, after core, atMs int64) error {
 // core holds the ids of the two collections whose rows have the time of their last change.
 type core struct{ nodes, loops objstore.ID }
 
-// readCore returns the core of an entry, of which it reads only the tree. The id of a collection without rows is zero.
+// readCore returns the core of an entry. It reads only the entry's tree. The id of a collection without rows is
+// zero.
 func readCore(e *snapshot.Entry) (c core, err error) {
 	if c.nodes, err = e.CollectionID(snapshot.CollectionNodes); err == nil {
 		c.loops, err = e.CollectionID(snapshot.CollectionLoops)

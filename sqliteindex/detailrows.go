@@ -115,7 +115,8 @@ func positive(n int) any {
 	return n
 }
 
-// input writes the run's input, removes it, or does nothing if the input is unchanged.
+// input writes the run's new input, or removes the row of a removed input. It does nothing if the input is
+// unchanged.
 func (w *detailWriter) input(ctx context.Context, d *detail) error {
 	switch {
 	case !d.input.changed:

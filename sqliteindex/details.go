@@ -131,7 +131,8 @@ func (d *details) syncDetails(ctx context.Context, progress func(done, total int
 	return u.problems, nil
 }
 
-// withoutRepeats returns problems without the errors whose message an earlier error has. It reuses the slice.
+// withoutRepeats removes from problems each error whose message an earlier error has, and returns the rest. It
+// changes the array of problems.
 func withoutRepeats(problems []error) []error {
 	said := make(map[string]bool)
 	return slices.DeleteFunc(problems, func(err error) bool {

@@ -108,8 +108,8 @@ type detailChange struct {
 	problem error   // the reason why the details are removed although the run exists; otherwise nil
 }
 
-// read returns the change that updates the run's details. If the run no longer exists or cannot be read, the
-// change removes the details; if it cannot be read, problem is a *RunError.
+// read reads the run's new details and returns the change that stores them. If the run no longer exists or
+// cannot be read, the change removes the run's details; if it cannot be read, problem is a *RunError.
 func (b behind) read(ctx context.Context, r objstore.Reader, schemas *columns.Cache) detailChange {
 	c := detailChange{behind: b}
 	if b.tip.IsZero() {
@@ -203,8 +203,8 @@ func (u *detailUpdate) flush(ctx context.Context) error {
 	return err
 }
 
-// write makes the changes in one transaction. again is true if write skipped a change because another process
-// changed the run's details, or if it marked another run to be read again.
+// write makes the changes in one transaction. again is true if the runs must be read again: another process
+// changed the details of a run, so write skipped its change, or write marked another run as outdated.
 func (d *details) write(ctx context.Context, changes []detailChange) (again bool, err error) {
 	err = d.conn.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)

@@ -55,8 +55,8 @@ func (w *detailWriter) exec(ctx context.Context, query string, args ...any) erro
 	return err
 }
 
-// writeAll makes the changes. It skips a change if the run's details are no longer those that the change was
-// read against, and sets w.again. It changes the columns of output tables before it writes rows.
+// writeAll makes the changes. If a run's stored details have changed since its change was read, writeAll skips
+// the change and sets w.again. It changes the columns of output tables before it writes rows.
 func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (err error) {
 	if w.tables, err = readCatalog(ctx, w.tx); err != nil {
 		return err
@@ -102,8 +102,8 @@ func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (er
 	return nil
 }
 
-// isCurrent reports whether the index still has the state that c was read against. The stored details must be
-// at c.from, and the run must be indexed unless c.tip is zero.
+// isCurrent reports whether the index is unchanged since c was read: the stored details are at the entry
+// c.from, and the run is indexed, or is not indexed if c.tip is zero.
 func (w *detailWriter) isCurrent(ctx context.Context, c detailChange) (bool, error) {
 	var tip string
 	err := w.tx.QueryRowContext(ctx, sqlDetailTip, c.runID).Scan(&tip)

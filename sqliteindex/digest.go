@@ -41,7 +41,8 @@ func (d *digest) bytes() []byte {
 	return out
 }
 
-// parseDigest returns the digest that bytes encoded. If b has another length, the error wraps errDamaged.
+// parseDigest returns the digest that b encodes. It is the inverse of the method bytes. If b has another length
+// than digestSize, the error wraps errDamaged.
 func parseDigest(b []byte) (digest, error) {
 	var d digest
 	if len(b) != digestSize {

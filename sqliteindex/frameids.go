@@ -40,9 +40,10 @@ const (
 		ORDER BY frame_no DESC, based_on NULLS FIRST`
 )
 
-// FrameWithID finds a frame of a run by one of its ids. It considers the frame from, the frame that from is based on, and
-// so on back: frame is the newest of these that has the id. dropped is the newest of the run's other frames before from
-// that has the id. Each is snapshot.NoFrame if there is no such frame, and dropped also if it is older than frame.
+// FrameWithID finds a frame of a run by one of its ids. from is the number of a frame. The line consists of
+// this frame, of the frame on which it is based, and so on back. frame is the newest frame of the line that has
+// the id. dropped is the newest frame between frame and from that has the id but is not on the line. Each is
+// snapshot.NoFrame if there is no such frame.
 func (x *Index) FrameWithID(ctx context.Context, runID, id string, from int64) (frame, dropped int64, err error) {
 	rows, err := list(ctx, x, scanStep, sqlWithID, runID, id, from)
 	if err != nil {
@@ -53,8 +54,8 @@ func (x *Index) FrameWithID(ctx context.Context, runID, id string, from int64) (
 	for _, row := range rows {
 		switch {
 		case row.based != nil && row.frame <= reached:
-			reached = *row.based
-		case row.based != nil:
+			reached = *row.based // the frames between the two are not on the line
+		case row.based != nil: // a step back of a frame that is not on the line
 		case row.frame <= reached:
 			return row.frame, dropped, nil
 		default:

@@ -78,12 +78,12 @@ func withDefaults(opts Options) Options {
 	return opts
 }
 
-// newIndex returns an index with schema has that has not opened its database. The caller sets refill.
-func newIndex(opts Options, has schema) *Index {
+// newIndex returns an index whose database has the tables of s. The database is not open yet. The caller sets refill.
+func newIndex(opts Options, s schema) *Index {
 	return &Index{
 		opts: opts,
 		conn: connection{
-			path: opts.Path, busyTimeout: opts.BusyTimeout, schema: has,
+			path: opts.Path, busyTimeout: opts.BusyTimeout, schema: s,
 			retry: retrier{sleep: opts.Sleep, random: opts.Random},
 		},
 		syncing: make(chan struct{}, 1),
@@ -126,8 +126,8 @@ func (x *Index) Degraded() error {
 // does not count the database of details.
 func (x *Index) Retries() int64 { return x.conn.retry.count.Load() }
 
-// answer calls query with the database. If the database is damaged, answer rebuilds it from the refs and
-// calls query again.
+// answer calls query with the database. If query finds the database damaged, answer rebuilds the database from
+// the refs and calls query again.
 func (x *Index) answer(ctx context.Context, query func(*database) error) error {
 	err := x.conn.use(ctx, query)
 	if err == nil || remedyFor(err) == noRemedy {

@@ -32,7 +32,8 @@ func (p TreePair) key() string { return p.From.String() + ".." + p.To.String() }
 // Lines is the number of lines by which two trees differ.
 type Lines struct{ Added, Removed int64 }
 
-// Lines returns the cached numbers for the given pairs of trees. The map lacks the pairs that are not cached.
+// Lines returns the cached numbers of lines for the given pairs of trees. The result lacks the pairs that are
+// not cached.
 func (x *Index) Lines(ctx context.Context, pairs []TreePair) (map[TreePair]Lines, error) {
 	byKey := make(map[string]TreePair, len(pairs))
 	keys := make([]string, len(pairs))
@@ -55,8 +56,8 @@ func (x *Index) Lines(ctx context.Context, pairs []TreePair) (map[TreePair]Lines
 	return known, nil
 }
 
-// RememberLines caches numbers of lines. It keeps a number that is already cached. If the index cannot be
-// written, it returns an error.
+// RememberLines caches the numbers of lines in counted. A pair that is already cached keeps its numbers. If the
+// index cannot be written, RememberLines returns an error.
 func (x *Index) RememberLines(ctx context.Context, counted map[TreePair]Lines) error {
 	return x.conn.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)

@@ -35,6 +35,7 @@ func (u *outputUpdate) reshape(ctx context.Context) error {
 	}
 	have := u.tables
 	u.tables, u.refilled = want, make(map[string]bool)
+	// Drop first, because a new table may have the name of an old table with other outputs.
 	for i := range have {
 		if w := want.named(have[i].name); w == nil || !w.sameOutputs(&have[i]) {
 			if err := u.dropTable(ctx, &have[i]); err != nil {
@@ -42,6 +43,7 @@ func (u *outputUpdate) reshape(ctx context.Context) error {
 			}
 		}
 	}
+	// Copying the rows of an existing table is cheaper than reading all outputs again.
 	for i := range want {
 		w := &want[i]
 		h := have.named(w.name)
@@ -78,7 +80,7 @@ func (u *outputUpdate) dropKeyViews(ctx context.Context) error {
 	return nil
 }
 
-// makeKeyViews creates the views that have the names of schema keys.
+// makeKeyViews creates a view with the name of the schema key for each table that needs such a view.
 func (u *outputUpdate) makeKeyViews(ctx context.Context) error {
 	for _, t := range u.tables {
 		if t.view == "" {
@@ -91,7 +93,7 @@ func (u *outputUpdate) makeKeyViews(ctx context.Context) error {
 	return nil
 }
 
-// run executes a statement without keeping it prepared.
+// run executes a statement that is not worth preparing, because it runs only once.
 func (u *outputUpdate) run(ctx context.Context, statement string, args ...any) error {
 	_, err := u.tx.ExecContext(ctx, statement, args...)
 	return err
@@ -137,8 +139,8 @@ func (u *outputUpdate) makeAnew(ctx context.Context, t *outputTable) error {
 	return u.refill(ctx, t)
 }
 
-// keepsValues reports whether each column that both tables have keeps its type, so that its values can be
-// copied.
+// keepsValues reports whether the columns that are in both tables have the same types in both. Then the values
+// of these columns can be copied.
 func keepsValues(from, to *outputTable) bool {
 	for _, f := range from.columns {
 		for _, t := range to.columns {
@@ -150,8 +152,8 @@ func keepsValues(from, to *outputTable) bool {
 	return true
 }
 
-// move replaces table from by table to, which has other columns, and copies the rows. It copies the values of
-// the columns that both tables have.
+// move replaces the existing table from by the table to, which has the same name and outputs but other columns.
+// It copies the rows, with the values of the columns that are in both tables.
 func (u *outputUpdate) move(ctx context.Context, from, to *outputTable) error {
 	if err := u.run(ctx, "ALTER TABLE "+quoted(from.name)+" RENAME TO "+setAside); err != nil {
 		return err

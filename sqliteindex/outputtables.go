@@ -54,8 +54,8 @@ func (c tableColumn) declaration() string {
 	return "JSON TEXT"
 }
 
-// kindOf returns the kind in a column's declared SQL type, or "" if no column of an output table has this
-// type.
+// kindOf returns the kind of a column whose declared SQL type is declaration. It returns "" if no column of an
+// output table has this type.
 func kindOf(declaration string) string {
 	switch declaration {
 	case "STRING TEXT":
@@ -84,8 +84,8 @@ func (c catalog) find(key, workflow string) *outputTable {
 	return nil
 }
 
-// named returns the table with a name, or nil if the catalog has no such table. The table belongs to the
-// catalog.
+// named returns the table with the given name, or nil if the catalog has no such table. The table belongs to
+// the catalog.
 func (c catalog) named(name string) *outputTable {
 	for i := range c {
 		if c[i].name == name {
@@ -134,8 +134,8 @@ func readCatalog(ctx context.Context, q queryer) (tables catalog, err error) {
 	return tables, err
 }
 
-// insertStatement returns the statement that inserts or replaces a row. Its parameters are the run id, node
-// id, iteration, the output as JSON, and then the columns in order.
+// insertStatement returns the statement that inserts a row into t or replaces the row with the same key. Its
+// parameters are the run id, the node id, the iteration, the output as JSON, and then the columns in order.
 func insertStatement(t *outputTable) string {
 	var b strings.Builder
 	b.WriteString("INSERT OR REPLACE INTO " + quoted(t.name) + " (run_id, node_id, iteration, " + textColumn)
@@ -206,11 +206,11 @@ func (d declaredOutputs) catalog() catalog {
 	return out
 }
 
-// agree returns the columns of one key's outputs, merged over all workflows. agreed is false, and all is nil,
-// if two workflows give a column different kinds.
-func agree(of map[string]columns.List) (all columns.List, agreed bool) {
+// agree returns the columns of one key's outputs, merged over all workflows. byWorkflow has the columns that each
+// workflow declares. agreed is false, and all is nil, if two workflows give a column different kinds.
+func agree(byWorkflow map[string]columns.List) (all columns.List, agreed bool) {
 	kinds := make(map[columns.Column]string)
-	for _, declared := range of {
+	for _, declared := range byWorkflow {
 		for _, c := range declared {
 			source := columns.Column{Whole: c.Whole, Property: c.Property}
 			if kind, known := kinds[source]; known && kind != c.Type.Kind() {

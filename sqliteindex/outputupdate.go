@@ -106,8 +106,8 @@ func (u *outputUpdate) writeAnew(runID, key string) {
 	u.anew[runID][key] = true
 }
 
-// change runs a statement that adds or removes the declaration d of run runID, and sets u.moved unless
-// another run has the same declaration. args are the arguments of the statement.
+// change runs statement, which adds or removes the declaration d of the run runID, with args as its arguments.
+// It sets u.moved if no other run has the same declaration.
 func (u *outputUpdate) change(ctx context.Context, statement string, d declaredOutput, runID string, args ...any) error {
 	if err := u.exec(ctx, statement, args...); err != nil || u.moved {
 		return err
@@ -120,7 +120,8 @@ func (u *outputUpdate) change(ctx context.Context, statement string, d declaredO
 	return nil
 }
 
-// dropRows removes a run's rows from the table for the declaration d. A missing table is errDamaged.
+// dropRows removes a run's rows from the table for the declaration d. If there is no such table, the error
+// wraps errDamaged.
 func (u *outputUpdate) dropRows(ctx context.Context, d declaredOutput, runID string) error {
 	t := u.tables.find(d.key, d.workflow)
 	if t == nil {
@@ -129,8 +130,8 @@ func (u *outputUpdate) dropRows(ctx context.Context, d declaredOutput, runID str
 	return u.exec(ctx, "DELETE FROM "+quoted(t.name)+" WHERE run_id = ?", runID)
 }
 
-// rows writes a run's changed outputs. If the declaration of a key changed or its table is new, rows writes
-// all outputs of the key.
+// rows writes the changed outputs of the run of d. If the declaration of a schema key changed or the key's
+// table is new, rows writes all outputs of the key.
 func (u *outputUpdate) rows(ctx context.Context, d *detail) error {
 	for _, key := range slices.Sorted(maps.Keys(d.declared)) {
 		t := u.tables.find(key, d.workflow)
@@ -157,7 +158,7 @@ func (u *outputUpdate) rows(ctx context.Context, d *detail) error {
 	return nil
 }
 
-// rowsAnew replaces a run's rows in one table by all outputs of its tip.
+// rowsAnew replaces the rows of d's run in the table of the encoder row by all outputs of the run's tip.
 func (u *outputUpdate) rowsAnew(ctx context.Context, d *detail, row rowEncoder) error {
 	state, err := d.tip.State()
 	if err != nil {
@@ -169,7 +170,7 @@ func (u *outputUpdate) rowsAnew(ctx context.Context, d *detail, row rowEncoder) 
 	return u.allRows(ctx, d.runID, row, state)
 }
 
-// allRows writes all outputs of a state that belong in the table of row.
+// allRows writes all outputs of a state that belong in the table of the encoder row.
 func (u *outputUpdate) allRows(ctx context.Context, runID string, row rowEncoder, state *snapshot.State) error {
 	for r, err := range state.Outputs(row.table.key).Rows() {
 		if err != nil {
@@ -186,7 +187,8 @@ func (u *outputUpdate) allRows(ctx context.Context, runID string, row rowEncoder
 	return nil
 }
 
-// row writes one output of a run, or removes its row if o has no value.
+// row writes the output o of a run into the table of the encoder row, or removes the output's row if o has no
+// value.
 func (u *outputUpdate) row(ctx context.Context, runID string, row rowEncoder, o outputDelta) error {
 	if o.value == nil {
 		return u.exec(ctx, "DELETE FROM "+quoted(row.table.name)+" WHERE run_id = ? AND node_id = ? AND iteration = ?",
@@ -223,7 +225,7 @@ func (u *outputUpdate) refill(ctx context.Context, t *outputTable) error {
 		if err == nil {
 			continue
 		}
-		if code(err) != 0 || ctx.Err() != nil {
+		if code(err) != 0 || ctx.Err() != nil { // not an error of this run alone
 			return err
 		}
 		u.again = true

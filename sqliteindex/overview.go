@@ -27,8 +27,8 @@ const (
 		ORDER BY created_at_ms DESC, run_id`
 )
 
-// ReadOverview returns an overview of all runs. Its Runs hold at most limit newest, limit running and limit
-// waiting runs.
+// ReadOverview returns an overview of all runs. limit is the maximum number of newest runs, of running runs and
+// of waiting runs in Overview.Runs.
 func ReadOverview(ctx context.Context, x *Index, limit int) (Overview, error) {
 	type count struct {
 		status string

@@ -198,7 +198,7 @@ func scanError(err error) error {
 	return fmt.Errorf("%w: %w", errDamaged, err)
 }
 
-// first returns the first of rows. ok is false if rows is empty or err is not nil; first returns err
+// first returns the first element of rows. If rows is empty or err is not nil, ok is false. first returns err
 // unchanged.
 func first[T any](rows []T, err error) (row T, ok bool, _ error) {
 	if err != nil || len(rows) == 0 {

@@ -32,7 +32,7 @@ func detailSchema() schema {
 	return schema{applicationID: smithersnames.DetailIndexID, version: 7, tables: []string{baseTables, frameIDsTable, detailTables}}
 }
 
-// create creates the tables in an empty database, and sets the id and version in its header.
+// create creates the tables of s in an empty database, and sets the id and version in the database's header.
 func (s schema) create(ctx context.Context, conn driver.Conn) error {
 	exec, ok := conn.(driver.ExecerContext)
 	if !ok {

@@ -139,7 +139,7 @@ func decodeValue(value any, kind string) any {
 	return value
 }
 
-// explain returns the error for a query with a mistake; it wraps ErrQuery. If the query has a schema key
+// explain returns the error for a query with a mistake. The error wraps ErrQuery. If the query has a schema key
 // whose outputs are split over several tables, the message lists the tables.
 func (d *details) explain(ctx context.Context, query string, mistake error) error {
 	err := fmt.Errorf("%w: %s", ErrQuery, message(mistake))

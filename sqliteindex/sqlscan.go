@@ -117,7 +117,8 @@ func quotedLength(text string) int {
 	}
 }
 
-// until returns the length of text up to and including end, or the length of text if it does not contain end.
+// until returns the length in bytes of text up to and including the first occurrence of end. If text does not
+// contain end, it returns the length of text.
 func until(text, end string) int {
 	if i := strings.Index(text, end); i >= 0 {
 		return i + len(end)

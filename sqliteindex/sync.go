@@ -32,8 +32,8 @@ func (x *Index) Sync(ctx context.Context) error {
 }
 
 // SyncRun updates the index like [Index.Sync], but for one run: it reads no other ref. If the run cannot be
-// read, SyncRun drops it and returns the [*RunError], or an error that wraps refs.ErrBroken. If the run does
-// not exist, SyncRun drops it without an error.
+// read, SyncRun drops the run from the index and returns the [*RunError], or an error that wraps
+// refs.ErrBroken. If the run does not exist, SyncRun drops it without an error.
 func (x *Index) SyncRun(ctx context.Context, runID string) error {
 	release, err := x.acquire(ctx)
 	if err != nil {
@@ -43,9 +43,9 @@ func (x *Index) SyncRun(ctx context.Context, runID string) error {
 	return x.rounds(ctx, func() error { return x.syncRunOnce(ctx, runID) })
 }
 
-// Rebuild drops everything and reads it again from the refs: first the base tables, then the details. Other
-// processes notice at their next Sync. If progress is not nil, Rebuild calls it after every run of both, with
-// the number of runs read so far and in total. Only one goroutine at a time calls progress.
+// Rebuild drops all rows of the index and reads them again from the refs: first the base tables, then the
+// details. Other processes notice at their next Sync. If progress is not nil, Rebuild calls it after every run
+// of both, with the number of runs read so far and in total. Only one goroutine at a time calls progress.
 //
 // If a file cannot be replaced, Rebuild returns an error, and the index continues in memory.
 func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (Stats, error) {
@@ -82,8 +82,8 @@ func (x *Index) rebuild(ctx context.Context, fill func(context.Context) (Stats, 
 	return stats, errors.Join(err, x.conn.inMemory())
 }
 
-// acquire waits for the syncing token, the right to update the index. The caller returns the token with
-// release. If ctx is done first, acquire returns its cause.
+// acquire waits for the syncing token, the right to update the index. The caller must call release to return
+// the token. If ctx is done first, the error is the cause of ctx.
 func (x *Index) acquire(ctx context.Context) (release func(), err error) {
 	select {
 	case x.syncing <- struct{}{}:
@@ -164,8 +164,8 @@ func (x *Index) syncOnce(ctx context.Context, progress func(done, total int)) (S
 	return u.stats, nil
 }
 
-// compare returns the tips that differ from their indexed tips, and a removal for each indexed run without a
-// tip. It removes the refs in tips from indexed.
+// compare returns the tips that differ from their indexed tips, and a removal for each indexed run that has no
+// tip. indexed has the indexed tips by ref component. compare removes the refs in tips from indexed.
 func compare(tips []refs.TipRef, indexed map[string]tip) (changed []pending, gone []change) {
 	for _, t := range tips {
 		from := indexed[t.Component]

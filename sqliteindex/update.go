@@ -29,8 +29,8 @@ type change struct {
 	problem error       // the reason why a run with a tip leaves the index; otherwise nil
 }
 
-// read returns the change that updates the run's rows. If the run cannot be read, the change removes its
-// rows, because they no longer match the ref, and has a *RunError as its problem.
+// read reads the run's new rows and returns the change that stores them. If the run cannot be read, the change
+// removes the run's rows, because they no longer match the ref, and its problem is a *RunError.
 func (p pending) read(ctx context.Context, r objstore.Reader) change {
 	c := change{ref: p.ref, from: p.indexed.id}
 	err := ctx.Err()

@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// keep sets m.here to the answers of given that Smithers lacks and still asks for, and to the signals that Smithers
-// lacks. It sets m.overruled and m.dropped from the other answers. keep removes the other answers from the maps of
+// keep sets m.here to the answers of given that Smithers lacks: decisions and answers for which Smithers still
+// asks, and signals. It lists the other answers in m.overruled and m.dropped, and removes them from the maps of
 // given.
 func (m *mailbox) keep(given kept.Answers) {
 	m.overruled, m.dropped = m.overrule(given), m.drop(given)

@@ -9,9 +9,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// goBack appends the frame that takes the run back to the frame to which Smithers rewound the run. At that frame,
-// Smithers has only its first at.Count frames. The new frame records a travel, at the time of Smithers' rewind if the
-// database has the rewind's event. goBack sets r.out.Rewound, and r.ours to the tree of the old frame.
+// goBack appends a frame that takes the run back to an earlier frame, because Smithers rewound the run. at.End
+// is that earlier frame, and Smithers has only its first at.Count frames. The new frame records a travel, at
+// the time of Smithers' rewind if the database has the rewind's event. goBack sets r.out.Rewound, and r.ours to
+// the tree of the earlier frame.
 func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	to := at.End
 	for r.now.PeerNo(to) == tables.NoNumber && r.frames[to].Based != snapshot.NoFrame {

@@ -33,7 +33,7 @@ func (c continuation) refuseOther(cut bool) error {
 	case int64(count) < c.had, !has(c.stored):
 		return fault.New(fault.ImportRefused, "run %q continued in two databases: this database lacks imported events", c.run).
 			Hint("import this database into another clone").
-			Hint("push the run from the other clone, so that the run's new entries become a fork").Detail("runId", c.run)
+			Hint("then push the run from that clone: its continuation becomes a fork").Detail("runId", c.run)
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool)
 		return fault.New(fault.ImportRefused, "run %q continued in two databases: this database lacks %d of %d imported signals",
 			c.run, len(had)-has, len(had)).
 			Hint("import this database into another clone").
-			Hint("push the run from the other clone, so that the run's new entries become a fork").Detail("runId", c.run)
+			Hint("then push the run from that clone: its continuation becomes a fork").Detail("runId", c.run)
 	}
 	return fault.New(fault.ImportRefused, "the database has an older state of run %q: %d of %d imported signals are missing", c.run, len(had)-has, len(had)).
 		Hint("import the newest copy of the database").Detail("runId", c.run)
@@ -68,8 +68,9 @@ func (r *runPass) continuation() continuation {
 	return continuation{run: r.ID, events: &r.Events, stored: r.stored, had: r.was.Pass.Events}
 }
 
-// tellOurs records in ext/smithers that Smithers never had the frames that git-smithers added since the last import.
-// It leaves frames with a row in ext/smithers unchanged, and does nothing if the run was never imported.
+// tellOurs records in ext/smithers that Smithers does not have the frames that git-smithers added since the
+// last import. It does not change frames that already have a row in ext/smithers. If the run was never
+// imported, it does nothing.
 func (r *runPass) tellOurs() {
 	if !r.imported {
 		return

@@ -95,9 +95,10 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	return entry, nil
 }
 
-// forkedAt returns the frame that had Smithers' number by.FrameNo at the time of the fork. After rewinds, several
-// frames can have the number: forkedAt takes the last frame that is not newer than the fork, or else the first frame.
-// of has Smithers' numbers of frames. ok is false if no frame has the number.
+// forkedAt returns the frame of the parent from which a run was forked: the frame with Smithers' number
+// by.FrameNo at the time of the fork. of has Smithers' numbers of frames, the parent's frames. After rewinds,
+// several frames can have the number: forkedAt takes the last frame that is not newer than the fork, or else
+// the first frame. ok is false if no frame has the number.
 func forkedAt(frames []kept.Frame, of *kept.Peer, by *dbrun.Fork) (found kept.Frame, ok bool) {
 	for _, f := range frames {
 		if of.PeerNo(f.Number) == by.FrameNo && (f.Entry.AtMs <= by.AtMs || !ok) {
@@ -112,9 +113,9 @@ func (im *importJob) revives(run string) bool {
 	return im.req.Revive && slices.Contains(im.req.Runs, run)
 }
 
-// notBegun returns err, an error of a new series for run, as an error for the user. run_exists becomes the error of
-// errOvertaken, because another process has created the run. For a collected run, notBegun sets the hint to --revive.
-// It returns every other error unchanged.
+// notBegun returns err, an error of beginning the series of run, as an error for the user. run_exists becomes
+// the error of errOvertaken, because another process has created the run. If the run was collected, the hint
+// becomes the command with --revive. Every other error stays unchanged.
 func (im *importJob) notBegun(run string, err error) error {
 	if fault.CodeOf(err) == fault.RunExists {
 		return errOvertaken(run)

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// explainDatabase returns err, an error about the database at path, with its error code and hints. It returns nil for
-// nil, and a *fault.Error unchanged. timeline.Explain explains an error that is not about the database.
+// explainDatabase returns err, an error about the database at path, with its error code and hints. It returns a
+// *fault.Error, and nil, unchanged. An error about anything else gets the code of timeline.Explain.
 func explainDatabase(path string, err error) error {
 	if err == nil {
 		return nil
@@ -27,7 +27,7 @@ func explainDatabase(path string, err error) error {
 	case errors.Is(err, source.ErrBusy):
 		return fault.New(fault.Locked, "%s: %w", path, err).Hint("try again")
 	case errors.Is(err, source.ErrInterrupted):
-		return out.Hint("open the database with its engine once: this undoes the interrupted transaction")
+		return out.Hint("start Smithers with this database once: it undoes the interrupted transaction")
 	case errors.Is(err, source.ErrTooLarge):
 		return fault.New(fault.LimitExceeded, "%s: %w", path, err).Hint("git-smithers reads values of at most 256 MiB")
 	case errors.Is(err, source.ErrIncomplete):
@@ -40,7 +40,7 @@ func explainDatabase(path string, err error) error {
 	case errors.Is(err, source.ErrNotSmithers):
 		return out.Hint("name the file in which Smithers keeps its runs: smithers.db")
 	case errors.Is(err, source.ErrDamaged):
-		return out.Hint("`sqlite3 FILE .recover` saves the readable rows of a damaged database")
+		return out.Hint("`sqlite3 FILE .recover` prints SQL that restores the readable rows of a damaged database")
 	case errors.Is(err, fs.ErrPermission):
 		return out.Hint("make the file and its folder readable")
 	}

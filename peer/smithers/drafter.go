@@ -39,9 +39,10 @@ func (f *peerFrame) moment() workcopy.Moment {
 	return workcopy.Moment{AtMs: f.AtMs, Pointer: dbrow.TextOf(f.Row, "vcs_pointer")}
 }
 
-// frame returns the step that appends of, a frame of Smithers, with earlier entries for working copies that no frame
-// has. If the first snapshot of a fork changes at most the mailbox of the parent's frame, the draft is an entry that
-// is not a frame. In a live pass, the newest frame also gets the progress of the import.
+// frame returns the step that appends one frame of Smithers, which of describes, to line. The step begins with
+// entries for the working copies that no frame has. If the first snapshot of a fork changes at most the mailbox
+// of the parent's frame, the draft is an entry that is not a frame. In a live pass, the newest frame also gets
+// the progress of the import.
 func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	tree, rendered, wrong := d.treesOf(&line.lineEnd, of)
 	end := line.lineEnd
@@ -62,6 +63,7 @@ func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	}
 	moment := of.moment()
 	step := &lineStep{draft: snapshot.Draft{AtMs: of.AtMs, Run: d.peer.During(moment.Pointer), Limits: d.limits}}
+	// The first snapshot of a fork is often the unchanged frame of the parent.
 	if !line.first() || line.entry == nil || rendered != nil || slices.ContainsFunc(changes, ofCore) {
 		step.draft.Frame = &snapshot.FrameDraft{State: changes, Rendered: rendered, Silent: true, Based: line.based}
 	} else {
@@ -88,9 +90,9 @@ func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	return step, nil
 }
 
-// treesOf returns tree, the rendered tree of the frame in the database, and rendered, the new tree of the frame in
-// the repository. A nil rendered keeps the tree of the frame before. wrong says why Smithers' tree is missing or
-// invalid; the frame then keeps the tree of the frame before.
+// treesOf returns tree, the rendered tree of a frame in the database, and rendered, the new tree of the frame
+// in the repository, or nil if the frame keeps the tree of the previous frame. It keeps that tree if Smithers'
+// tree is missing or invalid; then wrong says why.
 func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []byte, wrong error) {
 	before := int64(tables.NoNumber)
 	if of.index > 0 {
@@ -165,8 +167,8 @@ func (d *drafter) filesOnly(vcs *snapshot.VCS, atMs int64) snapshot.Draft {
 	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: d.limits}
 }
 
-// addHistory sets the events, the attempts and the subject of step.draft up to the frame one. files are the files
-// captured for the frame, or nil. nodes are the nodes of the frame.
+// addHistory sets the subject of step.draft, and adds the events and the attempts up to a frame. one has the
+// facts of the frame and nodes its nodes. files are the files captured for the frame, or nil.
 func (d *drafter) addHistory(line *runLine, step *lineStep, one tables.FrameFacts, files *snapshot.VCS, nodes []snapshot.Node) {
 	step.upTo = d.peer.Events.UpTo(line.behind, one.PeerNo, one.AtMs)
 	step.draft.Events = line.eventsOf(d.peer, step.upTo, &one)
@@ -174,8 +176,8 @@ func (d *drafter) addHistory(line *runLine, step *lineStep, one tables.FrameFact
 	d.addAttempts(line, step, one.AtMs, d.attemptFiles(line, one.Frame, files))
 }
 
-// addAttempts sets the journal of step and of step.draft to the attempts as they were at atMs. files sets the
-// pointers of ended attempts.
+// addAttempts sets the journal of step and of step.draft to the attempts as they were at atMs. files names the
+// files that ended attempts left.
 func (d *drafter) addAttempts(line *runLine, step *lineStep, atMs int64, files attemptFiles) {
 	step.journal = line.journal.changesTo(atMs, d.peer.Attempts, line.done, files)
 	step.draft.Journal = step.journal.changes

@@ -60,7 +60,7 @@ func TestARunThatWasImportedWithOtherPredictionsIsRefused(t *testing.T) {
 		to := filepath.Join(t.TempDir(), "out.db")
 		_, err := smithers.Export(t.Context(), w.store, smithers.ExportRequest{To: to, Runs: []string{"run-a"}})
 		require.Equal(t, fault.ExportRefused, fault.CodeOf(err), "%v", err)
-		require.ErrorContains(t, err, `run "run-a" cannot be exported: it was imported by a version with other predictions`)
+		require.ErrorContains(t, err, `run "run-a" cannot be exported: it was imported by a version of git-smithers that stores rows in another form`)
 		assertHints(t, err, "nothing was written; prune the run and import it again, or export it with the version of git-smithers that imported it")
 		assert.NoFileExists(t, to)
 

@@ -74,9 +74,9 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	return r.append(ctx, snapshot.Draft{Ext: draft, AtMs: entry.AtMs, Subject: "imported", Limits: r.im.limits}, r.behind)
 }
 
-// describeTables sets r.now.Tables to the differences between the database's rows and the rows predicted from f, and
-// r.now.Schema. The rows that belong to no single run, and the rows of _smithers_frames without a snapshot, have no
-// prediction.
+// describeTables sets r.now.Schema, and sets r.now.Tables to the differences between the database's rows and
+// the rows predicted from f. The rows that belong to no single run, and the rows of _smithers_frames without a
+// snapshot, have no prediction.
 func (r *runPass) describeTables(f *tables.Facts) error {
 	r.now.Tables, r.now.Schema = map[string][]dbrow.Override{}, r.Schema(r.Knows)
 	note := func(table string, over []dbrow.Override, err error) error {

@@ -14,10 +14,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// follow sets r.line to the stored frames of Smithers up to the meeting at. If another frame or files of attempts
-// follow, it also sets the end of the line from the newest of these frames. If a watch knows the line, follow takes
-// the line and the end of the line from the watch. If the run was never imported, follow describes each frame with
-// describeOurs.
+// follow sets r.line to the frames of Smithers that the repository has, up to at.End. If another frame or files
+// of attempts follow, it also sets the end of the line from the newest of these frames. If a watch knows the
+// line, follow takes the line and its end from the watch. If the run was never imported, follow describes each
+// frame with describeOurs.
 func (r *runPass) follow(at kept.Meeting) error {
 	if r.Had != nil {
 		r.followKnown(r.recalled)
@@ -88,9 +88,9 @@ func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts,
 	return one, err
 }
 
-// describeOurs adds f, a frame that git-smithers made and exported, to the line. one has the facts of f. It records
-// the differences between the database's rows and the predicted rows in r.now, and the marks in r.out too. It sets
-// the end of the line.
+// describeOurs adds f, a frame that git-smithers made and exported, to the line. one has the facts of f.
+// describeOurs records the differences between the database's rows and the predicted rows in r.now, and also
+// the marks in r.out. It sets the end of the line.
 func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) {
 	s, err := r.Snapshot(one.PeerNo)
 	if err != nil {

@@ -11,9 +11,9 @@ func (r *runPass) drafter() *drafter {
 	return &drafter{peer: r.Run, box: &r.box, limits: r.im.limits, isNew: r.head == nil, live: r.live}
 }
 
-// appendFrame appends the frame of the snapshot with index i in r.Heads. Before the frame, it appends entries for
-// working copies that no frame has. If the request asks for files, appendFrame captures the working copy for the
-// newest frame and for frames that IsTogether accepts.
+// appendFrame appends the frame of the snapshot with index i in r.Heads. Before the frame, it appends entries
+// for working copies that no frame has. If the request asks for files, appendFrame captures the working copy
+// for the newest frame, and for frames that are close to it: see dbrun.Run.IsTogether.
 func (r *runPass) appendFrame(ctx context.Context, i int) (err error) {
 	of := peerFrame{index: i}
 	if of.Snapshot, err = r.Snapshot(r.Heads[i].Frame); err != nil {
@@ -49,9 +49,9 @@ func (r *runPass) take(ctx context.Context, step *lineStep) error {
 	return nil
 }
 
-// append appends the entry of draft to the series and updates the end of the line, the stored events and the journal.
-// upTo is the number of the database's events that are stored after the entry. append adds the first parts of
-// ext/smithers to a run's first entry. A frame also takes back the ops of r.overtakes.
+// append appends the entry of draft to the series and updates the end of the line, the stored events and the
+// journal. upTo is the number of the database's events that the run has after the entry. To a run's first
+// entry, append adds the first parts of ext/smithers. To a frame, it adds an undo for each op of r.overtakes.
 func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) error {
 	if r.first() {
 		if err := r.addFirst(ctx, &draft); err != nil {

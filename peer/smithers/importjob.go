@@ -159,8 +159,8 @@ func noSuchRun(run string, rows []source.Row) error {
 	return out.Hint("name a run of the database: %s", strings.Join(ids, ", "))
 }
 
-// stopsImport reports whether err, an error of one run's import, concerns all runs and therefore ends the import.
-// Such an error means that ctx has ended, that the database is locked, or that the repository cannot be written.
+// stopsImport reports whether err, an error of one run's import, ends the import of all runs. It returns true
+// if ctx has ended, if the database is locked, or if the repository cannot be written.
 func stopsImport(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, source.ErrBusy) {
 		return true
@@ -169,9 +169,9 @@ func stopsImport(ctx context.Context, err error) bool {
 	return slices.Contains([]fault.Code{fault.Interrupted, fault.DiskFull, fault.ReadOnly, fault.WriteFailed}, code)
 }
 
-// refused returns the error of a refused run. It returns err unchanged if err has an error code other than
-// invalid_state and limit_exceeded. Otherwise it returns import_refused with the reason err, and a hint about the
-// limits or the other runs.
+// refused returns the error of a run that was refused because of err. If err has an error code other than
+// invalid_state and limit_exceeded, refused returns err. Otherwise it returns import_refused with err as the
+// reason, and a hint about the limits or the other runs.
 func refused(run string, err error) error {
 	if coded, ok := errors.AsType[*fault.Error](err); ok && coded.Code != fault.InvalidState && coded.Code != fault.LimitExceeded {
 		return err

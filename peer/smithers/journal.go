@@ -45,8 +45,8 @@ func (j *journal) take(changes []snapshot.Change) error {
 	return nil
 }
 
-// leftMore reports whether an attempt of rows with a commit ended after sinceMs and has not ended in the journal.
-// Such an attempt may have left files that no entry has.
+// leftMore reports whether rows has an attempt with a commit that ended after sinceMs, but has not ended in the
+// journal. Such an attempt may have left files that no entry has.
 func (j *journal) leftMore(rows []dbrun.Attempt, sinceMs int64) bool {
 	return slices.ContainsFunc(rows, func(row dbrun.Attempt) bool {
 		a := row.Attempt
@@ -55,7 +55,7 @@ func (j *journal) leftMore(rows []dbrun.Attempt, sinceMs int64) bool {
 	})
 }
 
-// attemptFiles sets the pointers of ended attempts to the files that the attempts left.
+// attemptFiles names, in ended attempts, the files that the attempts left.
 type attemptFiles struct {
 	frame    int64            // the first frame after the new attempts ended; the newest frame if no frame follows
 	before   *workcopy.Moment // the moment of Smithers' newest stored frame; nil if no frame is stored
@@ -64,10 +64,11 @@ type attemptFiles struct {
 	copies   *workcopy.Run
 }
 
-// addTo sets the pointer of a. known reports whether the journal has the attempt, as had. If had ended at the same
-// time and has a frame, a gets the pointer of had. An attempt that ended since the newest stored frame, or in a new
-// run before the first frame, gets the captured files. If no files were captured, or the attempt has its own pointer
-// or worktree, the attempt gets the working copy that the attempt left. Any other attempt stays unchanged.
+// addTo sets the fields of a that name the files which the attempt left. had is the attempt in the journal if
+// known is true. If had ended at the same time and has a frame, a gets the fields of had. An attempt that ended
+// since the newest stored frame, or in a new run before the first frame, gets the captured files. If no files
+// were captured, or the attempt has a recorded revision or its own worktree, it gets the working copy that
+// Smithers recorded. Any other attempt stays unchanged.
 func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bool) {
 	since := f.before == nil && f.first || f.before != nil && a.FinishedAtMs != nil && *a.FinishedAtMs > f.before.AtMs
 	switch {
@@ -87,9 +88,9 @@ type journalStep struct {
 	done    map[int]bool      // changes to runLine.done
 }
 
-// changesTo returns the step that brings the journal to atMs: the attempts of rows as they were at atMs, and the logs
-// of ended attempts. It leaves out attempts that began later. It skips attempts whose journal is complete by done,
-// which is runLine.done. files sets the pointers of the attempts.
+// changesTo returns the step that brings the journal to atMs: the attempts of rows as they were at atMs, and
+// the logs of ended attempts. It leaves out attempts that began later, and attempts whose journal is complete:
+// done has runLine.done. files sets the files that ended attempts left.
 func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files attemptFiles) journalStep {
 	step := journalStep{logs: make(map[string]string), done: make(map[int]bool)}
 	for i := range rows {

@@ -22,8 +22,9 @@ type knownRows struct {
 	last, lastRow  source.Row
 }
 
-// rowsKnown returns the rows that the pass knows. It returns nil if lineKnown returns nil, if no event is stored, if
-// the database has fewer events than are stored, or if a clock was set back.
+// rowsKnown returns the rows that the pass knows, for the next pass of a watch. It returns nil if lineKnown
+// returns nil, if no event is stored, if the database has fewer events than the repository, or if a clock was
+// set back.
 func (r *runPass) rowsKnown() *knownRows {
 	k := r.lineKnown()
 	if k == nil || r.behind == 0 || r.behind > len(r.Events.All) {
@@ -37,9 +38,9 @@ func (r *runPass) rowsKnown() *knownRows {
 	return k
 }
 
-// lineKnown returns a knownRows with the state of the line at the newest frame, but without Seen and seq. If the pass
-// found no new frame, lineKnown returns the state from the pass before. It returns nil if neither this pass nor the
-// pass before has the newest frame at the end of the line.
+// lineKnown returns a knownRows with the state of the line at the newest frame, but without Seen and seq. If
+// the pass found no new frame, lineKnown returns the state that the previous pass left. It returns nil if
+// neither pass has the newest frame at the end of the line.
 func (r *runPass) lineKnown() *knownRows {
 	n := len(r.Heads)
 	switch {

@@ -42,10 +42,11 @@ func (im *importJob) letGo() error {
 	return err
 }
 
-// framesFirst imports a run's frames up to upTo, the newest frame that a watch found, and leaves the run's other rows
-// to a later pass. The time between two frames is short, and the captured files must belong to the frame. If the
-// watch knows the run's earlier rows, framesFirst reads only the new rows; otherwise, or if these rows are not
-// enough, it reads all rows that frames need. If done is false, the run is unchanged and needs a pass over all rows.
+// framesFirst imports a run's frames up to upTo, the newest frame that a watch found, and leaves the run's
+// other rows to a later pass. It must be fast: the captured files must still belong to the frame. If the watch
+// knows the run's earlier rows, framesFirst reads only the new rows. Otherwise, or if these rows are not
+// enough, it reads all rows that frames need. If done is false, the run is unchanged and needs a pass over all
+// rows.
 func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.RunRow, upTo source.Head) (out ImportedRun, done bool, err error) {
 	r := im.runPass(tx, from)
 	enough := false
@@ -85,7 +86,7 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 	met := kept.Meet(r.frames, r.now, row.Parent != nil, r.Heads)
 	switch {
 	case met.End != row.Frame || met.End < r.was.Pass.Frame:
-		return false, nil
+		return false, nil // Smithers' frames do not continue from the run's newest frame
 	case r.Had != nil && (r.recalled == nil || r.Had != &r.recalled.Seen || met.Count != len(r.Had.Heads)):
 		return false, nil // the repository's frames are not the ones that the watch knew
 	case met.Count == len(r.Heads):

@@ -21,10 +21,10 @@ type mailbox struct {
 	dropped   []Dropped    // sorted by node, iteration and kind
 }
 
-// fill sets the mailbox of w to the mailbox at atMs: the requests made and the signals received by then. A request
-// that was decided later is undecided. fill also adds all answers of m.here, at whatever time, because the new
-// entries follow these answers in the repository. had has the numbers of the signals in the state before, by digest.
-// fill returns the numbers of the signals that Smithers has.
+// fill sets the mailbox of w to the mailbox at atMs: the requests made and the signals received by then. A
+// request that was decided later is undecided. fill also adds all answers of m.here, at whatever time, because
+// the new entries follow these answers in the repository. had has the numbers of the signals in the previous
+// state, by digest. fill returns the numbers of the signals that Smithers has.
 func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (signals []contents.SignalSeq) {
 	w.Approvals, w.HumanRequests, w.Signals = []snapshot.Approval{}, []snapshot.HumanRequest{}, []snapshot.Signal{}
 	for _, a := range m.Approvals {

@@ -122,6 +122,7 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	case at.End == snapshot.NoFrame:
 		at.End = 0
 	}
+	// r.behind is the number of the database's events that the repository has.
 	r.behind = r.Events.CountKnown(r.stored)
 	if r.imported {
 		r.behind = max(int(r.was.Pass.Events), r.Events.CountExported(r.stored, int(r.was.Pass.Events)))
@@ -200,10 +201,11 @@ func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, er
 	return found.IsExported(ctx, r.im.store, tip)
 }
 
-// otherPredictions returns import_refused for a run that was imported by a version with other predictions. Its stored
-// differences and the new ones would be taken from different predictions.
+// otherPredictions returns import_refused for a run that was imported with had, another version of the
+// predictions. The run's stored differences and the new differences would have different predictions.
 func otherPredictions(run string, had int) error {
-	return fault.New(fault.ImportRefused, "run %q was imported by a version with other predictions: version %d, not %d", run, had, kept.Predictions).
-		Hint("`git smithers prune %s && git smithers prune --collect` removes it; then import it again with --revive", fault.Word(run)).
+	return fault.New(fault.ImportRefused, "run %q was imported by a version of git-smithers that stores rows in another form: form %d, not %d",
+		run, had, kept.Predictions).
+		Hint("`git smithers prune %s && git smithers prune --collect` removes the run; then import the run again with --revive", fault.Word(run)).
 		Detail("runId", run)
 }

@@ -82,8 +82,8 @@ func (m *mailbox) approvalOf(key string) *snapshot.Approval {
 	return nil
 }
 
-// requestsOf returns Smithers' newest human request with the given key, or nil if Smithers has no such request.
-// decided is true if the request made at atMs is no longer pending.
+// requestsOf returns the newest of Smithers' human requests with the given key, or nil if Smithers has no such
+// request. decided is true if the request with the key that was made at atMs is no longer pending.
 func (m *mailbox) requestsOf(key string, atMs int64) (newest *snapshot.HumanRequest, decided bool) {
 	for i, h := range m.HumanRequests {
 		if snapshot.Key(h.NodeID, h.Iteration) != key {

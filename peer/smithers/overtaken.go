@@ -24,10 +24,10 @@ type takeBack struct {
 	from int64         // git-smithers' number
 }
 
-// overtake sets r.overtakes to the ops that the next frame takes back, because Smithers continues from at, the last
-// common frame. The returned meeting ends before the frames that these ops made. overtake also takes back ops that
-// Smithers knows from an export, because a later undo of such an op would drop Smithers' newer frames. r.overtaken,
-// for the user, has only the ops that Smithers does not know.
+// overtake sets r.overtakes to the ops that the next frame takes back, because Smithers continues from at.End,
+// the last common frame. The returned meeting ends before the frames that these ops made. overtake also takes
+// back ops that Smithers knows from an export, because a later undo of such an op would drop Smithers' newer
+// frames. It sets r.overtaken, for the user, to the ops that Smithers does not know.
 func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 	ops, err := r.opsHere(r.head.Entry())
 	if err != nil || len(ops) == 0 {
@@ -60,9 +60,9 @@ func goesBack(op snapshot.Op) bool {
 	return op.Kind == snapshot.OpTravel || op.Kind == snapshot.OpReset
 }
 
-// beforeOps returns the frame on which the frame of the oldest op is based. Only ops count whose frames follow
-// Smithers' newest frame on the line to end. If no op counts, beforeOps returns end. now has Smithers' numbers of
-// frames.
+// beforeOps returns the number of the frame on which the frame of the oldest of ops is based. It considers only
+// the frames on the line to the frame end that are newer than Smithers' newest frame on the line. If no op made
+// such a frame, the result is end. now has Smithers' numbers of frames.
 func (k *keptRun) beforeOps(now *kept.Peer, end int64, ops []snapshot.Op) int64 {
 	before := end
 	for at := end; at != snapshot.NoFrame && now.PeerNo(at) == tables.NoNumber; at = k.frames[at].Based {
@@ -74,7 +74,7 @@ func (k *keptRun) beforeOps(now *kept.Peer, end int64, ops []snapshot.Op) int64 
 	return before
 }
 
-// onLine returns the set of the numbers of the frames on the line to the frame last.
+// onLine returns the set of the numbers of the frames on the line that ends at the frame with the number last.
 func onLine(frames []kept.Frame, last int64) map[int64]bool {
 	on := make(map[int64]bool)
 	for _, f := range kept.LineTo(frames, last) {
@@ -83,8 +83,8 @@ func onLine(frames []kept.Frame, last int64) map[int64]bool {
 	return on
 }
 
-// addTo adds to draft, the next frame with the number frame, an undo for each op of o, and then empties o. tip is the
-// entry before the draft.
+// addTo adds to draft an undo for each op of o, and then empties o. draft is the draft of the next frame, frame
+// is the frame's number, and tip is the entry before it.
 func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64) error {
 	rows, err := tip.Ops()
 	if err != nil {

@@ -33,10 +33,10 @@ func (im *importJob) parentsOfNew(ctx context.Context, sources []dbrun.RunRow) m
 	return parents
 }
 
-// refuseOrphan returns import_refused if from is a new fork and this pass refused the fork's parent. Without the
-// error, the fork would never get a parent. The error is conflict if other processes appended to the parent, so
-// another import may succeed. If the parent was pruned, refuseOrphan returns nil, and the fork is imported without a
-// parent.
+// refuseOrphan returns import_refused if from is a new fork and this pass refused the fork's parent: a fork
+// that is imported before its parent never gets a parent. The error is conflict if other processes appended to
+// the parent, so another import may succeed. If the parent was pruned, refuseOrphan returns nil, and the fork
+// is imported without a parent.
 func (im *importJob) refuseOrphan(ctx context.Context, from dbrun.RunRow) error {
 	if from.Fork == nil {
 		return nil

@@ -61,9 +61,9 @@ func (l *runLine) next() int64 {
 	return row.Frame + 1
 }
 
-// eventsOf returns the events of p before the index upTo that are not stored, with Smithers' numbers where the
-// numbers do not follow each other. It leaves out invalid rows. next has the facts of the frame in the draft, or is
-// nil.
+// eventsOf returns the events of p that are not stored and whose index is less than upTo. An event whose number
+// does not follow the previous number gets Smithers' number in its payload. Invalid rows are left out. next has
+// the facts of the frame that is being drafted, or is nil.
 func (l *runLine) eventsOf(p *dbrun.Run, upTo int, next *tables.FrameFacts) []snapshot.Event {
 	frames := func(no int64) (tables.FrameFacts, bool) {
 		if next != nil && next.PeerNo == no {
@@ -115,7 +115,7 @@ func (l *runLine) addFrame(one tables.FrameFacts) {
 	l.line, l.byPeer[one.PeerNo] = append(l.line, one), one
 }
 
-// note adds the differences n of a frame to l.now. frame is git-smithers' number.
+// note records in l.now the differences n of the frame with the number frame.
 func (l *runLine) note(frame int64, n frameNote) {
 	l.setFrameRow(frame, n.row)
 	l.now.Marks = append(l.now.Marks, n.marks...)

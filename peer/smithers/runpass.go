@@ -75,8 +75,8 @@ func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.Ru
 	return r.commit(ctx, before)
 }
 
-// runPass returns a pass over from, a run of the database. The pass has read nothing, and has the outcome
-// OutcomeUnchanged.
+// runPass returns a pass that imports from, a run of the database. The pass has read nothing yet, and its
+// outcome is OutcomeUnchanged.
 func (im *importJob) runPass(tx *source.Tx, from dbrun.RunRow) *runPass {
 	theirs := &dbrun.Run{RunRow: from, Tx: tx, Own: im.own, Left: im.left, All: im.copies}
 	return &runPass{im: im, Run: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.ID, Outcome: OutcomeUnchanged}}

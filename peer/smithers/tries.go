@@ -16,8 +16,8 @@ import (
 // write to the database.
 const maxTries = 16
 
-// errOvertaken returns the conflict error for run: another process has created the run, or appended to the run, since
-// the pass began.
+// errOvertaken returns a conflict error: another process has created the run with the id run, or appended to
+// it, since the pass began.
 func errOvertaken(run string) error {
 	return fault.New(fault.Conflict, "another process is appending to run %q", run).Hint("run the import again")
 }

@@ -15,7 +15,7 @@ type Untold struct {
 	answers  kept.Answers
 }
 
-// ReadUntold returns the answers at head that have not reached Smithers.
+// ReadUntold returns the answers in the run's mailbox at head that have not reached Smithers.
 func ReadUntold(s *timeline.Store, head *timeline.Head) (*Untold, error) {
 	known, err := kept.ReadTip(s, head.Entry())
 	if err != nil || !known.Imported {

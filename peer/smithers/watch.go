@@ -197,6 +197,7 @@ func (w *watcher) try(ctx context.Context) error {
 		w.found, w.same = version, 0
 	}
 	w.waited++
+	// Every change may be a new frame. All other rows are imported only when they are due.
 	due := !w.begun || w.same >= quietLooks || w.waited >= mostLooks
 	if !changed && !due {
 		return nil
@@ -238,7 +239,7 @@ func (w *watcher) notYet(err error) error {
 		return errNotYet
 	case errors.Is(err, source.ErrNotSmithers) && !errors.Is(err, source.ErrIndex):
 		if w.without++; w.without == troubleLooks { // an engine creates its tables sooner
-			w.store.Warn(fmt.Errorf("%s has no tables of Smithers", w.path))
+			w.store.Warn(fmt.Errorf("%s has no tables of Smithers; git-smithers waits until Smithers creates them", w.path))
 		}
 		return errNotYet
 	}
@@ -353,8 +354,8 @@ func (w *watcher) from(ctx context.Context, im *importJob) (again bool, err erro
 	return again, err
 }
 
-// late returns the rows of those runs that have not ended and may have new frames, because the database has changed
-// since version. It returns nil if the database has not changed, or if w.live is false.
+// late returns the rows of the runs that have not ended, if the database has changed since version: these runs
+// may have new frames. It returns nil if the database has not changed, or if w.live is false.
 func (w *watcher) late(version int64, runs []surveyedRun) (rows []source.Row, err error) {
 	now, err := w.db.Version()
 	if err != nil || !w.live || now == version {

@@ -57,7 +57,8 @@ func (n NameSet) Take(name string) bool {
 	return true
 }
 
-// Give returns name with as many underscores at the end as make it unique, and adds the result to the set.
+// Give appends underscores to name until the set does not have the name, adds the name to the set, and returns
+// it.
 func (n NameSet) Give(name string) string {
 	for !n.Take(name) {
 		name += "_"
@@ -75,11 +76,11 @@ func FoldCase(name string) string {
 	}, name)
 }
 
-// SnakeNames returns a unique name in snake_case for each name in of, and adds the results to given. fit
-// changes a name so that it is valid. Names that are valid already come first and so keep their form; the
-// order of of does not matter.
-func SnakeNames(of []string, given NameSet, fit func(string) string) map[string]string {
-	sorted := slices.Sorted(slices.Values(of))
+// SnakeNames returns a unique name in snake_case for each of names, by the original name, and adds the results
+// to given. fit changes a name so that it is valid. Names that are valid already are named first, so they keep
+// their form. The order of names does not matter.
+func SnakeNames(names []string, given NameSet, fit func(string) string) map[string]string {
+	sorted := slices.Sorted(slices.Values(names))
 	out := make(map[string]string, len(sorted))
 	for _, keeps := range []bool{true, false} {
 		for _, name := range sorted {
@@ -91,7 +92,8 @@ func SnakeNames(of []string, given NameSet, fit func(string) string) map[string]
 	return out
 }
 
-// FitTable returns name, with the prefix output_ if SQLite or the index reserves name for other tables.
+// FitTable returns name. If SQLite or the index reserves name for other tables, FitTable adds the prefix
+// output_.
 func FitTable(name string) string {
 	if isReserved(name) {
 		return "output_" + name

@@ -55,9 +55,9 @@ func addPeers(r objstore.Reader, declared map[string]List, tip *snapshot.Entry, 
 	return nil
 }
 
-// peerTables returns the tables that Smithers' schemas declare, by name. It reads the schema at e, and then
-// those at the frames that the run of e was forked from, because a new fork has no tables of its own. It
-// stops as soon as it has a table for each of keys. It ignores lines that it cannot read.
+// peerTables returns the tables that Smithers' schemas declare, by name. It reads the schema at e, then the
+// schema at the frame from which the run of e was forked, and so on, because a new fork has no tables of its
+// own. It stops as soon as it has a table for each of keys. It ignores lines that it cannot read.
 func peerTables(r objstore.Reader, e *snapshot.Entry, keys []string) (map[string]peerTable, error) {
 	tables := make(map[string]peerTable)
 	unknown := func(key string) bool { _, known := tables[smithersnames.SnakeName(key)]; return !known }

@@ -53,7 +53,8 @@ type Column struct {
 	Type     Type
 }
 
-// compare returns the order of two columns: the whole output first, then the properties by name.
+// compare returns a negative number if c comes before other, 0 if both hold the same, and a positive number if
+// c comes after other. The column for the whole output comes first; the others are sorted by property.
 func (c Column) compare(other Column) int {
 	switch {
 	case c.Whole == other.Whole:
@@ -106,7 +107,7 @@ func (c List) Text() (string, error) {
 
 var errNoType = errors.New("no type")
 
-// Parse returns the list that [List.Text] encoded.
+// Parse returns the list that [List.Text] encoded as text. It returns an error if text is not such a list.
 func Parse(text string) (List, error) {
 	var pairs [][2]*string
 	if err := json.Unmarshal([]byte(text), &pairs); err != nil {
@@ -153,8 +154,9 @@ func columnsOf(schema json.RawMessage) List {
 	return columns
 }
 
-// typeOf returns the column type for a property's JSON schema. It ignores null among the types of the
-// property.
+// typeOf returns the column type for a property with the given JSON schema. The type comes from the schema's
+// type, or else from enum and const, or else from anyOf and oneOf; without these, it is JSON. null does not
+// count as a type.
 func typeOf(schema json.RawMessage) Type {
 	members := JSONObject(schema)
 	var merged Type
@@ -273,8 +275,8 @@ func (s *Cache) Declared(r objstore.Reader, workflows []objstore.ID, tip *snapsh
 	return all, nil
 }
 
-// read returns the columns by schema key that the workflow definition with tree id declares. The map belongs
-// to the cache.
+// read returns the columns that the workflow definition with the tree id declares, by schema key. The map
+// belongs to the cache: the caller must not change it.
 func (s *Cache) read(r objstore.Reader, id objstore.ID) (map[string]List, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ type Hashes struct {
 	Known bool   // Graph is certain
 }
 
-// Of returns the hashes of the workflow file at the path file, and keeps them in files. After an error it
+// Of returns the hashes of the workflow file whose path is file, and keeps them in files. After an error it
 // keeps nothing.
 func (files Files) Of(file string) (Hashes, error) {
 	if hashes, ok := files[file]; ok {
@@ -39,7 +39,8 @@ func (files Files) Of(file string) (Hashes, error) {
 	return hashes, nil
 }
 
-// entryHash returns the hash of the workflow file at the path file, or "" if the path is not a regular file.
+// entryHash returns the hash of the workflow file whose path is file, or "" if file is missing or not a regular
+// file. Bytes that are not UTF-8 are hashed as U+FFFD.
 func entryHash(file string) (string, error) {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular() {

@@ -41,8 +41,8 @@ func GraphHash(workflow string) (hash string, known bool) {
 // moduleGraph collects the hashes of modules' contents by the modules' paths.
 type moduleGraph struct{ hashes map[string]string }
 
-// add adds the module file and, recursively, the modules that file imports. The error is errNoModule if a
-// module is missing, and errUnclear if the imports of any module are uncertain.
+// add adds the module whose path is file and, recursively, the modules that it imports. The error is
+// errNoModule if a module is missing, and errUnclear if the imports of any module are uncertain.
 func (g *moduleGraph) add(file string) error {
 	if _, known := g.hashes[file]; known {
 		return nil
@@ -75,8 +75,9 @@ func (g *moduleGraph) add(file string) error {
 	return missing
 }
 
-// readModule returns the text of the module file. The error is errNoModule if file is missing. It is
-// errUnclear if file is too large, cannot be read, or has bytes that Smithers decodes in a way of its own.
+// readModule returns the text of the module whose path is file. The error is errNoModule if file is missing. It
+// is errUnclear if file is too large or cannot be read, is not UTF-8, or begins with a byte order mark, because
+// Smithers may decode such a file in another way.
 func readModule(file string) (string, error) {
 	info, err := os.Stat(file)
 	switch {
@@ -92,8 +93,9 @@ func readModule(file string) (string, error) {
 	return string(data), nil
 }
 
-// findModule returns the path of the file that an import of path finds, as Smithers completes paths. If there
-// is no such file, the error is errNoModule.
+// findModule returns the path of the file that an import of path finds. Like Smithers, it tries path itself,
+// then path with each known extension, then the file index in the folder path. If there is no such file, the
+// error is errNoModule.
 func findModule(path string) (string, error) {
 	extensions := []string{".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"}
 	candidates := []string{path}
@@ -111,7 +113,8 @@ func findModule(path string) (string, error) {
 	return "", errNoModule
 }
 
-// hash returns the hash over all modules, in the order in which JavaScript sorts texts.
+// hash returns the SHA-256, in hex, over the paths and content hashes of all modules. The modules are in the
+// order in which JavaScript sorts texts.
 func (g *moduleGraph) hash() string {
 	entries := make([]string, 0, len(g.hashes))
 	for file, sum := range g.hashes {

@@ -47,21 +47,22 @@ var (
 	semicolon   = pattern(`^\s*;`)
 )
 
-// pattern returns a function that returns the compiled regular expression text. The first call compiles it,
-// because most commands never read a workflow of Smithers.
+// pattern returns a function that returns the compiled form of the regular expression text. Only the first call
+// compiles it, because most commands never read a workflow of Smithers.
 func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// take skips the match of the pattern what at the present position, and returns the match. If there is no
-// match, it returns "".
+// take skips the text at the present position that matches a pattern, and returns the text. what returns the
+// pattern. If nothing matches, take returns "".
 func (s *importScanner) take(what func() *regexp.Regexp) string {
 	found := what().FindString(s.text[s.at:])
 	s.at += len(found)
 	return found
 }
 
-// statements reads statements that import or export from other modules, up to the first other statement.
+// statements reads the statements at the beginning of the file that import or export from other modules, with
+// the space, directives and comments between them. It stops at the first other statement.
 func (s *importScanner) statements() {
 	for {
 		switch {
@@ -113,8 +114,8 @@ func (s *importScanner) statement() bool {
 // isJSSpace reports whether JavaScript's trim removes c.
 func isJSSpace(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }
 
-// importsValues reports whether a statement imports more than types. tokens are its words before the module's
-// name. ok is false if the statement is not an import or export of a known form.
+// importsValues reports whether a statement imports or exports more than types. tokens are the statement's
+// words before the module's name. ok is false if the statement is not an import or export of a known form.
 func importsValues(tokens []string) (values, ok bool) {
 	if len(tokens) == 1 {
 		return true, tokens[0] == "import"
@@ -128,7 +129,7 @@ func importsValues(tokens []string) (values, ok bool) {
 	if typesOnly {
 		clause = clause[1:]
 	}
-	if keyword == "import" && isName(clause[0]) {
+	if keyword == "import" && isName(clause[0]) { // a default import, alone or before other names
 		if len(clause) == 1 {
 			return !typesOnly, true
 		}
@@ -184,8 +185,8 @@ func splitAt(list []string, separator string) func(func([]string) bool) {
 	}
 }
 
-// bindsValue returns the results of importsValues for item, one name in braces. For a name that is also a
-// word of the syntax, such as "as", ok is false.
+// bindsValue returns the results of importsValues for item, the tokens of one name in braces. ok is false if
+// item has another form, or a name that is also a word of the syntax, such as "as".
 func bindsValue(item []string) (value, ok bool) {
 	value = true
 	if len(item) == 2 || len(item) == 4 {
@@ -203,10 +204,10 @@ func bindsValue(item []string) (value, ok bool) {
 	return false, false
 }
 
-// isName reports whether token is a name or a word, and not a sign.
+// isName reports whether token is a name or a keyword, and not a sign.
 func isName(token string) bool { return !strings.Contains("{},*", token) }
 
-// isBound reports whether token is a name that is not a word of the syntax.
+// isBound reports whether token is a name, and not "as" or "type", which are also words of the syntax.
 func isBound(token string) bool { return isName(token) && token != "as" && token != "type" }
 
 var (
@@ -218,7 +219,9 @@ var (
 	importWord = pattern(`\bimport\b\s*([^.\s]|$)|\brequire\b|\bfrom\s*["'/]|\bexport\s*["'/]|\\u`)
 )
 
-// mayImport reports whether part, a part of a file, may import a module by a relative path.
+// mayImport reports whether part, a part of a file, may import a module by a relative path: part has a word
+// that may belong to an import, and a quote after which a relative path may begin. It also returns true for
+// some parts without imports.
 func mayImport(part string) bool {
 	if !importWord().MatchString(part) {
 		return false

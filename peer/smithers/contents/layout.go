@@ -36,9 +36,9 @@ type LayoutKey struct {
 // isTable reports whether the member has rows of its own.
 func (k LayoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name != horizonName }
 
-// LayoutOf returns the layout of a snapshot's outputs and input. If the texts are not a state, the error is
-// source.ErrDamaged. The newest snapshot of a run has the best layout for all snapshots: while a table is empty,
-// the table's other name looks like a second empty table.
+// LayoutOf returns the layout of a snapshot's outputs and input. If the texts do not describe a state, the
+// error is source.ErrDamaged. The newest snapshot of a run has the best layout for all snapshots: while a table
+// is empty, the table's other name looks like a second empty table.
 func LayoutOf(c source.Contents) (Layout, error) {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -62,7 +62,8 @@ func isInteger(text string) bool {
 	return err == nil
 }
 
-// readOutputs reads outputs_json into r. If a member occurs several times, its last value counts, as in JavaScript.
+// readOutputs reads text, the column outputs_json, into r. If a member occurs several times, its last value
+// counts, as in JavaScript. The errors are those of Read.
 func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	if text[0] != '{' {
 		return notState("not an object")
@@ -94,8 +95,9 @@ func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	return nil
 }
 
-// sameAs returns the name of an earlier table with the same rows as value, or "" if no table has the same rows. Of
-// two empty tables, the earlier table must have the name in snake case.
+// sameAs returns the name of an earlier table that has exactly the rows of value, the table called name, or ""
+// if there is no such table. If value has no rows, the earlier table must also be called like name in snake
+// case.
 func (r *Reading) sameAs(name string, value []byte) string {
 	for _, k := range r.keys {
 		rows, ok := r.tables[k.Name]
@@ -138,7 +140,8 @@ func snakeCase(key string) string {
 	return b.String()
 }
 
-// readTable reads the rows of an output table into r. It sets r.run if the run is not known yet.
+// readTable reads array, the rows of the output table with the given name, into r. If r.run is "", readTable
+// sets it to the run's id in a row. The errors are those of Read.
 func (r *Reading) readTable(name string, array []byte, limits snapshot.Limits) error {
 	if name == "" {
 		return notState("a table without a name")
@@ -195,8 +198,8 @@ func readOutput(row []byte) (o snapshot.Output, run string, err error) {
 	return o, run, nil
 }
 
-// appendOutputHead appends the beginning of an output row to b, as Smithers writes the row: run, node and
-// iteration.
+// appendOutputHead appends to b the beginning of an output row, as Smithers writes it: the brace and the
+// members runId, nodeId and iteration. It returns the extended slice.
 func appendOutputHead(b []byte, run string, o snapshot.Output) []byte {
 	b = page.AppendString(append(b, `{"runId":`...), run)
 	b = page.AppendString(append(b, `,"nodeId":`...), o.NodeID)

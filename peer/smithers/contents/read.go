@@ -25,11 +25,11 @@ const (
 	horizonName = "__smithersSignalProvenanceHorizon"
 )
 
-// Read returns the state in the texts of a snapshot: nodes, loops, the input without runId, and outputs. It reads
-// each output row once, under the table's first name. An output lacks runId, nodeId and iteration, but keeps
-// __smithersProvenanceSeq. An unknown state of a node becomes pending. The nodes get their needs and loops from
-// rendered, the canonical rendered tree, which may be "". If the texts are not a state, the error is
-// source.ErrDamaged. If the texts exceed the limits, the error is snapshot.ErrLimit.
+// Read returns the state in the texts of a snapshot: nodes, loops, the input without runId, and outputs. It
+// reads each output row once, under the table's first name. An output lacks runId, nodeId and iteration, but
+// keeps __smithersProvenanceSeq. An unknown state of a node becomes pending. The nodes get their needs and
+// loops from rendered, the canonical rendered tree, which may be "". If the texts do not describe a state, the
+// error is source.ErrDamaged. If the texts exceed the limits, the error is snapshot.ErrLimit.
 func Read(c source.Contents, rendered string, limits snapshot.Limits) (snapshot.Whole, error) {
 	r, err := Parse(c, rendered, limits)
 	if err != nil {
@@ -38,7 +38,8 @@ func Read(c source.Contents, rendered string, limits snapshot.Limits) (snapshot.
 	return r.Whole, nil
 }
 
-// Parse is Read, but also returns the details of the texts, from which Reading.Shape makes a Shape.
+// Parse reads the texts of a snapshot as Read does. It also returns the details of the texts, from which
+// Reading.Shape makes a Shape.
 func Parse(c source.Contents, rendered string, limits snapshot.Limits) (*Reading, error) {
 	r, err := parseContents(c, limits)
 	if err != nil {
@@ -58,7 +59,8 @@ type Reading struct {
 	Whole  snapshot.Whole       // the state
 }
 
-// rowText is one row of a snapshot's texts. Its text is head followed by text.
+// rowText is one row in a list of a snapshot. key identifies the row in its list. The row's text is head
+// followed by text.
 type rowText struct {
 	key        string
 	head, text []byte
@@ -70,12 +72,14 @@ func (r rowText) is(text []byte) bool {
 	return ok && bytes.Equal(rest, r.text)
 }
 
-// notState returns a source.ErrDamaged error for texts that are not a state. format and args are the reason.
+// notState returns an error that wraps source.ErrDamaged, for texts that do not describe a state. format and
+// args are the reason, as for fmt.Errorf.
 func notState(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", source.ErrDamaged, fmt.Errorf(format, args...))
 }
 
-// parseContents returns the parsed texts, with nodes that have no needs and loops. The errors are those of Read.
+// parseContents parses the four texts. The nodes of the result have no needs and loops yet. The errors are
+// those of Read.
 func parseContents(c source.Contents, limits snapshot.Limits) (*Reading, error) {
 	r := &Reading{tables: make(map[string][]rowText)}
 	for _, part := range []struct {
@@ -103,9 +107,9 @@ func parseContents(c source.Contents, limits snapshot.Limits) (*Reading, error) 
 	return r, nil
 }
 
-// eachRow calls use for every row of an array, and returns the rows with their keys. use returns the key of a row,
-// which must be unique. If array is not an array of such rows, the error is source.ErrDamaged; if a key is too
-// long, it is snapshot.ErrLimit.
+// eachRow calls use for every row of a JSON array, and returns the rows with the keys that use returns. If
+// array is not an array of objects, use refuses a row or two rows have the same key, the error is
+// source.ErrDamaged. If a key is too long, it is snapshot.ErrLimit.
 func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key string, err error)) ([]rowText, error) {
 	if array[0] != '[' {
 		return nil, notState("not an array")
@@ -132,7 +136,7 @@ func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key str
 	return rows, nil
 }
 
-// readNodes reads nodes_json into r.
+// readNodes reads text, the column nodes_json, into r. The errors are those of Read.
 func (r *Reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
 	r.Whole.Nodes = []snapshot.Node{}
 	r.nodes, err = eachRow(text, limits, func(row []byte) (string, error) {
@@ -155,7 +159,8 @@ func (r *Reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
 	return err
 }
 
-// readNodeMember sets the field of n for a member of a node's row. It ignores other members.
+// readNodeMember sets the field of n that the member m of a node's row describes. It ignores members without a
+// field.
 func readNodeMember(n *snapshot.Node, m jsonobject.Member) (err error) {
 	var text *string
 	switch m.Name {
@@ -225,7 +230,7 @@ func readCount(value []byte) (int, error) {
 	return n, nil
 }
 
-// readLoops reads ralph_json into r.
+// readLoops reads text, the column ralph_json, into r. The errors are those of Read.
 func (r *Reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 	r.Whole.Loops = []snapshot.Loop{}
 	r.loops, err = eachRow(text, limits, func(row []byte) (string, error) {
@@ -255,8 +260,8 @@ func (r *Reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 	return err
 }
 
-// readInput reads input_json into r. It removes runId if runId is the first member and is spelled as Smithers
-// writes it. Otherwise it sets r.bare and keeps the whole text.
+// readInput reads text, the column input_json, into r. It removes runId if runId is the first member and is
+// spelled as Smithers writes it. Otherwise it sets r.bare and keeps the whole text.
 func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	r.Whole.Input = text
 	r.bare = true

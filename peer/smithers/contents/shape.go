@@ -28,7 +28,8 @@ func (s *Shape) IsZero() bool {
 		s.Bare == nil && len(s.Texts) == 0
 }
 
-// bareInput reports whether input_json has no runId, by the shape or else by the layout.
+// bareInput reports whether input_json has no runId. l is the run's layout, which decides if the shape has no
+// Bare.
 func (s *Shape) bareInput(l Layout) bool {
 	if s.Bare != nil {
 		return *s.Bare
@@ -45,14 +46,14 @@ type listShape struct {
 // isZero reports whether the list is exactly as predicted.
 func (s *listShape) isZero() bool { return len(s.Rows) == 0 && len(s.Moved) == 0 }
 
-// apply returns the actual list for a predicted list, which it does not change. If the shape belongs to another
-// list, the error is ErrShape.
+// apply returns the actual list: the predicted rows, with the texts and positions of the shape. It does not
+// change predicted. If the shape belongs to another list, the error is ErrShape.
 func (s *listShape) apply(predicted []rowText) ([]rowText, error) {
 	if s.isZero() {
 		return predicted, nil
 	}
-	places := make(map[int]rowText, len(s.Moved))
-	rest := make([]rowText, 0, len(predicted))
+	places := make(map[int]rowText, len(s.Moved)) // the moved rows, by position in the actual list
+	rest := make([]rowText, 0, len(predicted))    // the other rows, which fill the free positions in order
 	found := 0
 	for _, row := range predicted {
 		if text, ok := s.Rows[row.key]; ok {
@@ -121,9 +122,9 @@ func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 	return s, true
 }
 
-// rising returns a mark for each element of order. The mark is true if the element belongs to the chosen longest
-// increasing subsequence. Of several, rising chooses the subsequence with the smallest last number, then the
-// smallest number before that number, and so on.
+// rising marks the elements of order that belong to a longest increasing subsequence: the rows that do not
+// move. The result has one mark for each element. Of several such subsequences, rising chooses the one with the
+// smallest last number, then the smallest number before that number, and so on.
 func rising(order []int) []bool {
 	marked := make([]bool, len(order))
 	if slices.IsSorted(order) {
@@ -164,8 +165,9 @@ func (s *listShape) size() int {
 	return size
 }
 
-// ShapeOf returns the shape with which Write restores c byte for byte. run is the run's id, w the state from Read
-// with the run's signals, and l the layout. If Read refuses c, the shape has the complete texts.
+// ShapeOf returns the shape with which Write restores the texts c byte for byte. run is the run's id, w the
+// state that Read returns, signals the numbers of the state's signals, and l the run's layout. If Read refuses
+// c, the shape has the complete texts.
 func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -174,7 +176,7 @@ func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSe
 	return r.Shape(run, c, w, signals, l)
 }
 
-// Shape is ShapeOf for the texts c that r was parsed from.
+// Shape returns the result of ShapeOf for c, the texts from which r was parsed.
 func (r *Reading) Shape(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	var s Shape
 	if r.run != "" && r.run != run {
@@ -201,8 +203,9 @@ func (s *Shape) keep(name, text string) {
 	s.Texts[name] = text
 }
 
-// list returns the shape of a text that is a list. If the shape is larger than the text or cannot restore the text,
-// list stores the complete text under name and returns a zero shape.
+// list returns the shape that turns the predicted rows into the actual rows of text, one of the four texts. If
+// the shape is larger than text or cannot restore text, list stores the complete text under name and returns a
+// zero shape.
 func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	of, ok := listShapeOf(predicted, actual)
 	if ok && of.size() <= len(text) {
@@ -214,10 +217,11 @@ func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	return listShape{}
 }
 
-// shapeOutputs sets Outputs and Keys for outputs_json. It tries the members of the layout, and then the text's own
-// members. If neither restores the text, or the complete text is smaller, it stores the complete text.
+// shapeOutputs sets Outputs and Keys so that they restore text, the column outputs_json. It tries the members
+// of the layout l, and then the text's own members in r. If neither restores the text, or the complete text is
+// smaller, shapeOutputs stores the complete text. run, w and signals are those of ShapeOf.
 func (s *Shape) shapeOutputs(run, text string, r *Reading, w snapshot.Whole, signals []SignalSeq, l Layout) {
-	fits := func() bool {
+	fits := func() bool { // reports whether the present s restores text
 		pieces, _, err := s.outputPieces(run, w.Outputs, signals, l)
 		return err == nil && consistsOf(text, pieces)
 	}

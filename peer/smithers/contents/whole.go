@@ -4,7 +4,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// WholeOf reads a complete state, including the mailbox. No list of the result is nil; the input is nil if the
+// WholeOf reads all rows of a state, also of its mailbox. No list of the result is nil; the input is nil if the
 // state has no input.
 func WholeOf(state *snapshot.State) (snapshot.Whole, error) {
 	w := snapshot.Whole{
@@ -50,7 +50,7 @@ func WholeOf(state *snapshot.State) (snapshot.Whole, error) {
 	return w, mailOf(state, &w)
 }
 
-// mailOf reads the mailbox of a state into w.
+// mailOf reads the mailbox and the waits of a state into w.
 func mailOf(state *snapshot.State, w *snapshot.Whole) error {
 	for a, err := range state.AllApprovals() {
 		if err != nil {

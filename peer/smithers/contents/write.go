@@ -22,9 +22,10 @@ type SignalSeq struct {
 	Peer int64 // Smithers' number
 }
 
-// Write returns the texts of a snapshot. It is the inverse of Read, with the layout and the shape of the texts.
-// With a zero shape, the rows are in Smithers' order: nodes by id and iteration, output rows by provenance. If the
-// shape belongs to another state, the error is ErrShape.
+// Write returns the four texts of a snapshot of the run with the id run. It is the inverse of Read: w is the
+// state, signals has Smithers' numbers of the state's signals, l is the run's layout, and s the snapshot's
+// shape. With a zero shape, the rows are in Smithers' order: nodes by id and iteration, output rows by
+// provenance. If s belongs to another state, the error is ErrShape.
 func Write(run string, w snapshot.Whole, signals []SignalSeq, l Layout, s Shape) (source.Contents, error) {
 	if s.RunID != "" {
 		run = s.RunID
@@ -38,7 +39,7 @@ func Write(run string, w snapshot.Whole, signals []SignalSeq, l Layout, s Shape)
 	return c, cmp.Or(err[:]...)
 }
 
-// text returns one of the four texts: the stored text of that name, or else the result of write.
+// text returns one of the four texts: the complete text that s stores under name, or else the result of write.
 func (s *Shape) text(name string, write func() ([]byte, error)) (string, error) {
 	if text, ok := s.Texts[name]; ok {
 		return text, nil
@@ -48,9 +49,10 @@ func (s *Shape) text(name string, write func() ([]byte, error)) (string, error) 
 }
 
 // ErrShape means that a shape belongs to another state.
-var ErrShape = errors.New("ext/smithers: the shape of a snapshot does not fit the snapshot")
+var ErrShape = errors.New("ext/smithers: the stored form of a snapshot's texts belongs to another snapshot")
 
-// array returns the rows as a JSON array, after it has applied the shape to the rows.
+// array applies the shape to rows, the predicted rows, and returns the actual rows as a JSON array. If the
+// shape belongs to other rows, the error is ErrShape.
 func (s *listShape) array(rows []rowText) ([]byte, error) {
 	rows, err := s.apply(rows)
 	if err != nil {
@@ -59,7 +61,8 @@ func (s *listShape) array(rows []rowText) ([]byte, error) {
 	return joinedPieces(arrayPieces(rows), sizeOf(rows)), nil
 }
 
-// arrayPieces returns the pieces of a JSON array of rows. The pieces are not copied.
+// arrayPieces yields the text of the JSON array of rows in pieces, from the bracket to the closing bracket. The
+// pieces are not copied.
 func arrayPieces(rows []rowText) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		before := []byte("[")
@@ -96,7 +99,7 @@ func consistsOf(text string, pieces iter.Seq[[]byte]) bool {
 	return text == ""
 }
 
-// sizeOf returns the length of a JSON array of rows, or one byte more.
+// sizeOf returns the length in bytes of the JSON array of rows, or at most one byte more.
 func sizeOf(rows []rowText) int {
 	size := len("[]") + len(rows)
 	for _, row := range rows {
@@ -166,8 +169,9 @@ func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	return tables
 }
 
-// joined returns the two parts of an object that begins with head and continues with the members of object. The
-// first part is head, with a comma if object has members; end is the rest of object.
+// joined returns the two parts of the object that begins with head and has all members of object after it. head
+// is the text of a brace and at least one member. The first part is head, with a comma if object has members;
+// end is the rest of object.
 func joined(head, object []byte) (_, end []byte) {
 	end = object[1:]
 	if end[jsontext.SkipSpace(end, 0)] != '}' {
@@ -201,7 +205,8 @@ func seqOf(row []byte) int64 {
 	return seq
 }
 
-// readSeq returns an integer. It returns an error if the text is not the integer's shortest spelling.
+// readSeq returns the integer in text. It returns an error if text is anything but an integer in its shortest
+// spelling.
 func readSeq(text []byte) (int64, error) {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err == nil && strconv.FormatInt(n, 10) != string(text) {
@@ -210,8 +215,8 @@ func readSeq(text []byte) (int64, error) {
 	return n, err
 }
 
-// outputs returns the text of the column outputs_json. If the shape belongs to other outputs, the error is
-// ErrShape.
+// outputs returns the text of the column outputs_json, with the shape applied. run, signals and l are those of
+// Write. If the shape belongs to other outputs, the error is ErrShape.
 func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) ([]byte, error) {
 	pieces, size, err := s.outputPieces(run, outputs, signals, l)
 	if err != nil {
@@ -220,8 +225,8 @@ func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalS
 	return joinedPieces(pieces, size), nil
 }
 
-// outputPieces returns the pieces of outputs_json, and the approximate total length in bytes. If the shape belongs
-// to other outputs, the error is ErrShape.
+// outputPieces yields the text of outputs_json in pieces. size is the approximate length of the text in bytes.
+// If the shape belongs to other outputs, the error is ErrShape.
 func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) (pieces iter.Seq[[]byte], size int, err error) {
 	tables := outputRows(run, outputs)
 	for table, rows := range tables {
@@ -270,8 +275,9 @@ func horizon(signals []SignalSeq) string {
 	return strconv.FormatInt(most, 10)
 }
 
-// keysFor returns the members of outputs_json: those of the shape or else of the layout, and the other tables with
-// rows. It inserts these tables before the horizon, sorted by name, or at the end without a horizon.
+// keysFor returns the members of outputs_json in order: the members that the shape lists, or else those of the
+// layout l, and the tables that have rows but are not listed. The latter come before the horizon, sorted by
+// name, or at the end if there is no horizon.
 func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	keys := l.Keys
 	if s.Keys != nil {
@@ -294,9 +300,9 @@ func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	return slices.Insert(slices.Clone(keys), at, more...)
 }
 
-// inputText returns the text of input_json: the input with runId as its first member, unless bare is true or the
-// input has a runId. If input is nil, it returns an empty object, which Smithers writes for a run without a row of
-// input.
+// inputText returns the text of input_json: the input with runId as its first member, or the input alone if
+// bare is true, if it already has a runId, or if it is not an object. If input is nil, the text is an empty
+// object, which Smithers writes for a run without a row of input.
 func inputText(run string, input []byte, bare bool) []byte {
 	switch {
 	case input == nil:

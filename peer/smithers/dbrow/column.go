@@ -11,12 +11,12 @@ import (
 // have.
 const MaxTime = 1<<53 - 1
 
-// OurTime returns ms, or 0 or MaxTime if ms is below or above the range of times that a run of git-smithers
-// can have.
+// OurTime returns the time closest to ms that a run of git-smithers can have: 0 for a negative ms, and MaxTime
+// for a greater ms.
 func OurTime(ms int64) int64 { return min(max(ms, 0), MaxTime) }
 
-// ColumnTime returns the result of OurTime for the integer in a column. ok reports whether the column has an
-// integer.
+// ColumnTime returns the result of OurTime for the integer in a column. If the column has no integer, ms is 0
+// and ok is false.
 func ColumnTime(row source.Row, name string) (ms int64, ok bool) {
 	v := row[name]
 	return OurTime(v.Int), v.Kind == source.Int

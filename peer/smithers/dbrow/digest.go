@@ -47,8 +47,8 @@ func (d *Digester) Text(s string) {
 	}
 }
 
-// Rows adds the rows of a table to the list. NULLs and the columns of processes are left out. If rows is
-// empty, Rows adds nothing.
+// Rows adds the name of a table and the table's rows to the list, in the order of rows. It leaves out NULLs and
+// the columns for which IsProcessColumn returns true. If rows is empty, Rows adds nothing.
 func (d *Digester) Rows(table source.Table, rows []source.Row) {
 	if len(rows) == 0 {
 		return

@@ -41,7 +41,8 @@ type keyedRow struct {
 	row   source.Row
 }
 
-// keyRows returns rows with their keys, in the same order. Different rows have different keys.
+// keyRows returns rows with their keys, in the same order. The keys have the form of Override.Key. Different
+// rows have different keys.
 func keyRows(table source.Table, rows []source.Row) []keyedRow {
 	columns, hasKey := KeyColumns(table)
 	seen := make(map[string]int, len(rows))
@@ -58,11 +59,12 @@ func keyRows(table source.Table, rows []source.Row) []keyedRow {
 			}
 			b = appendValue(b, row[c])
 		}
-		if len(b) > maxOverrideKey {
+		if len(b) > maxOverrideKey { // store the hash in place of a long key
 			sum := sha256.Sum256(b)
 			b = append(append([]byte(`["`), hashedKey...), hex.EncodeToString(sum[:])...)
 			b = append(b, '"')
 		}
+		// NULL allows several rows with one primary key; all but the first get their position.
 		place := seen[string(b)]
 		seen[string(b)]++
 		if place > 0 {
@@ -76,8 +78,9 @@ func keyRows(table source.Table, rows []source.Row) []keyedRow {
 // hashedKey is the start of the only value in a hashed key.
 const hashedKey = "sha256:"
 
-// readKey returns the columns of the primary key and the position in key. If key is hashed, or the table has
-// no primary key, the row is empty. If key cannot be decoded, the error wraps objstore.ErrCorrupt.
+// readKey decodes key, the Key of an Override. It returns a row with the columns of the primary key, and the
+// row's position: see keyedRow.place. If key is hashed, or the table has no primary key, the row is empty. If
+// key cannot be decoded, the error wraps objstore.ErrCorrupt.
 func readKey(table source.Table, key string) (source.Row, int, error) {
 	columns, hasKey := KeyColumns(table)
 	var values []json.RawMessage
@@ -136,7 +139,7 @@ func compareValues(a, b source.Value) int {
 	case a.Kind == source.Int && b.Kind == source.Int:
 		return cmp.Compare(a.Int, b.Int)
 	case classOf(a) == classOf(Int(0)):
-		return cmp.Compare(a.Real+float64(a.Int), b.Real+float64(b.Int))
+		return cmp.Compare(a.Real+float64(a.Int), b.Real+float64(b.Int)) // one of the two fields is 0
 	}
 	return strings.Compare(a.Bytes, b.Bytes)
 }

@@ -33,8 +33,8 @@ type Override struct {
 }
 
 // Differences returns the overrides that turn the predicted rows of one run into the actual rows, sorted by
-// key. It ignores the column run_id and the columns of processes. at is the run's root. If the name of a
-// column is not UTF-8, the error wraps source.ErrDamaged.
+// key. It ignores the column run_id and the columns of processes. at is the folder of the run's paths: an
+// override does not depend on it. If the name of a column is not UTF-8, the error wraps source.ErrDamaged.
 func Differences(table source.Table, predicted, actual []source.Row, at Root) ([]Override, error) {
 	if err := CheckColumns(table); err != nil {
 		return nil, err
@@ -74,7 +74,8 @@ func CheckColumns(table source.Table) error {
 }
 
 // differences returns the value of an override: the columns of actual that differ from predicted. If known is
-// false, there is no predicted row, and the columns of the key are left out.
+// false, there is no predicted row; then the result has all columns that are not NULL, except the columns of
+// the key. at is the folder of the run's paths.
 func differences(table source.Table, actual keyedRow, predicted source.Row, known bool, at Root) (string, error) {
 	var spelled source.Row
 	if !known {
@@ -99,7 +100,8 @@ func differences(table source.Table, actual keyedRow, predicted source.Row, know
 	return string(append(b, '}')), nil
 }
 
-// appendColumn appends the value of a column in the form of Override to b, and returns the result.
+// appendColumn appends v, the value of a column, to b in the form of Override and returns the extended slice.
+// at is the folder of the run's paths.
 func appendColumn(b []byte, table, column string, v source.Value, at Root) []byte {
 	if paths, isJSON := pathColumn(table, column); paths {
 		if rooted, ok := at.appendRooted(b, v, isJSON); ok {
@@ -109,9 +111,10 @@ func appendColumn(b []byte, table, column string, v source.Value, at Root) []byt
 	return appendValue(b, v)
 }
 
-// Restore returns the actual rows of a run, sorted by primary key: the predicted rows, changed by the
-// overrides over. It is the inverse of Differences. run becomes the run id of each row, and the paths are in
-// the root at. If an override cannot be decoded, the error wraps objstore.ErrCorrupt.
+// Restore returns the actual rows of a run: the predicted rows with the overrides of over applied. It is the
+// inverse of Differences. The rows are sorted by primary key, or by position if the table has no primary key.
+// Each row gets the run id run, and its paths are in the folder at. If an override cannot be decoded, the error
+// wraps objstore.ErrCorrupt.
 func Restore(table source.Table, predicted []source.Row, over []Override, run string, at Root) ([]source.Row, error) {
 	columns, hasKey := KeyColumns(table)
 	rows := make(map[string]keyedRow, len(predicted)+len(over))
@@ -154,8 +157,8 @@ func Restore(table source.Table, predicted []source.Row, over []Override, run st
 	return restored, nil
 }
 
-// wholeRow returns a copy of row with all columns of its table. The run id is run, the columns of processes
-// are NULL, and so are the columns that row lacks.
+// wholeRow returns a copy of row with all columns of its table. The column run_id has the value run. The
+// columns of processes, and the columns that row lacks, are NULL.
 func wholeRow(table source.Table, row source.Row, run string) source.Row {
 	whole := make(source.Row, len(table.Columns))
 	for _, c := range table.Columns {
@@ -171,7 +174,8 @@ func wholeRow(table source.Table, row source.Row, run string) source.Row {
 	return whole
 }
 
-// apply sets the columns of o in row, a row of the table with the given name.
+// apply sets each column that o.Value names in row, a row of the table with the given name. Decoded paths are
+// in the folder at. If o.Value cannot be decoded, the error wraps objstore.ErrCorrupt.
 func apply(table string, row source.Row, o Override, at Root) error {
 	var columns map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(o.Value), &columns); err != nil {
@@ -188,8 +192,9 @@ func apply(table string, row source.Row, o Override, at Root) error {
 	return nil
 }
 
-// DifferenceOfOne returns the value of the override that turns the row predicted into the row actual, or nil
-// if the rows are equal. actual is nil if the row does not exist.
+// DifferenceOfOne returns the value of the override that turns predicted into actual, two rows of one run, or
+// nil if the rows are equal. actual is nil if the row does not exist; the result is then "null". at and the
+// error are those of Differences.
 func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) ([]byte, error) {
 	rows := []source.Row{actual}
 	if actual == nil {
@@ -202,8 +207,9 @@ func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) 
 	return []byte(over[0].Value), nil
 }
 
-// RestoreOne returns the actual row: predicted, changed by the override value over. It is the inverse of
-// DifferenceOfOne. A nil over means no change. The result is nil if the row does not exist.
+// RestoreOne returns the actual row: predicted with the override value over applied. It is the inverse of
+// DifferenceOfOne. If over is nil, the actual row equals the predicted row. If the row does not exist, the
+// result is nil. run, at and the error are those of Restore.
 func RestoreOne(table source.Table, predicted source.Row, over []byte, run string, at Root) (source.Row, error) {
 	var all []Override
 	if over != nil {

@@ -17,8 +17,8 @@ type Root string
 // RootMark stands for the root's path in predicted rows. Restore replaces the mark by the path.
 const RootMark = "\x00root"
 
-// pathColumn reports whether a column has paths of the machine. isJSON means that the column is JSON with
-// paths in its strings.
+// pathColumn returns true for paths if the column has absolute paths of the machine. isJSON is true if the
+// column is JSON and the paths are in its strings; otherwise the whole text is one path.
 func pathColumn(table, column string) (paths, isJSON bool) {
 	switch {
 	case table == "_smithers_runs" && column == "config_json":
@@ -43,7 +43,8 @@ func (r Root) Clean() string {
 	return s
 }
 
-// spelled returns the cleaned root as it appears in a text: escaped as in a JSON string if isJSON is true.
+// spelled returns the cleaned root as a text contains it. If isJSON is true, the root is escaped as in a JSON
+// string.
 func (r Root) spelled(isJSON bool) string {
 	s := r.Clean()
 	if !isJSON || s == "" {
@@ -76,7 +77,8 @@ func (r Root) Split(text string, isJSON bool) []string {
 	}
 }
 
-// wholePath reports whether text[start:end] is the beginning of a path and ends at the end of a name.
+// wholePath reports whether text[start:end] is at the place where a path begins, and end is the end of a name
+// in the path.
 func wholePath(text string, start, end int, isJSON bool) bool {
 	if isJSON {
 		return start > 0 && text[start-1] == '"' && end < len(text) && strings.IndexByte(`"/\`, text[end]) >= 0
@@ -84,8 +86,8 @@ func wholePath(text string, start, end int, isJSON bool) bool {
 	return start == 0 && (end == len(text) || text[end] == '/' || text[end] == '\\')
 }
 
-// Join returns the text with the root's path between parts. It is the inverse of Split. Join also accepts the
-// root "/", at which Split never cuts.
+// Join returns the text in which the root's path stands between each two of parts. It is the inverse of Split.
+// Join also accepts the root "/", at which Split never cuts.
 func (r Root) Join(parts []string, isJSON bool) string {
 	top := r != "" && strings.Trim(string(r), "/") == ""
 	var b strings.Builder
@@ -102,16 +104,17 @@ func (r Root) Join(parts []string, isJSON bool) string {
 	return b.String()
 }
 
-// Relative returns the path absolute relative to the root, with slashes, or "" if the path is not in the
-// root.
-func (r Root) Relative(absolute string) string {
-	if parts := r.Split(absolute, false); len(parts) == 2 {
+// Relative returns path, an absolute path, as a path relative to the root, with slashes. It returns "" if path is not
+// below the root.
+func (r Root) Relative(path string) string {
+	if parts := r.Split(path, false); len(parts) == 2 {
 		return strings.TrimLeft(strings.ReplaceAll(parts[1], `\`, "/"), "/")
 	}
 	return ""
 }
 
-// MarkedPath returns RootMark with the path relative below it, as a TEXT, or NULL if relative is "".
+// MarkedPath returns the TEXT value RootMark/<relative>, which stands for the path relative in any root. If
+// relative is "", it returns NULL.
 func MarkedPath(relative string) source.Value {
 	if relative == "" {
 		return source.Value{}
@@ -119,7 +122,8 @@ func MarkedPath(relative string) source.Value {
 	return Text(RootMark + "/" + relative)
 }
 
-// placed returns the predicted value v of a column with the root's path in place of each RootMark.
+// placed returns v, the predicted value of a column, with the root's path in place of each RootMark. A value
+// without a RootMark is returned unchanged.
 func (r Root) placed(table, column string, v source.Value) source.Value {
 	paths, isJSON := pathColumn(table, column)
 	if paths && v.Kind == source.Text && strings.Contains(v.Bytes, RootMark) {
@@ -128,8 +132,8 @@ func (r Root) placed(table, column string, v source.Value) source.Value {
 	return v
 }
 
-// appendRooted appends {"root":[…]} to b for a TEXT with the root's path in it. For any other value it
-// appends nothing and returns false.
+// appendRooted appends {"root":[…]} to b and returns true if v is a TEXT with the root's path in it. For any
+// other value it appends nothing and returns false. isJSON has the meaning of Split.
 func (r Root) appendRooted(b []byte, v source.Value, isJSON bool) (_ []byte, ok bool) {
 	if v.Kind != source.Text || !utf8.ValidString(v.Bytes) {
 		return b, false
@@ -180,7 +184,7 @@ func HasPaths(table source.Table) bool {
 }
 
 // IsProcessColumn reports whether a column describes the process that executes the run. Such columns are not
-// imported. A column with the data of a task's heartbeat is no such column, because the task's next attempt
+// imported. The column with the data of a task's heartbeat does not count, because the task's next attempt
 // receives the data.
 func IsProcessColumn(table, column string) bool {
 	switch column {

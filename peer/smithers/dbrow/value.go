@@ -21,7 +21,7 @@ func Same(a, b source.Value) bool {
 	return a.Kind == b.Kind && a.Int == b.Int && math.Float64bits(a.Real) == math.Float64bits(b.Real) && a.Bytes == b.Bytes
 }
 
-// appendValue appends v to b, encoded as in Override, and returns the result.
+// appendValue appends v to b in the form of Override, and returns the extended slice.
 func appendValue(b []byte, v source.Value) []byte {
 	switch v.Kind {
 	case source.Int:
@@ -40,7 +40,7 @@ func appendValue(b []byte, v source.Value) []byte {
 	return append(b, "null"...)
 }
 
-// appendTagged appends an object with the member tag and the value text to b, and returns the result.
+// appendTagged appends the JSON object {"<tag>":"<text>"} to b, and returns the extended slice.
 func appendTagged(b []byte, tag, text string) []byte {
 	b = page.AppendString(append(b, '{'), tag)
 	b = page.AppendString(append(b, ':'), text)
@@ -62,8 +62,9 @@ type valueReader struct {
 	json bool // the column is JSON with paths
 }
 
-// read returns the value that raw encodes. It is the inverse of appendValue and appendRooted. predicted is
-// the predicted value of the column, which the edits of old versions need.
+// read decodes raw, a value in the form of Override. It is the inverse of appendValue and appendRooted.
+// predicted is the predicted value of the column; only the form {"edit":…} of old versions depends on it. If
+// raw is invalid, read returns an error.
 func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	if len(raw) == 0 {
 		return source.Value{}, errNotValue
@@ -84,7 +85,8 @@ func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.V
 
 var errNotValue = errors.New("not a value")
 
-// readTagged returns the value that the object raw encodes. predicted is the predicted value of the column.
+// readTagged decodes raw, a value that is encoded as an object with one member. predicted is the predicted
+// value of the column.
 func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	var t taggedValue
 	if err := json.Unmarshal(raw, &t); err != nil {

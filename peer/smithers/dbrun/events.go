@@ -19,7 +19,8 @@ type Events struct {
 	captured      map[int64]int // the index of the last SnapshotCaptured of each frame, by Smithers' number of the frame
 }
 
-// listEvents returns the known events, followed by the events of rows, which are rows of _smithers_events.
+// listEvents returns the events of a run: the known events, and then the events of rows, which are rows of
+// _smithers_events. run is the run's id and workflow the name of its workflow.
 func listEvents(run, workflow string, known []Event, rows []source.Row) Events {
 	l := Events{run: run, workflow: workflow, All: known}
 	for _, row := range rows {
@@ -84,10 +85,10 @@ func peerEventOf(row source.Row) Event {
 	return e
 }
 
-// UpTo returns the number of events that belong to a frame and the entries before the frame. frameNo is Smithers'
-// number of the frame, atMs the frame's time, and from the number of stored events. UpTo counts the events up to the
-// last SnapshotCaptured of the frame. If no event after the stored events captured the frame, UpTo counts the stored
-// events and the following events until atMs.
+// UpTo returns how many events at the beginning of l belong to a frame and to the entries before the frame.
+// frameNo is Smithers' number of the frame, atMs the frame's time, and from the number of stored events. The
+// events end with the last SnapshotCaptured of the frame. If no event after the stored events captured the
+// frame, the stored events count, and the events after them until atMs.
 func (l *Events) UpTo(from int, frameNo, atMs int64) int {
 	if last, ok := l.captured[frameNo]; ok && last >= from {
 		return last + 1
@@ -98,8 +99,9 @@ func (l *Events) UpTo(from int, frameNo, atMs int64) int {
 	return from
 }
 
-// Jump returns the time of Smithers' last rewind of the run, and the number of events up to the rewind's event. It
-// ignores the first stored events. ok is false if the other events have no rewind.
+// Jump looks for Smithers' last rewind of the run, after the number of events that stored gives. It returns the
+// rewind's time, and the number of events up to and including the rewind's event. ok is false if these events
+// have no rewind.
 func (l *Events) Jump(stored int) (atMs int64, upTo int, ok bool) {
 	for i, e := range slices.Backward(l.All[min(stored, len(l.All)):]) {
 		if e.kind == jumped {
@@ -112,8 +114,8 @@ func (l *Events) Jump(stored int) (atMs int64, upTo int, ok bool) {
 // jumped is the type of the event with which Smithers rewinds a run.
 const jumped = "TimeTravelJumped"
 
-// HasFirst reports whether stored, the run's events in the repository, has the first n events of the database in the
-// same order. stored may have other events between these events. Invalid rows do not count.
+// HasFirst reports whether stored, the run's events in the repository, has the first n events of l in the same
+// order. stored may have other events between these events. Invalid rows do not count.
 func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 	for _, e := range l.All[:n] {
 		if !tables.IsEvent(e.Row) {
@@ -164,8 +166,9 @@ func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	return len(first)
 }
 
-// CountKnown returns the number of the database's first events that stored, the run's events, has in the same order.
-// stored may have other events between these events.
+// CountKnown returns how many events at the beginning of l also are in stored, the run's events in the
+// repository, in the same order. stored may have other events between these events. Events are equal if their
+// types and times are.
 func (l *Events) CountKnown(stored []snapshot.Event) int {
 	n := 0
 	for _, e := range stored {
@@ -176,10 +179,11 @@ func (l *Events) CountKnown(stored []snapshot.Event) int {
 	return n
 }
 
-// CountExported returns the number of the database's first events that equal the first events of stored, the run's
-// events. imported is the number of imported events. A result above imported means that the run was later exported to
-// the database. CountExported returns 0 if stored has at most imported events. It compares types and times, and also
-// the payloads of events that were not imported.
+// CountExported returns how many events at the beginning of l equal the events at the beginning of stored, the
+// run's events in the repository. imported is the number of events in stored that came from the database. A
+// result above imported means that the run was later exported to the database. If stored has no other events,
+// the result is 0. CountExported compares types and times, and for events that were not imported also the
+// payloads.
 func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 	if len(stored) <= imported {
 		return 0
@@ -192,9 +196,9 @@ func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 	return len(stored)
 }
 
-// HasOne reports whether stored, the run's events, has an event with the type and time of the event at index i. If
-// that event is invalid, HasOne looks for the newest valid event before index i. It returns true if no event up to
-// index i is valid.
+// HasOne reports whether stored, the run's events in the repository, has an event with the type and time of the
+// event of l at index i. If that event is invalid, HasOne compares the newest valid event before it. If l has
+// no valid event up to index i, HasOne returns true.
 func (l *Events) HasOne(stored []snapshot.Event, i int) bool {
 	for ; i >= 0; i-- {
 		e, ok := tables.ReadEvent(l.All[i].Row, l.run, l.workflow, nil)
@@ -206,8 +210,9 @@ func (l *Events) HasOne(stored []snapshot.Event, i int) bool {
 	return true
 }
 
-// HasAll reports whether the database has all events of stored that came from Smithers. stored has the run's events.
-// HasAll ignores the order, and compares types and times. The database may have more events.
+// HasAll reports whether the database has all events that the run got from Smithers. stored has the run's
+// events in the repository. HasAll ignores the order, and compares types and times. The database may have more
+// events.
 func (l *Events) HasAll(stored []snapshot.Event) bool {
 	type event struct {
 		kind string
@@ -230,8 +235,8 @@ func (l *Events) HasAll(stored []snapshot.Event) bool {
 	return true
 }
 
-// isOurs reports whether git-smithers added the event e, instead of importing the event. The payload of such an event
-// has the run's id, which an import removes from Smithers' events.
+// isOurs reports whether git-smithers itself added the event e to the run, and did not import it. The payload
+// of such an event has the run's id, which an import removes from Smithers' events.
 func (l *Events) isOurs(e snapshot.Event) bool {
 	if !bytes.Contains(e.Payload, []byte(`"runId"`)) {
 		return false
@@ -241,8 +246,8 @@ func (l *Events) isOurs(e snapshot.Event) bool {
 	return err == nil && json.Unmarshal([]byte(jsonobject.RawOf(members, "runId")), &run) == nil && run == l.run
 }
 
-// IsRewound reports whether Smithers has rewound the run since the last import: stored, the run's events, lacks a
-// rewind of the database.
+// IsRewound reports whether Smithers has rewound the run since the last import: whether l has a rewind that
+// stored, the run's events in the repository, lacks.
 func (l *Events) IsRewound(stored []snapshot.Event) bool {
 	return slices.ContainsFunc(l.All, func(e Event) bool { return e.kind == jumped && !slices.ContainsFunc(stored, e.is) })
 }

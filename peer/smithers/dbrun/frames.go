@@ -8,8 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Snapshot returns the snapshot with Smithers' number no. AtMs is limited to the times that runs of git-smithers can
-// have: see dbrow.OurTime. Row has Smithers' time.
+// Snapshot returns the snapshot of the frame with Smithers' number no. In the result, AtMs is limited to the
+// times that runs of git-smithers can have (see dbrow.OurTime), but Row has Smithers' time. If the snapshot is
+// missing or unreadable, the error wraps source.ErrDamaged.
 func (p *Run) Snapshot(no int64) (*source.Snapshot, error) {
 	s, err := p.Tx.Snapshot(p.ID, no)
 	if err == nil {
@@ -33,9 +34,10 @@ func (p *Run) PlaceByTime(w *snapshot.Whole, atMs int64) {
 	}
 }
 
-// During returns a function that sets a row to the run's state while Smithers executed the run: running, without an
-// end and an error. pointer is the revision at which the process of Smithers started; "" or an invalid revision keeps
-// the run's revision. If the run never ran, the row gets the run's present state, as by Ended.
+// During returns a function that changes a row to the run's state while Smithers executed the run: running,
+// without an end time and an error. pointer is the revision at which Smithers' process started; if it is "" or
+// not a valid revision, the row gets the run's revision. If the run never ran, the function does the same as
+// Ended.
 func (p *Run) During(pointer string) func(*snapshot.Run) {
 	return func(row *snapshot.Run) {
 		p.Ended(row)

@@ -65,6 +65,7 @@ func ParentsFirst(rows []source.Row, forks map[string]*Fork, wanted []string) []
 	for _, id := range ids {
 		var line []RunRow // from the run up
 		on := make(map[string]bool)
+		// Follow the parents until a run that is in out already, a run without a parent, or a circle.
 		for at := id; !done[at] && !on[at]; {
 			on[at] = true
 			one := RunRow{ID: at, Row: known[at], Fork: forks[at]}
@@ -72,7 +73,7 @@ func ParentsFirst(rows []source.Row, forks map[string]*Fork, wanted []string) []
 			if one.Fork == nil || at != id && one.Row == nil {
 				break
 			}
-			if on[one.Fork.Parent] {
+			if on[one.Fork.Parent] { // the run descends from itself
 				line[len(line)-1].Fork = nil
 				break
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// Overrides returns the overrides that turn the rows of table as predicted from f into the run's rows in the
-// database.
+// Overrides predicts the run's rows of table from the facts f, and returns the overrides that turn the
+// predicted rows into the rows of the database, sorted by key.
 func (p *Run) Overrides(table source.Table, f *tables.Facts) ([]dbrow.Override, error) {
 	predicted, err := tables.Predict(f, table, p.columns)
 	if err != nil {
@@ -59,8 +59,8 @@ func (p *Run) uses(table source.Table) bool {
 	return slices.ContainsFunc(p.Left, func(u Unowned) bool { return u.Table.Name == name })
 }
 
-// Knows reports whether uses is true for table, or table is an output table with known columns, which may receive
-// outputs of the run.
+// Knows reports whether table has rows of the run or rows in p.Left, or is an output table with known columns.
+// The run may still write outputs to such a table.
 func (p *Run) Knows(table source.Table) bool {
 	return p.uses(table) || tables.IsOutputs(table) && slices.ContainsFunc(p.columns, func(c tables.OutputColumn) bool { return c.Table == table.Name })
 }

@@ -40,43 +40,44 @@ func (t *Trees) findLonely(heads []source.Head) {
 	}
 }
 
-// Inflate returns Smithers' rendered tree at frame no. before is the tree of the frame before, or "" if that frame
-// has no tree. If frame no has no row, Inflate returns before. If the row cannot be read, or is a delta without a
-// tree before, Inflate returns "" and an error with the reason.
-func (t *Trees) Inflate(before string, no int64) (string, error) {
-	row, ok := t.Rows[no]
+// Inflate returns the rendered tree of the frame with the number frame. before is the tree of the previous frame, or ""
+// if the previous frame has no tree. If t has no row for the frame, Inflate returns before. If the row cannot be read,
+// or is a delta and before is "", Inflate returns "" and an error with the reason.
+func (t *Trees) Inflate(before string, frame int64) (string, error) {
+	row, ok := t.Rows[frame]
 	if !ok {
 		return before, nil
 	}
 	encoding := dbrow.TextOf(row, "encoding")
 	if encoding == source.DeltaFrame && before == "" {
-		return "", fmt.Errorf("the delta of frame %d has no previous frame", no)
+		return "", fmt.Errorf("the delta of frame %d has no previous frame", frame)
 	}
 	tree, err := source.Inflate(before, dbrow.TextOf(row, "xml_json"), encoding)
 	if err != nil {
-		return "", fmt.Errorf("frame %d cannot be read: %w", no, err)
+		return "", fmt.Errorf("frame %d cannot be read: %w", frame, err)
 	}
 	return tree, nil
 }
 
-// Between returns the tree to which the delta of frame before applies. tree is the tree of frame after, the frame
-// with the snapshot before. after is tables.NoNumber if no earlier frame has a snapshot. If rows without a snapshot
-// stand between the two frames, the result is the tree of the newest such row, or "" if that row cannot be read.
-// Otherwise the result is tree.
-func (t *Trees) Between(tree string, after, before int64) string {
-	i, _ := slices.BinarySearch(t.Lonely, after)
-	for ; i < len(t.Lonely) && t.Lonely[i] < before; i++ {
+// Between returns the rendered tree to which a delta of the frame to applies. from is the number of the newest frame
+// before to that has a snapshot, or tables.NoNumber if there is none; tree is the tree of the frame from. If rows
+// without a snapshot stand between the two frames, the result is the tree of the newest such row, or "" if that row
+// cannot be read. Otherwise the result is tree.
+func (t *Trees) Between(tree string, from, to int64) string {
+	i, _ := slices.BinarySearch(t.Lonely, from)
+	for ; i < len(t.Lonely) && t.Lonely[i] < to; i++ {
 		tree, _ = t.Inflate(tree, t.Lonely[i])
 	}
 	return tree
 }
 
-// InflateTo returns the rendered tree at frame no. It begins with the last complete tree up to no, and applies all
-// later deltas. It returns "" if no row up to no has a tree, or if one of these rows cannot be read.
-func (t *Trees) InflateTo(no int64) (tree string) {
+// InflateTo returns the rendered tree of the frame with the number frame. It begins with the newest complete tree up to
+// this frame and applies the deltas after it. It returns "" if t has no row up to the frame, or if one of the used rows
+// cannot be read.
+func (t *Trees) InflateTo(frame int64) (tree string) {
 	var numbers []int64
 	for n := range t.Rows {
-		if n <= no {
+		if n <= frame {
 			numbers = append(numbers, n)
 		}
 	}

@@ -19,20 +19,21 @@ type predictor func(*tables.Facts, source.Table, []tables.OutputColumn) ([]sourc
 var errNotImported = errors.New("the restored rows differ from the imported rows")
 
 // errOtherPredictions means that a run was imported by a version with other predictions.
-var errOtherPredictions = errors.New("it was imported by a version with other predictions")
+var errOtherPredictions = errors.New("it was imported by a version of git-smithers that stores rows in another form")
 
-// checkPredictions returns an error that wraps errOtherPredictions if the run was imported with other predictions than
-// those of this program. Without it, the rows would be restored from the wrong predictions.
+// checkPredictions returns an error that wraps errOtherPredictions if the run was imported with other
+// predictions than those of this program. The program would restore wrong rows from such an import.
 func (x *runExport) checkPredictions() error {
 	if had := x.Peer.Pass; had != (kept.Pass{}) && had.Predictions != kept.Predictions {
-		return fmt.Errorf("%w: version %d, not %d", errOtherPredictions, had.Predictions, kept.Predictions)
+		return fmt.Errorf("%w: form %d, not %d", errOtherPredictions, had.Predictions, kept.Predictions)
 	}
 	return nil
 }
 
-// checkImported compares the rows of a run that is unchanged since its import with the digests that the import
-// stored. If the import stored only the digest of rows with their paths, the rows cannot be checked in another folder,
-// and the export is refused.
+// checkImported compares all, the rows to write, with the digests that the import stored. If the run is
+// unchanged since its import and the rows differ from the imported rows, the error is errNotImported. The error
+// is the same if the export is to another folder and the import stored only the digest of rows with their
+// paths, because the rows cannot be compared.
 func (x *runExport) checkImported(all kept.Rows) error {
 	if !x.Exact || all.Has(x.Peer.Pass.Rows) {
 		return nil

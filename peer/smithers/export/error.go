@@ -24,7 +24,7 @@ func refusedExport(run string, err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, source.ErrConstraint), errors.Is(err, errTaken):
-		hint = "nothing was written; export to a new database, or name the other runs to export only them"
+		hint = "nothing was written; export to a new database, or name the other runs to leave this run out"
 	case errors.Is(err, errNotImported), errors.Is(err, errOtherPredictions):
 		hint = "nothing was written; prune the run and import it again, or export it with the version of git-smithers that imported it"
 	case errors.Is(err, source.ErrDamaged), errors.Is(err, source.ErrTooLarge), errors.Is(err, contents.ErrShape):
@@ -35,8 +35,8 @@ func refusedExport(run string, err error) error {
 	return fault.New(fault.ExportRefused, "run %q cannot be exported: %w", run, err).Hint("%s", hint).Detail("runId", run)
 }
 
-// cannotTake returns an export_refused error for the database at path, whose tables cannot hold the runs' rows. It
-// returns system errors, locks and cancellation unchanged.
+// cannotTake returns an export_refused error for the database at path, whose tables cannot hold the runs' rows
+// because of err. It returns err unchanged if err is a system error, a lock, or the end of a context.
 func cannotTake(path string, err error) error {
 	if _, system := errors.AsType[syscall.Errno](err); system || errors.Is(err, source.ErrBusy) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -45,8 +45,9 @@ func cannotTake(path string, err error) error {
 	return fault.New(fault.ExportRefused, "%s: %w", path, err).Hint("nothing was written; export to a new database")
 }
 
-// explainWrite returns an error of writing the database at path with a code and a hint. The code is locked,
-// export_refused, the code of the system's error, or invalid_database. It keeps an error that has a code.
+// explainWrite returns err, an error of writing the database at path, with a code and a hint. The code is
+// locked, export_refused, the code of the system's error, or invalid_database. If err already has a code,
+// explainWrite keeps it.
 func explainWrite(path string, err error) error {
 	if _, coded := errors.AsType[*fault.Error](err); coded || errors.Is(err, context.Canceled) {
 		return timeline.Explain(err)
@@ -63,15 +64,16 @@ func explainWrite(path string, err error) error {
 		return fault.New(fault.CodeOf(timeline.Explain(err)), "%s: %w", path, err).
 			Hint("nothing was written; use --to with a file on another disk")
 	case errors.Is(err, source.ErrInterrupted):
-		return out.Hint("nothing was written; open the database with its engine once, to undo the interrupted transaction")
+		return out.Hint("nothing was written; start Smithers with this database once: it undoes the interrupted transaction")
 	case errors.Is(err, source.ErrDamaged):
-		return out.Hint("nothing was written; `sqlite3 FILE .recover` saves the readable rows of a damaged database")
+		return out.Hint("nothing was written; `sqlite3 FILE .recover` prints SQL that restores the readable rows of a damaged database")
 	}
 	return explainFile(path, err)
 }
 
-// explainFile is explainWrite for errors of the operating system about files: a file that is not writable is
-// read_only, and a missing folder is a usage error. Any other error gets the code of timeline.Explain.
+// explainFile returns err, an error about a file, with a code and, for the database's own file, a hint. A file
+// that is not writable is read_only, and a missing folder is a usage error. Any other error gets the code of
+// timeline.Explain. path is the path of the database.
 func explainFile(path string, err error) error {
 	explained := timeline.Explain(err)
 	if target, unknown := source.Target(path); unknown == nil {

@@ -54,15 +54,15 @@ type Run struct {
 	Finished bool      `json:"-"` // the run is complete, so nothing is left to resume
 }
 
-// Runs writes the requested runs to a database in one transaction, oldest run first, and returns the runs. It
-// creates missing tables. With an error, Runs writes nothing. The error's code is run_exists if the database has
-// one of the runs, and export_refused if a run cannot be written. It is locked if the database is busy, and
-// invalid_database if the file is not a sound database of Smithers.
+// Runs writes the requested runs to a database in one transaction, oldest run first, and returns the runs in
+// this order. It creates missing tables. If Runs returns an error, it has written nothing. The error's code is
+// run_exists if the database has one of the runs, and export_refused if a run cannot be written. The code is
+// locked if the database is busy, and invalid_database if the file is not a sound database of Smithers.
 func Runs(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
 	return runsPredicting(ctx, s, req, tables.Predict)
 }
 
-// runsPredicting is Runs with another function in place of tables.Predict.
+// runsPredicting does the work of Runs. It predicts rows with predict in place of tables.Predict.
 func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict predictor) (*Result, error) {
 	runs, err := runsToExport(ctx, s, req.Runs)
 	if err != nil {
@@ -82,9 +82,9 @@ func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict
 	return out, nil
 }
 
-// Check returns an error if Runs could not write to the database at the path to. It writes nothing, so it can be
-// called before a run exists. A missing or empty file is fine. The error's code is database_not_found if the folder
-// of the file does not exist, and invalid_database if the file is not a database of Smithers.
+// Check returns an error if Runs could not write to the database whose path is to. It writes nothing, so it can
+// be called before a run exists. A missing or empty file is fine. The error's code is database_not_found if the
+// folder of the file does not exist, and invalid_database if the file is not a database of Smithers.
 func Check(ctx context.Context, to string) error {
 	if err := NeedFolder(to); err != nil {
 		return err
@@ -99,8 +99,8 @@ func Check(ctx context.Context, to string) error {
 	return db.Close()
 }
 
-// exportAll creates the tables, writes the runs, and adds their results to out. If the database has one of the
-// runs, it writes nothing, and the error's code is run_exists.
+// exportAll creates the missing tables, writes runs, and adds the results to out. If the database already has
+// one of the runs, exportAll writes nothing, and the error's code is run_exists.
 func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req Request, predict predictor, runs []*exportedRun, out *Result) error {
 	for _, run := range runs {
 		has, err := tx.HasRun(run.Row.ID)

@@ -50,17 +50,17 @@ func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snap
 	return false, nil
 }
 
-// hasUnrestored reports whether the database has rows of the run in a table that is not hydrated. An export of a
-// changed run writes no such rows.
+// hasUnrestored reports whether the database has rows of the run in a table for which hydrated returns false.
+// An export of a changed run writes no such rows.
 func (p *Found) hasUnrestored() bool {
 	return slices.ContainsFunc(tables.OfRun(slices.Clone(p.Tables)), func(t source.Table) bool {
 		return !hydrated(t.Name) && len(p.Rows[t.Name]) > 0
 	})
 }
 
-// isExportOf reports whether the rows in the database equal those that an export of an entry writes. It returns
-// false if the run is unchanged since its import at that entry. It ignores the differences that sameExported
-// ignores, and missing rows of attempts, which older versions did not export.
+// isExportOf reports whether the rows in the database equal those that an export of the run at entry writes. It
+// returns false if the run was unchanged since its import at that entry. It ignores the differences that
+// sameExported ignores, and missing rows of attempts, because older versions exported no attempts.
 func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	of, err := kept.ReadTip(store, entry)
 	if err != nil || of.Exact {
@@ -92,9 +92,9 @@ func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *sn
 	return p.hasFramesOf(x)
 }
 
-// sameExported reports whether two rows of a table are equal. It ignores the columns about a process, the payload
-// of an event, and the columns of _smithers_runs that depend on the place of the export: all that ofProgress does
-// not name, vcs_type and vcs_revision.
+// sameExported reports whether two rows of a table are equal. It does not compare the columns about a process,
+// the payload of an event, and the columns of _smithers_runs that depend on the place of the export: vcs_type,
+// vcs_revision, and all columns for which ofProgress returns false.
 func sameExported(table source.Table, a, b source.Row) bool {
 	for _, c := range table.Columns {
 		switch {

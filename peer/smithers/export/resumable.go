@@ -27,9 +27,9 @@ type Refusal struct {
 	Message string `json:"message"` // for people
 }
 
-// place sets x.dir, the folder in which the run is resumed unless its row names another, and x.req.Root, the folder
-// that contains the run's paths. In Smithers, x.req.Root is the top of the working copy. x.dir is the folder in
-// which the run was started, which has the database.
+// place sets x.dir, the folder in which the run is resumed unless its row names another, and x.req.Root, the
+// folder that contains the run's paths. If the request names no root and the run was in a working copy,
+// x.req.Root becomes the top of the working copy around x.dir, as in Smithers.
 func (x *runExport) place() error {
 	x.dir = cmp.Or(x.req.Dir, x.req.Root, filepath.Dir(x.req.To))
 	if x.req.Root != "" {
@@ -43,9 +43,9 @@ func (x *runExport) place() error {
 	return err
 }
 
-// resumedIn returns the folder in which Smithers resumes the run. It returns the rootDir of the run's row if the
-// request names no folder, and rootDir exists and is in x.req.Root; otherwise x.dir. Smithers uses the folder in
-// the row, wherever a person starts Smithers.
+// resumedIn returns the folder in which Smithers resumes the run of row. It is the rootDir of the row if the
+// request names no folder, and rootDir exists and is in x.req.Root; otherwise x.dir. Smithers uses the folder
+// in the row, wherever a person starts Smithers.
 func (x *runExport) resumedIn(row source.Row) string {
 	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if x.req.Dir != "" || err != nil {
@@ -61,7 +61,7 @@ func (x *runExport) resumedIn(row source.Row) string {
 	return own
 }
 
-// result returns the result for the written run. frames is the number of written frames.
+// result returns the Run that describes the written run. frames is the number of written frames.
 func (x *runExport) result(frames int64) Run {
 	out := Run{
 		RunID: x.Row.ID, Frames: frames, Exact: x.Exact, Refusals: append([]Refusal{}, x.refusals...),
@@ -73,9 +73,9 @@ func (x *runExport) result(frames int64) Run {
 	return out
 }
 
-// refusalsOf returns the reasons why Smithers cannot resume the run of a row of _smithers_runs. Like Smithers, it
-// compares the row with the workflow file and the folder that the row names. If certain is false, Smithers may have
-// further reasons.
+// refusalsOf returns the reasons why Smithers cannot resume the run of row, a row of _smithers_runs. Like
+// Smithers, it compares the row with the workflow file and the folder that the row names. workflows caches the
+// hashes of files. If certain is false, Smithers may have further reasons.
 func refusalsOf(workflows code.Files, row source.Row) (found []Refusal, certain bool) {
 	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if err != nil && row["config_json"].Kind != source.Null {
@@ -92,21 +92,22 @@ func refusalsOf(workflows code.Files, row source.Row) (found []Refusal, certain 
 		stored = filepath.Clean(stored)
 	}
 	if stored != now {
-		found = append(found, Refusal{RefusedRepository, "the run's repository is " + orNone(stored) + ", but the run's folder is in " + orNone(now)})
+		found = append(found, Refusal{RefusedRepository, "the run belongs to " + repositoryAt(stored) + ", but its folder is in " + repositoryAt(now)})
 	}
 	return found, certain
 }
 
-// orNone returns path, or "none" if path is "".
-func orNone(path string) string {
+// repositoryAt returns the words for the repository whose top is path, or for no repository if path is "".
+func repositoryAt(path string) string {
 	if path == "" {
-		return "none"
+		return "no repository"
 	}
-	return path
+	return "the repository " + path
 }
 
-// workflowRefusals is refusalsOf for the workflow file and its modules only. config has the members of config_json.
-// If the row's path is not absolute or the file cannot be read, it returns no refusals, and certain is false.
+// workflowRefusals returns the refusals of refusalsOf that concern the workflow file and its modules. config
+// has the members of config_json. If the row's path is not absolute or the file cannot be read, there are no
+// refusals, and certain is false.
 func workflowRefusals(workflows code.Files, row source.Row, config []jsonobject.Member) (found []Refusal, certain bool) {
 	file, _ := dbrow.ColumnText(row, "workflow_path")
 	if !filepath.IsAbs(file) {
@@ -128,7 +129,7 @@ func workflowRefusals(workflows code.Files, row source.Row, config []jsonobject.
 	case version < graphVersion:
 		return nil, true
 	case stored == "" || now.Known && stored != now.Graph:
-		return []Refusal{{RefusedModules, "the folder or the modules of " + file + " have changed since the run started"}}, true
+		return []Refusal{{RefusedModules, "the folder of " + file + ", or a module that it imports, has changed since the run started"}}, true
 	}
 	return nil, now.Known
 }

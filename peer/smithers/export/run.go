@@ -38,9 +38,9 @@ type runExport struct {
 	certain  bool      // refusals is complete
 }
 
-// hydrated reports whether an export of a run that has changed since its import writes rows of a table. Smithers
-// restores such a run from the newest snapshot, and itself writes the rows of all other tables if the run has no
-// row of input. The written rows of attempts are only those of waits.
+// hydrated reports whether the export of a run that has changed since its import writes rows of the table with
+// that name. Smithers restores such a run from the newest snapshot, and then itself writes the rows of all
+// other tables, unless the run has a row of input. Of the attempts, the export writes only those of waits.
 func hydrated(table string) bool {
 	switch table {
 	case tables.Runs, tables.Branches, tables.Attempts, tables.Signals, tables.Approvals, tables.HumanRequests, tables.Events, tables.Provenance:
@@ -149,7 +149,8 @@ func (x *runExport) rows(table source.Table) ([]source.Row, error) {
 	return x.rowsAt(table, dbrow.Root(x.req.Root))
 }
 
-// rowsAt is rows with the run's paths in the root at.
+// rowsAt returns the run's rows of a table as rows does, but with their paths in the folder at. If the run has
+// changed since its import, at must be x.req.Root.
 func (x *runExport) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, error) {
 	predicted, err := x.predict(x.facts, table, x.Peer.Columns())
 	if err != nil {
@@ -170,8 +171,9 @@ func (x *runExport) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, err
 	return dbrow.Restore(table, predicted, over, x.Row.ID, at)
 }
 
-// likeSmithers adapts x.facts of a run that has changed since its import, as Smithers needs the run to restore it.
-// It sets Restored, an ended status, the time of the end, a revision, and Smithers' number of the parent's frame.
+// likeSmithers changes x.facts, of a run that has changed since its import, to the form from which Smithers can
+// restore the run. It sets Restored, and Smithers' number of the parent's frame. If the run lacks them, it also
+// sets an ended status, the time of the end, and a revision.
 func (x *runExport) likeSmithers() error {
 	x.facts.Restored = true
 	row := &x.facts.Run
@@ -218,8 +220,8 @@ func (x *runExport) peerOfParent(parent snapshot.Parent) (int64, error) {
 	return max(of.Peer.PeerNo(parent.Frame), 0), nil
 }
 
-// ofProgress reports whether a column of _smithers_runs describes the progress of the run itself, so that a fork
-// must not take the value of its parent's row.
+// ofProgress reports whether a column of _smithers_runs describes the progress of one run. The row of a fork
+// must not take the value of such a column from its parent's row.
 func ofProgress(column string) bool {
 	switch column {
 	case "parent_run_id", "status", "created_at_ms", "started_at_ms", "finished_at_ms", "error_json", "workflow_name",
@@ -229,8 +231,9 @@ func ofProgress(column string) bool {
 	return dbrow.IsProcessColumn(tables.Runs, column)
 }
 
-// runRow returns the row of a run that has changed since its import. The columns of progress are predicted. All
-// other columns come from the imported row of the run or, for a fork, of its parent.
+// runRow returns the row of _smithers_runs for a run that has changed since its import. The columns of progress
+// have their predicted values. All other columns come from the imported row of the run or, for a fork, of its
+// parent. over has the overrides of the imported row.
 func (x *runExport) runRow(table source.Table, predicted []source.Row, over []dbrow.Override) ([]source.Row, error) {
 	at := dbrow.Root(x.req.Root)
 	own, err := dbrow.Restore(table, predicted, nil, x.Row.ID, at)
@@ -242,7 +245,7 @@ func (x *runExport) runRow(table source.Table, predicted []source.Row, over []db
 		return nil, err
 	}
 	if len(own) != 1 || len(rows) != 1 {
-		return nil, errors.New("ext/smithers: the run does not have exactly one row")
+		return nil, errors.New("ext/smithers: the run must have exactly one row in _smithers_runs")
 	}
 	for column := range rows[0] {
 		if ofProgress(column) {
@@ -252,9 +255,9 @@ func (x *runExport) runRow(table source.Table, predicted []source.Row, over []db
 	return rows, nil
 }
 
-// makeResumable sets columns of a _smithers_runs row to the values that Smithers finds in the folder in which the
-// run is resumed, so that Smithers' comparisons succeed. If the workflow file is missing, it sets only the
-// repository.
+// makeResumable changes row, the run's row of _smithers_runs, so that Smithers can resume the run: it sets the
+// columns with which Smithers compares the repository, the workflow file and its modules to the present values.
+// If the workflow file is missing, it sets only the columns of the repository.
 func (x *runExport) makeResumable(row source.Row) error {
 	dir := x.resumedIn(row)
 	folder, kind := code.Repository(dir)

@@ -33,8 +33,8 @@ func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.R
 	return nil
 }
 
-// of returns the counts of a table's rows, by the rows' digests. It reads the table on the first call and stores
-// the counts in u.
+// of returns how often each row occurs in a table, by the row's digest. The first call for a table reads the
+// table and stores the counts in u.
 func (u unownedRows) of(tx *source.WriteTx, table source.Table) (map[string]int, error) {
 	if have, ok := u[table.Name]; ok {
 		return have, nil

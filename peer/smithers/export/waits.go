@@ -59,6 +59,7 @@ func (w *waitWriter) rows() (rows []source.Row) {
 			waiting = append(waiting, wait)
 		}
 	}
+	// Smithers gives the signals that no wait has received to these waits, in this order.
 	for _, wait := range append(waiting, w.unbegun(finished, begun)...) {
 		if s := w.next(wait); s != nil {
 			w.taken[s.Seq] = true
@@ -69,9 +70,9 @@ func (w *waitWriter) rows() (rows []source.Row) {
 	return rows
 }
 
-// add appends the row of a wait that has received a signal to rows. If the signal is missing, it returns rows
-// unchanged. If finished is false, the row is a waiting attempt, and Smithers takes the signal when Smithers
-// resumes the run. task is the wait's element, or nil.
+// add appends the row of wait, which has received a signal, to rows and returns the result. If w.signals lacks
+// the signal, add returns rows unchanged. If finished is false, the row is a waiting attempt, and Smithers
+// takes the signal when it resumes the run. task is the wait's element, or nil.
 func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wait, finished bool) []source.Row {
 	i := slices.IndexFunc(w.signals, func(s snapshot.Signal) bool { return s.Seq == *wait.SignalSeq })
 	if i < 0 {

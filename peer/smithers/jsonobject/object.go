@@ -62,7 +62,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Unquote returns the text of a JSON string. An unpaired surrogate becomes U+FFFD.
+// Unquote returns the text that a JSON string stands for. text is the string with its quotes. An unpaired
+// surrogate becomes U+FFFD.
 func Unquote(text []byte) string {
 	for _, c := range text {
 		if c == '\\' {
@@ -101,8 +102,9 @@ func Parse(object []byte) ([]Member, error) {
 	return Read(object)
 }
 
-// Read returns the members of an object in their order, as Parse does, without a check of the JSON. If object
-// is empty or not an object, Read returns an error.
+// Read returns the members of an object in their order, as Parse does, but does not check the JSON or the
+// limits. The members refer to the bytes of object. If object is empty or does not begin with "{", Read returns
+// an error.
 func Read(object json.RawMessage) ([]Member, error) {
 	if len(object) == 0 || object[0] != '{' {
 		return nil, errNotObject
@@ -133,7 +135,7 @@ func TextOf(members []Member, name string) string {
 	return s
 }
 
-// Join returns an object with the given members, as spelled.
+// Join returns the JSON object that has the given members in their order, as spelled.
 func Join(members []Member) json.RawMessage {
 	size := len("{}")
 	for _, m := range members {
@@ -172,8 +174,8 @@ func HasTwice(members []Member) bool {
 	return false
 }
 
-// With returns members with set in place of the first member of the same name, or with set at the end. It may
-// change the array of members.
+// With returns members with the member set in place of the first member of the same name. If there is no such
+// member, set is added at the end. With may change the array of members.
 func With(members []Member, set Member) []Member {
 	at := slices.IndexFunc(members, func(m Member) bool { return m.Name == set.Name })
 	if at < 0 {

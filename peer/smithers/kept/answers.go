@@ -99,9 +99,10 @@ func LastImported(s *timeline.Store, tip *snapshot.Entry) (*snapshot.Entry, erro
 	return last, nil
 }
 
-// readApprovals sets a.Approvals. now is the state of the tip, then the state at the last import, and known has the
-// keys of the answers that Smithers lacked at that import. readApprovals takes each decided approval of now that
-// known has, or that was undecided in then with the same request time.
+// readApprovals sets a.Approvals to the decisions that Smithers does not have. now is the state of the tip,
+// then the state at the last import, and known has the keys of the answers that Smithers lacked at that import.
+// An approval that is decided in now counts if known has its key, or if it was undecided in then with the same
+// request time.
 func (a *Answers) readApprovals(now, then *snapshot.State, known map[string]bool) error {
 	a.Approvals = make(map[string]snapshot.Approval)
 	for is, err := range now.AllApprovals() {
@@ -121,8 +122,9 @@ func (a *Answers) readApprovals(now, then *snapshot.State, known map[string]bool
 	return nil
 }
 
-// readHumanRequests sets a.HumanRequests. It takes each human request of now that is no longer pending, if known has
-// the key, or if the request was pending in then with the same request time. See readApprovals for the parameters.
+// readHumanRequests sets a.HumanRequests to the answers that Smithers does not have. A request that is no
+// longer pending in now counts if known has its key, or if it was pending in then with the same request time.
+// now, then and known are those of readApprovals.
 func (a *Answers) readHumanRequests(now, then *snapshot.State, known map[string]bool) error {
 	a.HumanRequests = make(map[string]snapshot.HumanRequest)
 	for is, err := range now.AllHumanRequests() {
@@ -142,8 +144,8 @@ func (a *Answers) readHumanRequests(now, then *snapshot.State, known map[string]
 	return nil
 }
 
-// readSignals sets a.Signals to the signals of now that then lacks or known has, and a.Known to the digests of all
-// other signals of now. See readApprovals for the parameters.
+// readSignals sets a.Signals to the signals of now that then lacks or whose digest known has, sorted by number.
+// It sets a.Known to the digests of all other signals of now. now, then and known are those of readApprovals.
 func (a *Answers) readSignals(now, then *snapshot.State, known map[string]bool) error {
 	a.Known = make(map[string]bool)
 	for s, err := range now.AllSignals() {
@@ -191,8 +193,9 @@ func SameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// Approval returns the decision in a for asked, an approval in Smithers' mailbox. It returns asked itself if a has no
-// decision, if Smithers has decided the approval, or if the decision is for an earlier or later request.
+// Approval returns the decided approval that answers asked, an approval in Smithers' mailbox. It returns asked
+// itself if the answers have no decision for asked, if Smithers has decided the approval, or if the decision is
+// for an earlier or later request.
 func (a *Answers) Approval(asked snapshot.Approval) snapshot.Approval {
 	here, ok := a.Approvals[snapshot.Key(asked.NodeID, asked.Iteration)]
 	if !ok || asked.Status != snapshot.ApprovalRequested || here.RequestedAtMs != asked.RequestedAtMs {
@@ -201,9 +204,9 @@ func (a *Answers) Approval(asked snapshot.Approval) snapshot.Approval {
 	return here
 }
 
-// HumanRequest returns the answer in a for asked, a human request in Smithers' mailbox. It returns asked itself if a
-// has no answer, if the request is no longer pending in Smithers, or if the answer is for an earlier or later
-// request.
+// HumanRequest returns the answered request that answers asked, a human request in Smithers' mailbox. It
+// returns asked itself if the answers have none for asked, if the request is no longer pending in Smithers, or
+// if the answer is for an earlier or later request.
 func (a *Answers) HumanRequest(asked snapshot.HumanRequest) snapshot.HumanRequest {
 	here, ok := a.HumanRequests[snapshot.Key(asked.NodeID, asked.Iteration)]
 	if !ok || asked.Status != snapshot.HumanPending || here.RequestedAtMs != asked.RequestedAtMs {

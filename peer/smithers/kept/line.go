@@ -48,8 +48,9 @@ func FrameOf(entry *snapshot.Entry) Frame {
 	return f
 }
 
-// LineTo returns the frames on the line from the run's first frame to the frame last, oldest first. Each frame is
-// based on the frame before. frames is the result of FramesOf. If frames has no frame last, LineTo returns nil.
+// LineTo returns the frames from the run's first frame to the frame with the number last, in which each frame
+// is based on the previous frame. frames is the result of FramesOf. If frames has no frame with the number
+// last, LineTo returns nil.
 func LineTo(frames []Frame, last int64) []Frame {
 	var line []Frame
 	for at := last; at >= 0 && at < int64(len(frames)); at = frames[at].Based {

@@ -46,8 +46,8 @@ type Peer struct {
 }
 
 // Predictions is the version of the predictions of this program: of rows, of frames and of the four texts of a snapshot.
-// Whatever changes a prediction raises it, since rows come back right only if they are predicted as they were when the
-// difference was taken.
+// Every change of a prediction must raise the version: a stored difference restores the right row only from the
+// prediction with which it was computed.
 const Predictions = 1
 
 // Pass is the progress of a run's import. Only the last entry of an import changes it, so a run is unchanged since
@@ -162,7 +162,8 @@ func (p *Peer) encode() (extContent, error) {
 	return c, err
 }
 
-// freeKey returns key, or key with "/<n>" added if taken has key. n is the lowest free number from 2 on.
+// freeKey returns key if taken does not have it, and otherwise key with "/<n>" added. n is the lowest free
+// number from 2 on.
 func freeKey(taken map[string]string, key string) string {
 	for n, free := 2, key; ; n++ {
 		if _, ok := taken[free]; !ok {
@@ -252,8 +253,8 @@ func (c extContent) decodeMarks(p *Peer) error {
 	return nil
 }
 
-// decodeJSON decodes the JSON text into into. name is the file or collection of text, for the error, which is
-// objstore.ErrCorrupt if the text is invalid.
+// decodeJSON decodes the JSON in text into the value to which into points. If text is invalid, the error is
+// objstore.ErrCorrupt with name, the file or collection that has the text.
 func decodeJSON(name, text string, into any) error {
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return fmt.Errorf("%w: ext/%s/%s: %w", objstore.ErrCorrupt, Engine, name, err)

@@ -95,18 +95,18 @@ func Changes(before, after *Peer) (*snapshot.ExtDraft, error) {
 	return draft, nil
 }
 
-// rowChanges returns the changes that turn the rows had of a collection into the rows has, sorted by key. A change
-// without a value removes the row.
-func rowChanges(had, has map[string]string) []page.Change {
+// rowChanges returns the changes, sorted by key, that turn a collection from before to after, which have the values of
+// the rows by key. A change without a value removes the row.
+func rowChanges(before, after map[string]string) []page.Change {
 	var changes []page.Change
-	keys := maps.Clone(had)
+	keys := maps.Clone(before)
 	if keys == nil {
 		keys = map[string]string{}
 	}
-	maps.Copy(keys, has)
+	maps.Copy(keys, after)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		old, was := had[key]
-		value, is := has[key]
+		old, was := before[key]
+		value, is := after[key]
 		switch {
 		case !is:
 			changes = append(changes, page.Change{Key: key})

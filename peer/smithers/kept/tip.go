@@ -25,7 +25,7 @@ type Tip struct {
 	Imported bool // an import made some of the run's own entries; if false, Peer may be about frames of the run's parent
 }
 
-// ReadTip returns entry as the tip of its run, with the run's data of Smithers.
+// ReadTip reads the tip of a run from entry, the run's newest entry, with the run's data of Smithers.
 func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 	x := &Tip{Entry: entry}
 	var err error
@@ -36,6 +36,7 @@ func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 		return nil, err
 	}
 	objects := s.Objects()
+	// A fork begins with the Pass of its parent, and was imported only if its own Pass differs.
 	if x.Imported = x.Peer.Pass != (Pass{}); x.Imported && x.Row.Parent != nil {
 		parent, err := snapshot.ReadEntry(objects, x.Row.Parent.Commit)
 		if err != nil {

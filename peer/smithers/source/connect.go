@@ -24,8 +24,9 @@ type connection struct {
 	copy *draft // the copy that the connection reads; nil if the connection reads the original
 }
 
-// connect opens the file for reading, in the way how. A value of more than limit bytes is ErrTooLarge, and
-// SQLite waits for locks up to patience. The caller must close the connection.
+// connect opens a connection that reads f in the access mode how. If how is copied, connect first copies the
+// files of the database, and the connection reads the copy. A value of more than limit bytes cannot be read:
+// the error is ErrTooLarge. SQLite waits up to patience for a lock. The caller must close the connection.
 func (f file) connect(ctx context.Context, how access, limit int64, patience time.Duration) (*connection, error) {
 	c := new(connection)
 	if how == copied {
@@ -41,8 +42,8 @@ func (f file) connect(ctx context.Context, how access, limit int64, patience tim
 	return c, nil
 }
 
-// open opens the connection to the database with the URI name, and limits the size of a value to limit bytes.
-// After an error the caller must still close c.
+// open opens c on the database whose URI is name. Values of more than limit bytes then cannot be read or
+// written. After an error the caller must still close c.
 func (c *connection) open(ctx context.Context, name string, limit int64) error {
 	connector, err := sqlite.NewConnector(name)
 	if err != nil {
@@ -72,8 +73,9 @@ func (c *connection) Close() error {
 	return errors.Join(errs...)
 }
 
-// copy copies the database and its log to a temporary folder. If the files change meanwhile, the error is
-// ErrOvertaken. If this process is killed, the next call of copy removes the folder.
+// copy copies the database and its log to a draft in the system's temporary folder. The caller must remove the
+// draft. If the files change during the copying, the error is ErrOvertaken. If this process is killed, the next
+// call of copy removes the draft.
 func (f file) copy() (*draft, error) {
 	place := filepath.Join(os.TempDir(), "smithers-copy")
 	sweep(place)
@@ -95,7 +97,8 @@ func (f file) copy() (*draft, error) {
 	return d, nil
 }
 
-// copyFile copies the file from to the file to, which it replaces.
+// copyFile copies the content of the file whose path is from into the file whose path is to. It overwrites an
+// existing file.
 func copyFile(from, to string) error {
 	source, err := os.Open(from)
 	if err != nil {

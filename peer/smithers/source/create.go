@@ -30,9 +30,10 @@ type draft struct {
 	lock   *flock.Flock
 }
 
-// create builds a complete database in a draft folder and then makes it appear at path. link creates a hard
-// link for that, because a rename could replace another file. If link does not work in the folder, create
-// calls createInPlace.
+// create builds a complete database in a draft folder beside path: it calls write in one transaction. Then it
+// makes the database appear at path with a hard link. A rename could replace a file that another process has
+// just created. A hard link cannot: if path exists, the error wraps ErrBusy. If hard links do not work in the
+// folder, create calls createInPlace. link is os.Link, or its replacement in a test.
 func create(ctx context.Context, path string, link func(from, to string) error, write func(*WriteTx) error) (err error) {
 	d, err := newDraft(path)
 	if err != nil {
@@ -52,8 +53,9 @@ func create(ctx context.Context, path string, link func(from, to string) error, 
 	return fsx.SyncDir(filepath.Dir(path))
 }
 
-// createInPlace creates a database at path. The file is empty until the transaction ends. If the transaction
-// fails, the empty file stays, because another process may wait for the file.
+// createInPlace creates an empty file at path and calls write in one transaction on it. If path exists, the
+// error wraps ErrBusy. If the transaction fails, the empty file stays, because another process may wait for the
+// file.
 func createInPlace(ctx context.Context, path string, write func(*WriteTx) error) error {
 	if err := touch(path); err != nil {
 		return notCreated(path, err)
@@ -68,8 +70,9 @@ func createInPlace(ctx context.Context, path string, write func(*WriteTx) error)
 	return f.write(ctx, write)
 }
 
-// notCreated returns err as an explanation why the database at path was not created: ErrBusy if path exists,
-// otherwise an fs.PathError about path in place of a link error.
+// notCreated returns the error to report after the database at path could not be created because of err. If
+// path exists, the result wraps ErrBusy. If err is an os.LinkError, the result is an fs.PathError about path.
+// Any other err is returned unchanged.
 func notCreated(path string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: another process has just created the database", ErrBusy)
@@ -116,7 +119,7 @@ func newDraft(path string) (*draft, error) {
 	return nil, fmt.Errorf("%w: another process keeps removing the temporary folders beside the database", ErrBusy)
 }
 
-// draftIn returns the draft in folder, without the lock.
+// draftIn returns the draft whose folder is folder. It does not lock the draft.
 func draftIn(folder string) *draft {
 	return &draft{folder, flock.New(filepath.Join(folder, draftLock), flock.SetPermissions(0o600))}
 }

@@ -75,12 +75,12 @@ func (db *DB) Version() (int64, error) {
 	return db.version, nil
 }
 
-// Read calls read in a read transaction, which ends when read returns, and returns the error of read. Each Read opens
-// the file at the path anew. A Read within read is an error.
+// Read calls the function read in a read transaction, which ends when read returns. If read returns an error,
+// Read returns it. Each call opens the file at the path anew. read must not call Read.
 //
-// If no process had the database open, Read cannot lock out an engine that begins to write. Then read may see parts of
-// two states, and [Tx.Check] and Read return ErrOvertaken. So read must call Check before it does anything visible to
-// others with the rows that it has read.
+// If no process had the database open, Read cannot lock out an engine that begins to write. Then read may see
+// parts of two states, and [Tx.Check] and Read return ErrOvertaken. So read must call Check before it does
+// anything visible to others with the rows that it has read.
 func (db *DB) Read(ctx context.Context, read func(*Tx) error) error {
 	if db.reading {
 		return errors.New("Read was called within Read")
@@ -104,9 +104,10 @@ func (db *DB) Read(ctx context.Context, read func(*Tx) error) error {
 	return errors.Join(f.unchanged(before), err)
 }
 
-// transact calls read in a transaction on f, and returns the way in which f was opened. Before read is
-// called, transact retries: once if an engine ends and removes its log between the check and the opening, and
-// up to db.patience while the shared memory is not ready. It sets db.reading meanwhile.
+// transact calls read in one transaction on f, and returns the access mode in which f was opened. If f cannot
+// be opened, transact retries: once if an engine ended and removed its log after the mode was chosen, and for
+// up to db.patience while the shared memory of the log is not ready. If f was deleted or replaced meanwhile,
+// the error is ErrOvertaken. db.reading is true during the call.
 func (db *DB) transact(ctx context.Context, f file, read func(*Tx) error) (access, error) {
 	db.reading = true
 	defer func() { db.reading = false }()
@@ -135,13 +136,13 @@ func (db *DB) transact(ctx context.Context, f file, read func(*Tx) error) (acces
 		case again || !errors.Is(err, fs.ErrPermission):
 			return how, err
 		default:
-			again = true
+			again = true // an engine has just removed its log, so f.access now returns another mode
 		}
 	}
 }
 
-// waitAgain waits retryEvery before the next attempt. If patience ends first, the error is that of ctx or
-// wraps ErrBusy.
+// waitAgain waits for retryEvery and returns nil. If patience ends first, it returns the error of ctx, or an
+// error that wraps ErrBusy if ctx has not ended.
 func waitAgain(ctx, patience context.Context) error {
 	timer := time.NewTimer(retryEvery)
 	defer timer.Stop()
@@ -157,18 +158,18 @@ func waitAgain(ctx, patience context.Context) error {
 // read the database again at once.
 var ErrOvertaken = fmt.Errorf("%w: another process wrote to the database during the read", ErrBusy)
 
-// unchanged returns ErrOvertaken if another process has written to the file since the state since, or if the
-// present state cannot be read.
-func (f file) unchanged(since state) error {
-	if now, err := f.state(); err != nil || !now.sameFile(since) {
+// unchanged returns ErrOvertaken if another process has written to the file since its state was before, or if the
+// present state cannot be read. Otherwise it returns nil.
+func (f file) unchanged(before state) error {
+	if now, err := f.state(); err != nil || !now.sameFile(before) {
 		return ErrOvertaken
 	}
 	return nil
 }
 
-// needEnd returns ErrIncomplete if f has no log and its end is missing, because SQLite reads the missing part
-// of the last page as zeros. before is the state of f. If an engine is just extending f, needEnd waits for a
-// lock, after which the end exists, and returns nil.
+// needEnd returns ErrIncomplete if f has no log and is shorter than its header says. SQLite would read the
+// missing part of the last page as zeros. before is the present state of f. If an engine is just extending f,
+// needEnd waits for the engine's lock; then f is complete, and needEnd returns nil.
 func (db *DB) needEnd(ctx context.Context, f file, before state) error {
 	if !before.lacksEnd() || before.log != nil {
 		return nil
@@ -183,8 +184,8 @@ func (db *DB) needEnd(ctx context.Context, f file, before state) error {
 	return err
 }
 
-// incomplete returns ErrIncomplete in place of err, if err says that the database is damaged and the file's
-// end was missing in the state before or is missing now. It returns any other err unchanged.
+// incomplete returns ErrIncomplete in place of err if err says that the database is damaged, and the end of the
+// file was missing in the state before or is missing now. It returns any other err unchanged.
 func (f file) incomplete(before state, err error) error {
 	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotDatabase) || errors.Is(err, ErrIncomplete) {
 		return err
@@ -196,8 +197,8 @@ func (f file) incomplete(before state, err error) error {
 	return err
 }
 
-// read opens f in the way how and calls read in one transaction. Before that it checks that the database is
-// Smithers'; otherwise the error is ErrNotSmithers or ErrIndex.
+// read opens f in the access mode how and calls the function read in one transaction. If f is not a database of
+// Smithers, the error is ErrNotSmithers, or ErrIndex if f is an index of git-smithers.
 func (db *DB) read(ctx context.Context, f file, how access, read func(*Tx) error) (err error) {
 	conn, err := f.connect(ctx, how, db.limit, db.patience)
 	if err != nil {
@@ -209,7 +210,7 @@ func (db *DB) read(ctx context.Context, f file, how access, read func(*Tx) error
 	}
 	tx := &Tx{ctx: ctx, conn: conn.Conn, limit: db.limit, kept: newStatements(ctx, conn.Conn)}
 	defer func() { err = errors.Join(err, tx.kept.close()) }()
-	if before := db.seen; how == unlocked {
+	if before := db.seen; how == unlocked { // without a lock, only the state of f shows that an engine has written
 		tx.check = func() error { return f.unchanged(before) }
 	}
 	if tx.tables, err = readTables(ctx, conn.Conn); err != nil {

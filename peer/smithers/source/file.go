@@ -86,7 +86,7 @@ func head(path string, size int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(from, size))
 }
 
-// stat returns the file information of path, or nil if it cannot be read.
+// stat returns information about the file at path, or nil if the information cannot be read.
 func stat(path string) fs.FileInfo {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -95,9 +95,9 @@ func stat(path string) fs.FileInfo {
 	return info
 }
 
-// access returns the way to read the file in its present state. The error wraps ErrNotSmithers if the file is
-// empty, ErrIncomplete if the file ends inside its header, and ErrNotDatabase if the file is not an SQLite
-// database.
+// access returns the mode in which SQLite can read the file in its present state. The error wraps
+// ErrNotSmithers if the file is empty, ErrIncomplete if the file ends inside its header, and ErrNotDatabase if
+// the file is not an SQLite database.
 func (f file) access() (access, error) {
 	header, err := f.header()
 	if err != nil {
@@ -132,9 +132,9 @@ func (f file) access() (access, error) {
 	return logged, nil
 }
 
-// isLog reports whether start, the beginning of a log, has a valid header and more bytes after it. For an
-// invalid log that no process has open, SQLite would retry for ten seconds if it must not create the shared
-// memory.
+// isLog reports whether start, the beginning of a log, has a valid header and more bytes after it. SQLite must
+// not open an invalid log that no process has open: without permission to create the shared memory, it would
+// retry for ten seconds.
 func isLog(start []byte) bool {
 	if len(start) <= logHeaderSize {
 		return false
@@ -143,7 +143,8 @@ func isLog(start []byte) bool {
 	return binary.BigEndian.Uint32(start)&^1 == logMagic && size >= 512 && size <= 1<<16 && size&(size-1) == 0
 }
 
-// isCut reports whether header, all bytes of a short file, can be the beginning of a database.
+// isCut reports whether header, the content of a file, is the beginning of a database that ends inside its
+// header.
 func isCut(header []byte) bool {
 	n := min(len(header), len(magic))
 	return 0 < n && len(header) < headerSize && string(header[:n]) == magic[:n]
@@ -183,14 +184,16 @@ func (f file) state() (state, error) {
 }
 
 // same reports whether no process has committed to the database, or replaced a file, between the states s and
-// as.
-func (s state) same(as state) bool {
-	return s.sameFile(as) && s.index == as.index && sameFile(s.log, as.log)
+// other.
+func (s state) same(other state) bool {
+	return s.sameFile(other) && s.index == other.index && sameFile(s.log, other.log)
 }
 
-// sameFile reports whether no process has written to the database file between the states s and as. It
+// sameFile reports whether no process has written to the database file between the states s and other. It
 // ignores the log and the shared memory.
-func (s state) sameFile(as state) bool { return s.header == as.header && sameFile(s.file, as.file) }
+func (s state) sameFile(other state) bool {
+	return s.header == other.header && sameFile(s.file, other.file)
+}
 
 // lacksEnd reports whether the file is shorter than its header says. With a log the database can still be
 // valid, because the log may have the missing pages.
@@ -209,7 +212,8 @@ func (s state) lacksEnd() bool {
 	return s.file.Size() < size*int64(binary.BigEndian.Uint32(h[pageCount:]))
 }
 
-// sameFile reports whether a and b describe the same file with the same size and time, or are both nil.
+// sameFile reports whether a and b describe the same file with the same size and modification time, or are both
+// nil.
 func sameFile(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -13,10 +13,11 @@ const (
 	noChangeDelta = `{"version":1,"ops":[]}`
 )
 
-// Inflate returns the rendered tree of a frame in canonical form. xml is the stored column xml_json, and
-// before is the tree of the previous frame, or "" if there is no previous frame. A delta without a previous
-// frame, of another version, or that does not fit before is ErrDamaged. An argument of more than 16 MiB is
-// ErrTooLarge.
+// Inflate returns the rendered tree of a frame in canonical form. xml is the frame's column xml_json. If
+// encoding is DeltaFrame, xml is a delta: a list of changes to before, the tree of the previous frame, or "" if
+// there is no previous frame. With any other encoding, xml is the tree. A delta without a previous frame, of
+// another version, or that does not fit before is ErrDamaged, as is invalid JSON. If xml or before has more
+// than 16 MiB, the error is ErrTooLarge.
 func Inflate(before, xml, encoding string) (string, error) {
 	if len(xml) > largestTree || len(before) > largestTree {
 		return "", fmt.Errorf("%w: a rendered tree has more than %d bytes", ErrTooLarge, largestTree)
@@ -44,7 +45,8 @@ func Inflate(before, xml, encoding string) (string, error) {
 	return string(text), err
 }
 
-// applyDelta returns the tree before, changed by the delta xml. Both are JSON.
+// applyDelta parses the tree before and the delta xml, both JSON, and returns the tree with the delta's
+// operations applied. If a text is not valid or an operation does not fit the tree, the error wraps ErrDamaged.
 func applyDelta(before, xml string) (*node, error) {
 	tree, err := parse(before)
 	if err != nil {
@@ -69,7 +71,9 @@ func applyDelta(before, xml string) (*node, error) {
 	return tree, nil
 }
 
-// applyOp applies the operation op to root and returns the new root. It may change root.
+// applyOp applies op, one operation of a delta, to the tree root and returns the new root. It may change the
+// nodes of root. An operation with an empty path replaces the whole tree. If op is invalid or does not fit the
+// tree, the error wraps ErrDamaged.
 func applyOp(root, op *node) (*node, error) {
 	path, value := op.member("path"), op.member("value")
 	name := op.member("op")
@@ -97,7 +101,8 @@ func applyOp(root, op *node) (*node, error) {
 	return root, nil
 }
 
-// step returns the member or item of n that segment, a part of a path, names, or nil if n has no such value.
+// step returns the value to which one segment of a path leads from n: a member of an object by name, or an item
+// of an array by index. It returns nil if n has no such value.
 func (n *node) step(segment *node) *node {
 	if segment.kind == stringNode {
 		return n.member(segment.text)
@@ -117,8 +122,10 @@ func (n *node) index() int {
 	return i
 }
 
-// change applies the operation op, with the argument value, to the member or item at of n. It returns false
-// and changes nothing if op is unknown or n has no such member or item.
+// change applies an operation to n, an object or array. op is the operation's name: "set", "remove" or, for an
+// array, "insert". at holds the name of a member or the index of an item, and value is the new value. change
+// returns false and changes nothing if op is unknown, at does not fit n, or the value to remove or replace does
+// not exist. An object also accepts "set" for a new member.
 func (n *node) change(op string, at, value *node) bool {
 	if n.kind == objectNode && at.kind == stringNode {
 		switch {

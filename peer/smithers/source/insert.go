@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// Ensure creates the table, unless it exists. It adds missing columns to an existing table if SQLite can;
-// otherwise the error names a column. table may also be an index or a trigger of Schema. If table.SQL has any
-// other statement, or several, the error wraps ErrDamaged.
+// Ensure creates the table, unless it exists. To an existing table it adds the missing columns; if SQLite
+// cannot add a column, the error names the column. table may also be an index or a trigger of Schema. If
+// table.SQL is anything but one statement that creates such a table, index or trigger, the error wraps
+// ErrDamaged.
 func (t *WriteTx) Ensure(table Table) error {
 	if kind, _ := created(table.SQL); kind == "INDEX" || kind == "TRIGGER" {
 		return t.ensureOther(table)
 	}
-	if has := t.Table(table.Name); has != nil {
-		return t.ensureColumns(has, table.Columns)
+	if existing := t.Table(table.Name); existing != nil {
+		return t.ensureColumns(existing, table.Columns)
 	}
 	if !isTable(table.SQL, table.Name) {
 		return damaged("the statement for table %q does not create that table", table.Name)
@@ -32,20 +33,20 @@ func (t *WriteTx) Ensure(table Table) error {
 	return nil
 }
 
-// ensureColumns adds to the table has each element of columns that the table lacks. If SQLite cannot add a
-// column, the error names the column.
-func (t *WriteTx) ensureColumns(has *Table, columns []Column) error {
+// ensureColumns adds to table each element of columns that table lacks. If SQLite cannot add a column, the
+// error names the column.
+func (t *WriteTx) ensureColumns(table *Table, columns []Column) error {
 	added := false
 	for _, column := range columns {
-		if has.has(column.Name) {
+		if table.has(column.Name) {
 			continue
 		}
 		if column.Key > 0 || !isType(column.Type) {
-			return fmt.Errorf("table %q lacks column %q, and the column cannot be added", has.Name, column.Name)
+			return fmt.Errorf("table %q lacks column %q, and the column cannot be added", table.Name, column.Name)
 		}
-		err := t.exec("ALTER TABLE " + quote(has.Name) + " ADD COLUMN " + quote(column.Name) + " " + column.Type)
+		err := t.exec("ALTER TABLE " + quote(table.Name) + " ADD COLUMN " + quote(column.Name) + " " + column.Type)
 		if err != nil {
-			return fmt.Errorf("add column %q to table %q: %w", column.Name, has.Name, err)
+			return fmt.Errorf("add column %q to table %q: %w", column.Name, table.Name, err)
 		}
 		added = true
 	}
@@ -55,8 +56,8 @@ func (t *WriteTx) ensureColumns(has *Table, columns []Column) error {
 	return t.load()
 }
 
-// ensureOther creates other, an index or trigger, unless its name exists. If other is not part of Schema, the
-// error wraps ErrDamaged.
+// ensureOther creates other, an index or trigger, unless the database has an object of that name. If other is
+// not an index or trigger of Schema, the error wraps ErrDamaged.
 func (t *WriteTx) ensureOther(other Table) error {
 	known := slices.ContainsFunc(Schema(), func(s Table) bool { return s.SQL == other.SQL })
 	if !known {
@@ -70,8 +71,8 @@ func (t *WriteTx) ensureOther(other Table) error {
 	return t.exec(other.SQL)
 }
 
-// Insert adds a row to a table. If the table does not exist or lacks a column of row, Insert returns an
-// error.
+// Insert adds a row to the table of that name. If the table does not exist or lacks a column of row, Insert
+// returns an error. If a constraint or trigger forbids the row, the error wraps ErrConstraint.
 func (t *WriteTx) Insert(table string, row Row) error {
 	_, err := t.insert(table, row, false)
 	return err
@@ -97,8 +98,8 @@ func (t *WriteTx) PutContents(hash Value, c Contents) (bool, error) {
 	return has == c, err
 }
 
-// insert adds row to the table name, and reports whether it did. If ifNew is true, it adds no row whose
-// primary key exists.
+// insert adds row to the table of that name and returns true. If ifNew is true and the table has a row with the
+// same primary key, insert adds nothing and returns false.
 func (t *WriteTx) insert(name string, row Row, ifNew bool) (bool, error) {
 	table := t.Table(name)
 	if table == nil {
@@ -120,8 +121,8 @@ func (t *WriteTx) insert(name string, row Row, ifNew bool) (bool, error) {
 	return n > 0, err
 }
 
-// insertInto returns the INSERT statement for columns of a table. If ifNew is true, the statement does
-// nothing for a row whose primary key exists.
+// insertInto returns the INSERT statement for a row of table with values for columns. If ifNew is true and the
+// table has a primary key, the statement does nothing for a row whose primary key exists.
 func insertInto(table *Table, columns []string, ifNew bool) string {
 	statement := "INSERT INTO " + quote(table.Name)
 	if len(columns) == 0 {

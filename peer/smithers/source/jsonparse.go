@@ -39,7 +39,7 @@ type parser struct{ rest string }
 
 func (p *parser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-// take skips white space and then token, and reports whether token was next.
+// take skips white space, and then token if token is next. It reports whether token was next.
 func (p *parser) take(token string) bool {
 	p.space()
 	rest, ok := strings.CutPrefix(p.rest, token)
@@ -47,7 +47,8 @@ func (p *parser) take(token string) bool {
 	return ok
 }
 
-// unexpected returns the error that the text ends early or has an unexpected character next.
+// unexpected returns the error for the text in p.rest: the JSON ends early, or its next character is
+// unexpected.
 func (p *parser) unexpected() error {
 	if p.rest == "" {
 		return damaged("JSON ends early")
@@ -55,7 +56,8 @@ func (p *parser) unexpected() error {
 	return damaged("JSON has an unexpected %q", p.rest[:1])
 }
 
-// value decodes the next value, which is inside depth arrays and objects.
+// value decodes the next JSON value. depth is the number of arrays and objects around the value; if it is
+// greater than deepest, the error is errTooDeep. Invalid JSON is an error that wraps ErrDamaged.
 func (p *parser) value(depth int) (*node, error) {
 	if depth > deepest {
 		return nil, errTooDeep
@@ -78,8 +80,8 @@ func (p *parser) value(depth int) (*node, error) {
 	return p.number()
 }
 
-// object decodes an object whose opening brace has been taken, and takes the closing brace. The object is
-// inside depth arrays and objects.
+// object decodes the rest of an object, after its opening brace. depth is the number of arrays and objects
+// around the object. The errors are those of value.
 func (p *parser) object(depth int) (*node, error) {
 	object := &node{kind: objectNode, members: make(map[string]*node)}
 	if p.take("}") {
@@ -110,8 +112,8 @@ func (p *parser) object(depth int) (*node, error) {
 	}
 }
 
-// array decodes an array whose opening bracket has been taken, and takes the closing bracket. The array is
-// inside depth arrays and objects.
+// array decodes the rest of an array, after its opening bracket. depth is the number of arrays and objects
+// around the array. The errors are those of value.
 func (p *parser) array(depth int) (*node, error) {
 	array := &node{kind: arrayNode}
 	if p.take("]") {
@@ -132,8 +134,10 @@ func (p *parser) array(depth int) (*node, error) {
 	}
 }
 
-// text decodes a string whose opening quote has been taken, and takes the closing quote.
+// text decodes the rest of a string, after its opening quote. The result is encoded as by appendRune. An
+// invalid string is an error that wraps ErrDamaged.
 func (p *parser) text() (string, error) {
+	// Most strings have no escape and need not be copied byte by byte.
 	end := strings.IndexAny(p.rest, "\"\\")
 	if end >= 0 && p.rest[end] == '"' && !hasControl(p.rest[:end]) {
 		text := p.rest[:end]

@@ -20,8 +20,8 @@ func formatNumber(value float64) string {
 	return mantissa + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
 }
 
-// appendRune appends r to the string to and returns the result. Unlike utf8.AppendRune, it encodes an
-// unpaired surrogate in three bytes, as if the surrogate were a character.
+// appendRune appends the encoding of r to the bytes in to and returns the extended slice. The encoding is
+// UTF-8, except that an unpaired surrogate is encoded in three bytes, as if the surrogate were a character.
 func appendRune(to []byte, r rune) []byte {
 	if utf16.IsSurrogate(r) {
 		return append(to, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
@@ -38,8 +38,9 @@ func decodeRune(s string) (rune, int) {
 	return r, n
 }
 
-// appendJSON appends n, as JSON.stringify writes it, to the text to, and returns the result. n is inside
-// depth arrays and objects. If the depth exceeds deepest, the error is errTooDeep.
+// appendJSON appends the JSON value n to the bytes in to, in the form of JSON.stringify, and returns the
+// extended slice. depth is the number of arrays and objects around n. If depth is greater than deepest, also
+// for a value inside n, the error is errTooDeep.
 func appendJSON(to []byte, n *node, depth int) ([]byte, error) {
 	if depth > deepest {
 		return nil, errTooDeep
@@ -78,7 +79,7 @@ func appendJSON(to []byte, n *node, depth int) ([]byte, error) {
 	}
 }
 
-// appendText appends s as a JSON string to the text to, and returns the result.
+// appendText appends s as a JSON string, in quotes, to the bytes in to and returns the extended slice.
 func appendText(to []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	to = append(to, '"')

@@ -42,13 +42,13 @@ type Settled struct {
 	Most   int64
 }
 
-// has reports whether row is settled.
+// has reports whether s counts row as settled.
 func (s Settled) has(row Row) bool {
 	v := row[s.Column]
 	return v.Kind == Int && v.Int >= 0 && v.Int <= s.Most
 }
 
-// condition returns the condition for a settled row in SQL. Its parameter is Most.
+// condition returns the SQL condition for a settled row. Its only parameter is s.Most.
 func (s Settled) condition() string {
 	name := quote(s.Column)
 	return "(typeof(" + name + ") = 'integer' AND " + name + " BETWEEN 0 AND ?)"
@@ -111,7 +111,7 @@ func (t Tally) Plus(other Tally) Tally {
 
 const lowBits = 1<<32 - 1
 
-// weight returns the part of v in a Tally's sum.
+// weight returns the number that the value v adds to a sum of a Tally.
 func weight(v Value) int64 {
 	switch v.Kind {
 	case Int:

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// ParseTable returns the table that statement creates. statement may come from another user. If statement
-// does anything but create the table name, the error wraps ErrDamaged. ParseTable runs statement only in a
-// temporary database.
+// ParseTable returns the table that statement creates. statement may come from another user, so ParseTable runs
+// it only in a temporary database. If statement does anything but create a table with the given name, the error
+// wraps ErrDamaged.
 func ParseTable(ctx context.Context, name, statement string) (_ *Table, err error) {
 	if !isTable(statement, name) {
 		return nil, damaged("the statement for table %q does not create that table", name)

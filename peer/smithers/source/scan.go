@@ -32,7 +32,7 @@ func newScanner(table *Table) *scanner {
 	return s
 }
 
-// row returns the present row of rows.
+// row returns the row on which rows stands, after a call of rows.Next. The result belongs to the caller.
 func (s *scanner) row(rows *sql.Rows) (Row, error) {
 	if err := rows.Scan(s.places...); err != nil {
 		return nil, explain(err)
@@ -49,7 +49,7 @@ func (s *scanner) row(rows *sql.Rows) (Row, error) {
 	return row, nil
 }
 
-// valueOf returns value, which comes from the driver, as a Value. It returns an error for a type that SQLite
+// valueOf converts value, which comes from the driver, to a Value. It returns an error for a type that SQLite
 // does not have.
 func valueOf(value any) (Value, error) {
 	switch v := value.(type) {

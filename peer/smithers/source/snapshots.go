@@ -29,9 +29,9 @@ type Head struct {
 // the result is nil.
 func (t *Tx) Heads(run string) ([]Head, error) { return t.heads(run, "") }
 
-// heads returns the heads of a run's snapshots that match a further condition, sorted by frame. and is "" or
-// the condition in SQL, which begins with " AND " and has args as its parameters.
-func (t *Tx) heads(run, and string, args ...any) ([]Head, error) {
+// heads returns the heads of a run's snapshots that match condition, sorted by frame. condition is SQL that begins
+// with " AND " and has args as its parameters. If condition is "", heads returns the heads of all snapshots of the run.
+func (t *Tx) heads(run, condition string, args ...any) ([]Head, error) {
 	table := t.Table(snapshotsTable)
 	if table == nil {
 		return nil, nil
@@ -40,7 +40,7 @@ func (t *Tx) heads(run, and string, args ...any) ([]Head, error) {
 		return nil, damaged("table %s lacks columns", snapshotsTable)
 	}
 	rows, err := t.kept.query(`SELECT +frame_no, +created_at_ms, +content_hash FROM `+snapshotsTable+
-		` WHERE run_id = ? COLLATE BINARY`+and+` ORDER BY frame_no`, slices.Insert(args, 0, any(run))...)
+		` WHERE run_id = ? COLLATE BINARY`+condition+` ORDER BY frame_no`, slices.Insert(args, 0, any(run))...)
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +155,7 @@ func (t *Tx) snapshot(run string, frame int64) (*Snapshot, error) {
 	for _, column := range contentColumns {
 		delete(row, column)
 	}
+	// In the layouts Compact and Gzip, the text columns of the snapshot's row are empty.
 	ref, err := t.one(refsTable, "run_id = ? COLLATE BINARY AND frame_no = ?", run, frame)
 	switch empty := s.Contents == (Contents{}); {
 	case err != nil:
@@ -198,7 +199,9 @@ func contentsOf(row Row) (Contents, error) {
 	return Contents{texts[0], texts[1], texts[2], texts[3]}, nil
 }
 
-// payload returns the texts of a snapshot in the layout Gzip: the compressed form of the JSON that is hashed.
+// payload returns the texts of a snapshot in the layout Gzip. The table of payloads has the compressed form of
+// the JSON over which the content hash is computed. If the payload is missing or invalid, the error wraps
+// ErrDamaged.
 func (t *Tx) payload(s *Snapshot) (Contents, error) {
 	hash := s.ContentHash
 	if own := s.Row["payload_hash"]; own.Kind == Text && own.Bytes != "" {
@@ -230,8 +233,8 @@ func (t *Tx) payload(s *Snapshot) (Contents, error) {
 	}, nil
 }
 
-// unpack decodes packed from base64 and decompresses it with gzip. If the result has more than limit bytes,
-// the error wraps ErrTooLarge.
+// unpack decodes packed from base64 and decompresses the result with gzip. If the decompressed data has more
+// than limit bytes, the error wraps ErrTooLarge; if packed is invalid, it wraps ErrDamaged.
 func unpack(packed string, limit int64) ([]byte, error) {
 	from, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
 	if err != nil {
@@ -248,8 +251,8 @@ func unpack(packed string, limit int64) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// one returns the first row of the table name that matches the condition where, with its parameters args. It
-// returns nil if the table does not exist or no row matches.
+// one returns the first row in the table of that name that matches the SQL condition where. args are the
+// condition's parameters. If the table does not exist or no row matches, the row is nil.
 func (t *Tx) one(name, where string, args ...any) (Row, error) {
 	table := t.Table(name)
 	if table == nil {
@@ -261,7 +264,7 @@ func (t *Tx) one(name, where string, args ...any) (Row, error) {
 	return nil, nil //nolint:nilnil // nil means that there is no row
 }
 
-// plain returns v as a value for the driver. It is the inverse of valueOf.
+// plain converts v to a value for the driver. It is the inverse of valueOf.
 func plain(v Value) any {
 	switch v.Kind {
 	case Int:

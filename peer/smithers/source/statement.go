@@ -90,7 +90,7 @@ func quotedLength(sql string) (n int, ok bool) {
 	return 0, false
 }
 
-// unquote returns the name that identifier, a token, stands for.
+// unquote returns the name that the token identifier stands for, without quotes. identifier must not be empty.
 func unquote(identifier string) string {
 	switch quote := identifier[:1]; quote {
 	case `"`, "`", "'":
@@ -108,8 +108,8 @@ func isWord(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 
-// isType reports whether declared, the declared type of a column, can be copied into a statement without
-// risk.
+// isType reports whether declared, the declared type of a column, is safe to copy into a statement: it has no
+// quotes, semicolons or other special characters, and as many opening as closing parentheses.
 func isType(declared string) bool {
 	return !strings.ContainsFunc(declared, func(r rune) bool {
 		return r >= 0x80 || !isWord(byte(r)) && !strings.ContainsRune(" (),+-.", r)

@@ -26,7 +26,8 @@ func (s *statements) close() error {
 	return errors.Join(errs...)
 }
 
-// query runs the statement text with the parameters args and returns its rows. explain maps the error.
+// query runs the SQL statement text with the parameters args and returns the rows. explain converts errors of
+// the driver. The caller must close the rows.
 func (s *statements) query(text string, args ...any) (*sql.Rows, error) {
 	stmt, err := s.prepare(text) //nolint:sqlclosecheck // the method close closes the statement
 	if err != nil {
@@ -36,7 +37,8 @@ func (s *statements) query(text string, args ...any) (*sql.Rows, error) {
 	return rows, explain(err)
 }
 
-// exec runs the statement text with the parameters args and returns its result. explain maps the error.
+// exec runs the SQL statement text with the parameters args and returns the result. explain converts errors of
+// the driver.
 func (s *statements) exec(text string, args ...any) (sql.Result, error) {
 	stmt, err := s.prepare(text) //nolint:sqlclosecheck // the method close closes the statement
 	if err != nil {
@@ -46,7 +48,8 @@ func (s *statements) exec(text string, args ...any) (sql.Result, error) {
 	return result, explain(err)
 }
 
-// prepare returns the cached statement text. It prepares the statement at the first call.
+// prepare returns the prepared form of the SQL statement text. Only the first call for a text prepares the
+// statement.
 func (s *statements) prepare(text string) (*sql.Stmt, error) {
 	if stmt := s.byText[text]; stmt != nil {
 		return stmt, nil

@@ -111,8 +111,8 @@ func canonical(root *node) (*node, error) {
 	return canonicalElement(root, 0)
 }
 
-// canonicalElement returns the canonical form of one element and its children. depth is the depth of from as
-// JSON.
+// canonicalElement returns the canonical form of the element from and its children. depth is the number of JSON
+// arrays and objects around the element; if it is greater than deepest, the error is errTooDeep.
 func canonicalElement(from *node, depth int) (*node, error) {
 	if from.kind != objectNode {
 		return nil, damaged("a tree has a value that is not an element")

@@ -42,9 +42,10 @@ func writeLinking(ctx context.Context, path string, link func(from, to string) e
 	return f.writeChecked(ctx, write)
 }
 
-// Target returns the path of the file for which path stands. An existing file stands for itself. Otherwise
-// the result is the target of path's links, as far as the links exist. An error is an fs.PathError about
-// path.
+// Target returns the path at which Write writes. If the file at path exists, also through symbolic links, the
+// result is path. If path is a symbolic link whose target is missing, the result is the path of the missing
+// file, which may be the end of several links. If path does not exist, the result is path. The error is an
+// fs.PathError about path, for instance if the links form a loop.
 func Target(path string) (string, error) {
 	const most = 40 // the limit of Linux for links in a row
 	_, err := os.Stat(path)
@@ -65,8 +66,8 @@ func Target(path string) (string, error) {
 	return "", err
 }
 
-// writeChecked runs one transaction on an existing file. It first opens a file with content for reading,
-// which finds most errors before anything is written.
+// writeChecked calls write in one transaction on an existing file. If the file is not empty, writeChecked first
+// opens the file for reading, which finds most errors before anything is written.
 func (f file) writeChecked(ctx context.Context, write func(*WriteTx) error) error {
 	header, err := f.header()
 	if err != nil {
@@ -103,7 +104,7 @@ func (f file) write(ctx context.Context, write func(*WriteTx) error) (err error)
 	return tx.kept.close()
 }
 
-// run prepares the tables, calls write, and commits the transaction.
+// run prepares the tables, calls write, and commits the transaction. After an error the caller must roll back.
 func (t *WriteTx) run(write func(*WriteTx) error) error {
 	// Foreign keys are checked at the end, because write may insert rows in any order.
 	if err := t.exec("PRAGMA defer_foreign_keys = ON"); err != nil {
@@ -118,9 +119,9 @@ func (t *WriteTx) run(write func(*WriteTx) error) error {
 	return t.exec("COMMIT")
 }
 
-// prepare reads the list of tables. In an empty database it first creates Smithers' tables. It checks for
-// tables within the transaction, because another process may just have created them. If the database is not
-// Smithers', the error is ErrNotSmithers.
+// prepare reads the list of tables. If the database is empty, prepare first creates Smithers' tables. It looks
+// for tables within the transaction, because another process may just have created them. If the database is not
+// a database of Smithers, the error is ErrNotSmithers.
 func (t *WriteTx) prepare() error {
 	var has bool
 	err := t.conn.QueryRowContext(t.ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master)").Scan(&has)
@@ -171,7 +172,8 @@ func (t *WriteTx) Rows(table string) iter.Seq2[Row, error] {
 	return t.reading().Rows(table, "")
 }
 
-// reading returns a Tx that reads within this transaction, including its own rows.
+// reading returns a Tx that reads within this transaction. It also reads the rows that the transaction has
+// inserted.
 func (t *WriteTx) reading() *Tx {
 	return &Tx{ctx: t.ctx, conn: t.conn, tables: t.tables, limit: largestValue, kept: t.kept}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadAttempt converts a row of _smithers_attempts. log is the response of an agent, or "". ok is false if the row
-// lacks a column that an attempt needs, or a run cannot store the attempt. An invalid jj_pointer is left out.
+// ReadAttempt converts a row of _smithers_attempts. log is the response of an agent, or "". ok is false if the
+// row lacks a node, an iteration, an attempt number or a start time, or if a run cannot store the attempt. An
+// invalid jj_pointer is left out.
 func ReadAttempt(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -73,9 +74,9 @@ func IsRevision(s string) bool {
 	return len(s) <= maxRevision
 }
 
-// errorText returns the text of the column error_json: "NAME: MESSAGE", where NAME is the error's code or name. It
-// is NAME or MESSAGE alone if the other is missing. A text that is not a JSON object is returned unchanged. Without
-// the column, it returns "".
+// errorText returns the error in the column error_json as text: "NAME: MESSAGE", where NAME is the error's code
+// or else its name. If one of the two is missing, the text is the other alone. A text that is not a JSON object
+// is returned unchanged. If the column has no text, errorText returns "".
 func errorText(row source.Row) string {
 	text, ok := dbrow.ColumnText(row, "error_json")
 	if !ok {

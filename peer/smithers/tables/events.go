@@ -75,8 +75,9 @@ func SamePayload(e snapshot.Event, row source.Row) bool {
 	return said(e.Payload) == said(dbrow.ColumnJSON(row, "payload_json"))
 }
 
-// Numbered returns the event with Smithers' number, e.Seq, in its payload. next is the number of the event before
-// plus 1. If e.Seq equals next, or the payload is not an object, Numbered returns the event unchanged.
+// Numbered returns e with e.Seq, Smithers' number of the event, stored in its payload: see KeptSeq. next is the
+// number of the previous event plus 1. If e.Seq equals next, or the payload is not an object, Numbered returns
+// e unchanged.
 func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	if e.Seq == next {
 		return e
@@ -90,8 +91,8 @@ func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	return e
 }
 
-// PeerSeqs returns Smithers' numbers of the events of a run, and the number for the next event. An event without a
-// kept number has the number of the event before plus 1, and 0 if no event is before.
+// PeerSeqs returns Smithers' number of each of the events of a run, and the number for the next event. An event
+// without a kept number has the number of the previous event plus 1; the first event then has the number 0.
 func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	for _, e := range events {
 		if seq, ok := KeptSeq(e); ok {
@@ -103,9 +104,8 @@ func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	return seqs, next
 }
 
-// makeRise raises numbers of seqs in place, so that each number is greater than the number before. It keeps a
-// number that is already greater. An event that was added in this repository can have the number of a later event
-// of Smithers.
+// makeRise raises numbers in seqs, in place, until each number is greater than the previous number. An event
+// that was added in this repository can have the number of a later event of Smithers.
 func makeRise(seqs []int64) {
 	for i := 1; i < len(seqs); i++ {
 		seqs[i] = max(seqs[i], seqs[i-1]+1)
@@ -148,9 +148,9 @@ func correlation(members []jsonobject.Member, run, workflow string) string {
 	return string(jsonobject.Join(all))
 }
 
-// predictedHash returns the predicted value of the member name of an event. It returns "" if the member is not the
-// hash of a frame, or frames does not have that frame or its hash. members are those of the payload; frames may be
-// nil.
+// predictedHash returns the predicted value of the member name in the payload of an event of type kind: the
+// quoted hash of the frame that members, the members of the payload, name. It returns "" if the member is not a
+// frame's hash, if frames is nil, or if frames does not have the frame or its hash.
 func predictedHash(kind, name string, members []jsonobject.Member, frames FramesByNo) string {
 	if name == "" || hashMember(kind) != name || frames == nil {
 		return ""
@@ -186,6 +186,7 @@ func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	if err != nil {
 		return ""
 	}
+	// Smithers writes type and runId first, a frame's hash after frameNo, and timestampMs and correlation last.
 	has := func(name string) bool { return jsonobject.RawOf(kept, name) != "" }
 	all := []jsonobject.Member{jsonobject.NewMember("type", jsonobject.Quote(e.Type))}
 	if !has("runId") {
@@ -215,7 +216,7 @@ func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	return string(jsonobject.Join(append(all, tail...)))
 }
 
-// predictEvents returns the predicted rows of _smithers_events.
+// predictEvents returns the predicted rows of _smithers_events, in the order of f.Events.
 func (f *Facts) predictEvents() []source.Row {
 	frames := framesByPeer(f.Frames)
 	seqs, _ := PeerSeqs(f.Events)
@@ -232,7 +233,7 @@ func (f *Facts) predictEvents() []source.Row {
 	return rows
 }
 
-// FramesByNo returns the frame with a number of Smithers. ok is false if no frame has the number.
+// FramesByNo returns the frame with the number no of Smithers. ok is false if no frame has the number.
 type FramesByNo func(no int64) (frame FrameFacts, ok bool)
 
 // framesByPeer returns a function that finds frames by Smithers' numbers. If several frames have one number, the

@@ -12,8 +12,8 @@ const (
 	treeEvery = 50
 )
 
-// PredictSnapshot returns the predicted row of a frame in _smithers_snapshots, without the texts of the snapshot.
-// before is the row of the frame before, or nil for the first frame.
+// PredictSnapshot returns the predicted row of a frame in _smithers_snapshots, without the texts of the
+// snapshot. before is the row of the previous frame, or nil for the first frame.
 func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	return source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "content_hash": dbrow.Text(f.ContentHash),
@@ -21,9 +21,10 @@ func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	}
 }
 
-// PredictFrame returns the predicted row of a frame in _smithers_frames. before is the row of the frame before, or
-// nil for the first frame. treeBefore is the rendered tree of the frame before, or "". If the tree has changed, the
-// row has no xml_json, because a change of the tree cannot be predicted.
+// PredictFrame returns the predicted row of a frame in _smithers_frames. before is the row of the previous
+// frame, or nil for the first frame. treeBefore is the rendered tree of the previous frame, or "". The row of a
+// frame whose tree differs from treeBefore has no xml_json, because the change cannot be predicted, unless the
+// row has the whole tree.
 func PredictFrame(f FrameFacts, before source.Row, treeBefore string) source.Row {
 	row := source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "xml_hash": dbrow.OptionalText(f.XMLHash),
@@ -48,7 +49,7 @@ func contentColumn(name string) bool {
 	return false
 }
 
-// WithoutContents returns the table of snapshots without the columns of the four texts.
+// WithoutContents returns a copy of t, the table of snapshots, without the columns of the four texts.
 func WithoutContents(t source.Table) source.Table {
 	var columns []source.Column
 	for _, c := range t.Columns {

@@ -55,9 +55,9 @@ func IsHumanGate(row source.Row) bool {
 	return false
 }
 
-// ofParent reports whether a row of the mailbox with the time atMs existed when Smithers forked the run. Smithers
-// copies only signals to a fork, so such a row has no prediction. ofParent returns false for a run that has changed
-// since its import: such a fork has the parent's whole mailbox.
+// ofParent reports whether a row of the mailbox with the time atMs existed when Smithers forked the run. Such a
+// row has no prediction, because Smithers copies only signals to a fork. For a run that has changed since its
+// import, ofParent returns false: in git-smithers, a fork has the parent's whole mailbox.
 func (f *Facts) ofParent(atMs int64) bool {
 	return !f.Restored && f.Run.Parent != nil && atMs < f.Run.CreatedAtMs
 }
@@ -123,9 +123,9 @@ func ReadHumanRequest(row source.Row) (h snapshot.HumanRequest, ok bool) {
 	return h, true
 }
 
-// answer sets the status, the answer and the time of the answer of a human request from the row. An unknown status
-// becomes cancelled. A missing time of the answer becomes the time of the request, and an invalid response becomes
-// a text.
+// answer sets the status, the answer and the time of the answer of h from row, the request's row. An unknown
+// status becomes cancelled. If the row has no time of the answer, the time is that of the request. A response
+// that is not JSON becomes a JSON string.
 func answer(h *snapshot.HumanRequest, row source.Row) {
 	h.Status, _ = dbrow.ColumnText(row, "status")
 	at := dbrow.ColumnNumberOrNil(row, "answered_at_ms")
@@ -195,8 +195,8 @@ func ReadSignal(row source.Row) (s snapshot.Signal, ok bool) {
 	return s, true
 }
 
-// peerSignals returns the signals in order, with Smithers' numbers as Seq. Smithers numbers signals and outputs
-// together, so the signals get the lowest numbers that no output has.
+// peerSignals returns the run's signals sorted by number, but with Smithers' numbers as Seq. Smithers numbers
+// signals and outputs together, so the signals get the lowest numbers that no output has.
 func (f *Facts) peerSignals() []snapshot.Signal {
 	taken := make(map[int64]bool)
 	for _, p := range f.provenance() {

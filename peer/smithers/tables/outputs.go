@@ -38,7 +38,8 @@ type provenance struct {
 	Seq           int64
 }
 
-// provenance returns the provenance of all outputs that have a number.
+// provenance returns the rows of _smithers_output_provenance that follow from the outputs. An output without a
+// number has no row.
 func (f *Facts) provenance() []provenance {
 	var all []provenance
 	for _, o := range f.Whole.Outputs {
@@ -124,7 +125,8 @@ func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
 	return kinds
 }
 
-// outputRow returns the members of a JSON object as a row. It leaves out a member without a column in kinds.
+// outputRow returns the members of the JSON object value as a row. kinds has the kind of each column, by name.
+// A member without a column is left out.
 func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
 	row := source.Row{}
 	members, _ := jsonobject.Read(value)
@@ -136,8 +138,10 @@ func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
 	return row
 }
 
-// outputValue returns a JSON value as a value of a column of the given kind. With kind json, the result is the JSON
-// text, as it is for a list, an object and a number beyond float64. The JSON null becomes NULL.
+// outputValue returns the value that Smithers stores for a JSON value in a column of the given kind. null
+// becomes NULL. Otherwise a column of kind json gets the JSON text. In the other columns, a string becomes its
+// text, true and false become 1 and 0, and a number becomes a REAL, or an INTEGER if it is an integer and kind
+// is boolean. An object, a list and a number beyond float64 become their JSON text.
 func outputValue(value []byte, kind string) source.Value {
 	text := string(value)
 	switch {

@@ -70,6 +70,7 @@ func (f *Facts) predictRun() []source.Row {
 	if r.Parent != nil {
 		row["parent_run_id"] = dbrow.Text(r.Parent.RunID)
 	}
+	// errorText made r.Error from a name and a message.
 	if name, message, ok := strings.Cut(r.Error, ": "); ok && utf8.ValidString(r.Error) {
 		row["error_json"] = dbrow.Text(`{"name":` + jsonobject.Quote(name) + `,"message":` + jsonobject.Quote(message) + `}`)
 	}

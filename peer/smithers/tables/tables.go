@@ -71,8 +71,8 @@ func Predict(f *Facts, table source.Table, columns []OutputColumn) ([]source.Row
 	return Fitted(table, f.predictTable(table, columns)), nil
 }
 
-// Fitted replaces each element of rows by a row with exactly the columns of a table, without run_id, and returns
-// rows. A column that a row lacks becomes null.
+// Fitted replaces each element of rows by a row with exactly the columns of table, without run_id, and returns
+// rows. A column that the replaced row lacks becomes NULL.
 func Fitted(table source.Table, rows []source.Row) []source.Row {
 	for i, row := range rows {
 		fit := make(source.Row, len(table.Columns))
@@ -86,7 +86,8 @@ func Fitted(table source.Table, rows []source.Row) []source.Row {
 	return rows
 }
 
-// predictTable is Predict without the checks of the columns and without Fitted.
+// predictTable returns the predicted rows of a table. The rows may lack columns, which Predict adds as NULL,
+// and may have columns that the table lacks, which Predict removes.
 func (f *Facts) predictTable(table source.Table, columns []OutputColumn) []source.Row {
 	switch table.Name {
 	case Runs:
@@ -118,15 +119,15 @@ func (f *Facts) predictTable(table source.Table, columns []OutputColumn) []sourc
 	return f.predictOutputs(table, columns)
 }
 
-// OfRun removes from tables all tables of frames and of processes and all tables without a column run_id, and
-// returns the rest. It changes the slice tables.
+// OfRun removes from tables the tables of frames, the tables of processes and the tables without a column
+// run_id, and returns the rest. It changes the array of tables.
 func OfRun(tables []source.Table) []source.Table {
 	return slices.DeleteFunc(tables, func(t source.Table) bool {
 		return IsOfFrames(t.Name) || t.Name == leases || !HasRun(t)
 	})
 }
 
-// IsOfFrames reports whether a table with a name has the rows of frames or of the texts of snapshots.
+// IsOfFrames reports whether the table with the given name has the rows of frames or the texts of snapshots.
 func IsOfFrames(name string) bool {
 	switch name {
 	case Snapshots, Frames, "_smithers_snapshot_contents", "_smithers_snapshot_payload_refs", "_smithers_snapshot_payloads":

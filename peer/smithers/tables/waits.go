@@ -93,8 +93,8 @@ func (w *WaitRow) ofTimer(of []jsonobject.Member) {
 	}
 }
 
-// memberTime returns the number in the member with a name, rounded down. It returns nil if the member is missing or
-// is not a number from 0 to dbrow.MaxTime.
+// memberTime returns the number in the first member with the given name, rounded down. It returns nil if the
+// member is missing or is not a number from 0 to dbrow.MaxTime.
 func memberTime(members []jsonobject.Member, name string) *int64 {
 	for _, m := range members {
 		if m.Name != name {
@@ -109,8 +109,9 @@ func memberTime(members []jsonobject.Member, name string) *int64 {
 	return nil
 }
 
-// Then returns the wait as it was at a time. signals maps Smithers' numbers of signals to Seq. ok is false if the
-// wait had been given up by that time, or had received a signal that signals lacks.
+// Then returns the wait as it was at atMs. signals maps Smithers' numbers of signals to the numbers in the
+// run's state. ok is false if the wait had been given up by that time, or had received a signal that signals
+// lacks.
 func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, ok bool) {
 	was = w.Wait
 	if w.ended == Never || atMs < w.ended {

@@ -24,15 +24,15 @@ func Parse(text string) *Element {
 	return root
 }
 
-// ByID returns, by id, the elements with an id: e and all elements below e. e may be nil. If several elements
-// have one id, the last of them counts.
+// ByID returns e and all elements below e that have an id, by their ids. e may be nil. If several elements have
+// the same id, the result has the last of them.
 func (e *Element) ByID() map[string]*Element {
 	found := make(map[string]*Element)
 	e.collect(found)
 	return found
 }
 
-// collect adds e and the elements below e that have an id to into.
+// collect adds to the map into, by id, e and the elements below e that have an id.
 func (e *Element) collect(into map[string]*Element) {
 	if e == nil {
 		return

@@ -12,8 +12,9 @@ import (
 // allNeeds is the greatest total number of needs of a state's nodes.
 const allNeeds = 1 << 20
 
-// PlaceNodes sets Needs and RalphID of each of nodes whose task has a place in at. It leaves all other nodes
-// unchanged. If there are more than allNeeds needs, the error wraps snapshot.ErrLimit.
+// PlaceNodes sets Needs and RalphID of each of nodes whose task is in the rendered tree. at has the places of
+// the tree's tasks, by id: see Places. PlaceNodes does not change the other nodes. If the nodes have more than
+// allNeeds needs, the error wraps snapshot.ErrLimit.
 func PlaceNodes(nodes []snapshot.Node, at map[string]Place) error {
 	if len(at) == 0 {
 		return nil
@@ -44,8 +45,9 @@ func PlaceNodes(nodes []snapshot.Node, at map[string]Place) error {
 	return nil
 }
 
-// KeepPlaces copies Needs and RalphID from the state before to each of nodes whose Needs is nil, because its
-// task is no longer in the rendered tree. So a branch that is no longer taken does not count as a change.
+// KeepPlaces sets Needs and RalphID of each node whose Needs is nil, because its task is no longer in the
+// rendered tree. It copies them from the same node in before, the previous state. So a branch that is no longer
+// taken does not count as a change.
 func KeepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
 	for i := range nodes {
 		n := &nodes[i]
@@ -81,8 +83,8 @@ func splitScope(id string) (logical, scope string) {
 	return id, ""
 }
 
-// scopeWithin returns the scope of the nodes in loops inside the loop ralph, at the given iteration. scope is
-// the scope of the loop ralph itself. If ralph is "", the result is scope.
+// scopeWithin returns the scope of the nodes in the loops inside a loop, at one iteration of the outer loop.
+// ralph is the id of the outer loop and scope its own scope. If ralph is "", the result is scope.
 func scopeWithin(scope, ralph string, iteration int) string {
 	switch {
 	case ralph == "":
@@ -111,10 +113,10 @@ func (ids *nodeIDs) add(id string) {
 	}
 }
 
-// find returns the ids of the nodes that need, an id in the tree, stands for in the needs of a node with the
-// given scope. It prefers the node that shares the most outer iterations with scope, then the nodes whose
-// scope begins with inside, then all nodes with that id in the tree. If there is no such node yet, the result
-// is need itself.
+// find returns the ids of the nodes that a node needs if its task needs the task need of the tree. scope is the
+// scope of the needing node, and inside is the scope of the loops within its loop. find prefers the node of
+// need that shares the most outer iterations with scope, then the nodes whose scope begins with inside, then
+// all nodes of need. If need has no node yet, the result is need itself.
 func (ids *nodeIDs) find(need, scope, inside string) []string {
 	ids.found++
 	for {

@@ -41,6 +41,7 @@ func NeedsByTime(attempts []snapshot.Attempt) map[string][]string {
 		}
 		needs[n.id] = []string{}
 		for j := next - 1; j >= 0 && len(needs[n.id]) < mostNeeds; j-- {
+			// The nodes that ended before last began are needs of last or of its needs.
 			if before := ended[j]; before.id == last.id || before.endMs > last.startMs {
 				needs[n.id] = append(needs[n.id], before.id)
 			}

@@ -43,8 +43,9 @@ func (s spot) child(i int) spot {
 	return s
 }
 
-// walk places the tasks of e, and returns the tasks that end last: the following elements wait for them. If
-// the result is nil, the following elements wait for the same tasks as e.
+// walk places the tasks of the element e at the position at, and returns the ids of the tasks that end last:
+// the following elements wait for them. If the result is nil, the following elements wait for the same tasks as
+// e.
 func (p *placer) walk(e *Element, at spot) (ends []string) {
 	switch e.Tag {
 	case "smithers:task", "smithers:sandbox", "smithers:wait-for-event", "smithers:timer":
@@ -67,7 +68,7 @@ func (p *placer) walk(e *Element, at spot) (ends []string) {
 	return p.parallel(e.Children, at)
 }
 
-// ralphID returns the id of the loop e. For a loop without an id, the result is made from its path.
+// ralphID returns the id of the loop e. A loop without an id gets one from path, the loop's path in the tree.
 func ralphID(e *Element, path []int) string {
 	if id := e.Props["id"]; strings.TrimSpace(id) != "" {
 		return id
@@ -157,8 +158,8 @@ func (p *placer) saga(e *Element, at spot) (ends []string) {
 	return ends
 }
 
-// compensations places the compensations in e and returns the tasks that end last. actions has the last tasks
-// of each action.
+// compensations places the compensations in e, which run in reverse order, and returns the tasks that end last.
+// actions has the last tasks of each action: a compensation also waits for the action with the same index.
 func (p *placer) compensations(e *Element, actions [][]string, at spot) (ends []string) {
 	children := elementsOnly(e.Children)
 	for i, child := range slices.Backward(children) {
@@ -174,8 +175,8 @@ func (p *placer) compensations(e *Element, actions [][]string, at spot) (ends []
 	return ends
 }
 
-// tryCatch places the tried elements of e, then the catch elements after them, then the finally elements
-// after both. It returns the tasks that end last.
+// tryCatch places the parts of e: first the tried elements, then the catch elements, then the finally elements.
+// Each part waits for the parts before it. tryCatch returns the tasks that end last.
 func (p *placer) tryCatch(e *Element, at spot) (ends []string) {
 	var tried, caught, final []string
 	for i, child := range elementsOnly(e.Children) {
@@ -199,15 +200,15 @@ func (p *placer) tryCatch(e *Element, at spot) (ends []string) {
 	return orElse(final, slices.Concat(tried, caught))
 }
 
-// orElse returns ids, or otherwise if ids is empty.
-func orElse(ids, otherwise []string) []string {
+// orElse returns ids, or fallback if ids is empty.
+func orElse(ids, fallback []string) []string {
 	if len(ids) > 0 {
 		return ids
 	}
-	return otherwise
+	return fallback
 }
 
-// elementsOnly returns nodes without texts, which do not count as children.
+// elementsOnly returns a copy of nodes without texts, because texts do not count as children.
 func elementsOnly(nodes []*Element) []*Element {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *Element) bool { return n == nil || n.Tag == "" })
 }

@@ -191,9 +191,9 @@ func (c *Finder) Capture(ctx context.Context, root string) (*jjbridge.Captured, 
 // executions is the folder below a run's root in which Smithers keeps the logs of the run.
 const executions = ".smithers/executions/"
 
-// ownFiles returns the paths that a capture of the working copy at top leaves out, relative to top and with slashes.
-// They are the logs below top and below root, the run's root, and the database with SQLite's files beside the
-// database. Paths outside top are left out.
+// ownFiles returns the paths that a capture of the working copy at top leaves out, relative to top and with
+// slashes: the logs below top, the logs below root, which is the run's root, and the database with the files
+// that SQLite keeps beside it. Paths outside top are left out.
 func (c *Finder) ownFiles(top, root string) []string {
 	files := []string{executions}
 	if below, ok := within(top, root); ok && below != "." {
@@ -205,8 +205,8 @@ func (c *Finder) ownFiles(top, root string) []string {
 	return files
 }
 
-// within returns path relative to top, with slashes, after it has resolved the symbolic links of path. It returns
-// false if path is empty, missing, or outside top.
+// within resolves the symbolic links of path and returns the result relative to top, with slashes. It returns
+// false if path is empty or missing, or leads outside top.
 func within(top, path string) (string, bool) {
 	resolved, err := filepath.EvalSymlinks(path)
 	if path == "" || err != nil {

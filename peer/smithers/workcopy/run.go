@@ -113,11 +113,12 @@ func relativeFolder(root, folder string) string {
 	return filepath.ToSlash(rel)
 }
 
-// Between returns the working copies that became known after the snapshot before and up to the snapshot next, oldest
-// first. If a new process of Smithers started, its working copy comes first. The working copies that ended attempts
-// left follow. A nil before is the time before the first snapshot. current is the working copy at before, or nil. The
-// last result belongs to the frame of next. The other results have files that no frame has, so they need entries that
-// are not frames. Between returns nil if no process started and no ended attempt has a revision.
+// Between returns the working copies that became known after before and up to next, the moments of two
+// snapshots, oldest first. If a new process of Smithers started, its working copy comes first. The working
+// copies that ended attempts left follow. If before is nil, next is the first snapshot. current is the working
+// copy at before, or nil. The last result belongs to the frame of next. The other results have files that no
+// frame has, so they need entries that are not frames. Between returns nil if no process started and no ended
+// attempt has a revision.
 func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snapshot.VCS {
 	var out []snapshot.VCS
 	add := func(vcs *snapshot.VCS, worktree, folder string) {
@@ -172,8 +173,8 @@ func placed(current *snapshot.VCS, vcs snapshot.VCS, worktree, folder string) sn
 	return after
 }
 
-// withoutPassing returns all without the working copies that need no entry: each working copy without files, or with
-// the same files as the next. It keeps the last working copy, and each working copy for which losesWorktree is true.
+// withoutPassing returns the elements of all that need an entry: the last working copy, each working copy with
+// files that differ from the files of the next, and each working copy for which losesWorktree is true.
 func withoutPassing(all []snapshot.VCS) []snapshot.VCS {
 	var out []snapshot.VCS
 	for i, vcs := range all {
@@ -194,8 +195,9 @@ func losesWorktree(vcs, after snapshot.VCS) bool {
 	})
 }
 
-// Point sets the pointer of a to the working copy that the attempt left. frame is the first frame after the attempt
-// ended. Point does nothing if the attempt is unknown, has not ended, or has no recorded revision.
+// Point sets the fields of a that name the working copy which the attempt left, as PointAt does. frame is the
+// first frame after the attempt ended. Point does nothing if the attempt is unknown, has not ended, or has no
+// recorded revision.
 func (r *Run) Point(a *snapshot.Attempt, frame int64) {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 	if !known || a.FinishedAtMs == nil || r.attempts[i].vcs == nil {
@@ -204,8 +206,9 @@ func (r *Run) Point(a *snapshot.Attempt, frame int64) {
 	r.PointAt(a, frame, r.attempts[i].vcs)
 }
 
-// PointAt sets the pointer of a to vcs, a working copy captured at frame after the attempt ended. It sets Frame and
-// Beside only if vcs has files. PointAt does nothing if the attempt is unknown or has not ended.
+// PointAt sets CommitID, Tree and Worktree of a to vcs, the working copy in which the attempt ended. If vcs has
+// files, it also sets Frame to frame, the frame at which vcs was captured, and Beside to the attempts that ran
+// in the working copy at the same time. PointAt does nothing if the attempt is unknown or has not ended.
 func (r *Run) PointAt(a *snapshot.Attempt, frame int64, vcs *snapshot.VCS) {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 	if !known || a.FinishedAtMs == nil {

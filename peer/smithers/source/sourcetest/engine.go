@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Engine writes a database as an engine does, frame by frame, from what another database
-// has in the end. It keeps the database open, with a write-ahead log, as engines do.
+// Engine writes a database as an engine of Smithers does, frame by frame. It copies the rows from a complete
+// database. Like an engine, it keeps the database open, with a write-ahead log.
 type Engine struct {
 	db     *sql.DB
 	tables []string // those with a column run_id
 }
 
-// Begin makes the database at path, with the tables of the one at source and no rows. source
-// is only read.
+// Begin creates a database at path with the tables and indexes of the database at source, but without rows. It
+// only reads source. The caller must close the Engine.
 func Begin(ctx context.Context, source, path string) (_ *Engine, err error) {
 	db, err := sql.Open("sqlite", address(path)+"?_pragma=busy_timeout(5000)&_pragma=synchronous(NORMAL)")
 	if err != nil {
@@ -27,14 +27,14 @@ func Begin(ctx context.Context, source, path string) (_ *Engine, err error) {
 			err = errors.Join(err, db.Close())
 		}
 	}()
-	db.SetMaxOpenConns(1) // what is attached is so for one connection
+	db.SetMaxOpenConns(1) // ATTACH holds for one connection only
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return nil, err
 	}
 	if _, err := db.ExecContext(ctx, "ATTACH ? AS source", address(source)+"?immutable=1"); err != nil {
 		return nil, err
 	}
-	// Without triggers: the counts of references come with the rows.
+	// Triggers are not copied, because the copied rows have the reference counts already.
 	statements, err := column(ctx, db, `SELECT sql FROM source.sqlite_schema
 		WHERE type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type DESC, name`)
 	if err != nil {
@@ -57,7 +57,7 @@ func column(ctx context.Context, db *sql.DB, query string) (values []string, err
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err has it
+	defer rows.Close() //nolint:errcheck // rows.Err returns the same error
 	for rows.Next() {
 		var value string
 		if err := rows.Scan(&value); err != nil {
@@ -68,7 +68,7 @@ func column(ctx context.Context, db *sql.DB, query string) (values []string, err
 	return values, rows.Err()
 }
 
-// Frame commits a frame of a run, with what had happened by then: the run is running, and
+// Frame commits the rows of one frame of a run, as they were at the time of the frame: the run is running, and
 // attempts that end later are in progress.
 func (e *Engine) Frame(ctx context.Context, run string, frame int64) error {
 	return e.commit(ctx, `
@@ -90,7 +90,7 @@ func (e *Engine) Frame(ctx context.Context, run string, frame int64) error {
 		sql.Named("run", run), sql.Named("frame", frame))
 }
 
-// End commits everything that there is of a run.
+// End commits all rows of a run in their final state.
 func (e *Engine) End(ctx context.Context, run string) error {
 	var statements strings.Builder
 	statements.WriteString(`INSERT OR IGNORE INTO main._smithers_snapshot_contents SELECT * FROM source._smithers_snapshot_contents;
@@ -102,7 +102,7 @@ func (e *Engine) End(ctx context.Context, run string) error {
 	return e.commit(ctx, statements.String(), sql.Named("run", run))
 }
 
-// Exec commits statements.
+// Exec runs SQL statements in one transaction and commits it.
 func (e *Engine) Exec(ctx context.Context, statements string) error { return e.commit(ctx, statements) }
 
 func (e *Engine) commit(ctx context.Context, statements string, args ...any) error {

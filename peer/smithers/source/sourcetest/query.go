@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Query reads the database at path with SQL alone, and returns its rows: texts, of which NULL is "".
+// Query runs an SQL query on the database at path and returns the rows, with the values as text. NULL is "".
 func Query(ctx context.Context, path, query string, args ...any) (rows [][]string, err error) {
 	db, err := openToRead(path)
 	if err != nil {
@@ -18,8 +18,9 @@ func Query(ctx context.Context, path, query string, args ...any) (rows [][]strin
 	return read(ctx, db, query, args...)
 }
 
-// Dump is all that is in the database at path, by table: a text for each row, with all columns but
-// those that are left out, and their values as SQLite spells them; sorted.
+// Dump returns the rows of all tables in the database at path, by table name. Each row is one text with the
+// names and values of its columns, in SQLite's notation; the rows of a table are sorted. Dump omits the columns
+// for which leaveOut returns true.
 func Dump(ctx context.Context, path string, leaveOut func(table, column string) bool) (_ map[string][]string, err error) {
 	db, err := openToRead(path)
 	if err != nil {
@@ -51,7 +52,7 @@ func Dump(ctx context.Context, path string, leaveOut func(table, column string) 
 	return all, nil
 }
 
-// name is a name in SQL.
+// name returns s as a quoted name in SQL.
 func name(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
 func openToRead(path string) (*sql.DB, error) {

@@ -1,4 +1,5 @@
-// Package sourcetest changes databases as no Smithers would.
+// Package sourcetest reads and changes databases with plain SQL, for tests of states that Smithers leaves only
+// rarely or never.
 package sourcetest
 
 import (
@@ -11,8 +12,8 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// Exec runs statements on the database at path, which it makes if there is none. Nothing
-// else may have it open.
+// Exec runs SQL statements on the database at path, which it creates if necessary. No other connection may have
+// the database open.
 func Exec(ctx context.Context, path, statements string) error {
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String())
 	if err != nil {
@@ -22,8 +23,8 @@ func Exec(ctx context.Context, path, statements string) error {
 	return errors.Join(err, db.Close())
 }
 
-// Interrupted leaves the database at path, which keeps a rollback journal from then on, as an engine does that is killed
-// while a transaction with statements is under way.
+// Interrupted leaves the database at path as if an engine had been killed during a transaction with the given
+// statements. From then on the database has a rollback journal in place of a write-ahead log.
 func Interrupted(ctx context.Context, path, statements string) (err error) {
 	db, err := sql.Open("sqlite", address(path))
 	if err != nil {
@@ -46,8 +47,8 @@ func Interrupted(ctx context.Context, path, statements string) (err error) {
 	return errors.Join(os.WriteFile(path, left[0], 0o600), os.WriteFile(path+"-journal", left[1], 0o600))
 }
 
-// Locked runs while with the database at path locked, so that nobody else can read it: as an engine does that
-// keeps no write-ahead log and commits, and then does not end.
+// Locked calls the function while with the database at path locked exclusively, so other connections cannot
+// read it. An engine without a write-ahead log holds this lock while it commits.
 func Locked(ctx context.Context, path string, while func() error) (err error) {
 	db, err := sql.Open("sqlite", address(path))
 	if err != nil {

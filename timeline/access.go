@@ -17,10 +17,10 @@ import (
 // Repo returns the repository's folders and configuration.
 func (s *Store) Repo() gitexec.Repo { return s.repo }
 
-// Workspace returns the working copy that the store was opened in.
+// Workspace returns the working copy in which the store was opened.
 func (s *Store) Workspace() *jjbridge.Workspace { return s.workspace }
 
-// Env returns the environment that git runs under. The caller must not change it.
+// Env returns the environment with which git is run. The caller must not change it.
 func (s *Store) Env() []string { return s.env }
 
 // Objects returns the repository's objects.
@@ -35,8 +35,8 @@ func (s *Store) Now() time.Time { return s.now() }
 // Warn passes an error that does not harm stored history to Options.Warn.
 func (s *Store) Warn(err error) { s.warn(err) }
 
-// WarnOnce passes an error to Options.Warn, as Warn does. It ignores the error if it has passed on the same text
-// before: successive captures mostly leave out the same files.
+// WarnOnce passes an error to Options.Warn, as Warn does, but each error text only once: successive captures
+// mostly leave out the same files.
 func (s *Store) WarnOnce(err error) {
 	if _, told := s.told.LoadOrStore(err.Error(), true); !told {
 		s.warn(err)

@@ -39,19 +39,24 @@ type Loaded struct {
 //
 //   - "run" means the run's tip.
 //   - "run:frame" is a frame by its number.
-//   - "run:engine/number" is the newest frame of the run's timeline that has the number in the engine from which the run
-//     was imported; see PeerFrame.
-//   - "run@id" is the newest frame of the run's timeline that has the id; see snapshot.Header.IDs. If no frame has it, the
-//     search continues in the parent of a fork, from the frame that was forked: the result may be a frame of an ancestor.
+//   - "run:engine/number" is the newest frame of the run's timeline that has the number in the engine from which the
+//     run was imported; see PeerFrame.
+//   - "run@id" is the newest frame of the run's timeline that has the id; see snapshot.Header.IDs. If no frame has the
+//     id and the run is a fork, the search continues in the parent, from the frame that was forked. The result may
+//     then be a frame of an ancestor.
 //
-// A run id may contain ":" and "@". Load takes the whole address for a run id first, then splits it at its last colon, and
-// then at each "@" from the left, until the part before is a run. The run is given by its id or a unique prefix of it; a
-// whole id is found before a prefix. The id of a pruned run is run_pruned.
+// A run id may contain ":" and "@". Load tries the whole address as a run id first. It then splits the address at the
+// last colon, and then at each "@" from the left, until the part before is a run. The run is given by its id or a
+// unique prefix of its id; a run with exactly the given id precedes runs whose ids begin with it.
+//
+// Codes: invalid_run_id, invalid_address, run_not_found, run_ambiguous, run_pruned for the id of a pruned run, and
+// frame_not_found.
 func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
 	return s.LoadFor(ctx, address, ToRead)
 }
 
-// LoadFor is Load for a purpose: a caller that changes the run must give the run's whole id, and a frame of the run itself.
+// LoadFor does what Load does, for a purpose. For ToChange, the address must have the run's whole id, and the
+// frame must be the run's own.
 func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, to)
 	if err != nil {
@@ -97,15 +102,15 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 	}
 	if errors.Is(refErr, refs.ErrBroken) {
 		if err := s.FrameRefs().restore(ctx, at.Run, name, entry.ID, refErr); err != nil {
-			s.warn(fmt.Errorf("repair %s: %w", name, err))
+			s.warn(fmt.Errorf("the frame ref %s was not repaired: %w", name, err))
 		}
 	}
 	return &Loaded{at, entry, false}, nil
 }
 
-// AsFrame returns entry, the value of the frame ref of at, as the run of at shows the frame. tip is the run's
-// tip. If the frame belongs to the extension of a fork, the result is a view (see snapshot.AsFrame). Frame 0 of
-// a fork stays the parent run's entry.
+// AsFrame returns the entry of a frame as the frame's run shows it. at is the frame's address, entry is the
+// value of the frame's ref, and tip is the run's tip. If the frame belongs to the extension of a fork, the
+// result is a view (see snapshot.AsFrame). Frame 0 of a fork stays the parent run's entry.
 func AsFrame(s *Store, at Address, tip objstore.ID, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if at.Frame == 0 || entry.Run == at.Run && entry.Frame == at.Frame {
 		return entry, nil
@@ -130,9 +135,10 @@ func readTip(ctx context.Context, s *Store, tip objstore.ID) (*snapshot.Entry, s
 	return entry, row, s.FrameRefs().RepairNewest(ctx, row, entry)
 }
 
-// resolve finds the run and frame of an address, and the tip of that run. It tries the readings of the address in turn,
-// with exact ids first, also those of pruned runs: the meaning of an address does not change when a run begins whose id
-// begins with it, and finding a prefix reads the tips of all runs.
+// resolve returns the run and frame of an address, and the tip of that run. It tries the readings of the
+// address as exact ids first, including ids of pruned runs, and then as prefixes of ids. So an address keeps
+// its meaning if a new run has an id that begins with the address. Exact ids are also cheaper: the search for a
+// prefix reads the tips of all runs.
 func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Address, objstore.ID, error) {
 	if address == "" {
 		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
@@ -164,17 +170,20 @@ func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Addres
 	return Address{}, objstore.ID{}, runs.unknown(ctx, address, to)
 }
 
-// named is one reading of an address as it is written: a run alone, a frame by its number, or a frame by an id.
+// named is one reading of the text of an address: a run alone, a frame by its number, or a frame by an id.
 type named struct {
 	Address
 
-	engine string // not "": Frame is this engine's number of the frame
-	id     string // not "": the frame is the newest of the run's line that has this id; Frame is snapshot.NoFrame
-	longer bool   // the run begins with the run of another reading by id; so a run that begins with it begins with that, too
+	engine string // if not "", Frame is the number that this engine gave the frame
+	id     string // if not "", the newest frame of the run's line with this id is meant; Frame is snapshot.NoFrame
+	// longer is true if an earlier reading by id has a run that is a prefix of this reading's run. A search by prefix
+	// skips this reading, because the earlier reading finds the same runs and more.
+	longer bool
 }
 
-// frame returns the address that a reading means, and the tip of its run. n.Run is a whole id with the given tip. If the
-// reading has an id, the run may be an ancestor of n.Run.
+// frame returns the address of the frame that the reading n means, and the tip of the run in that address.
+// n.Run must be a whole id, and tip the tip of that run. If the reading has an id, the address may name an
+// ancestor of n.Run.
 func (n named) frame(ctx context.Context, s *Store, tip objstore.ID, to Purpose) (Address, objstore.ID, error) {
 	if n.id != "" {
 		return frameWithID(ctx, s, n.Run, tip, n.id, to)
@@ -183,9 +192,10 @@ func (n named) frame(ctx context.Context, s *Store, tip objstore.ID, to Purpose)
 	return at, tip, err
 }
 
-// splitAddress returns the readings of an address as that of a frame, in the order in which to try them: run:frame or
-// run:engine/number, split at the last colon, and run@id, split at each @ from the left. If there is none, the error
-// explains an invalid part before or after the colon or @; it is nil if the address has neither.
+// splitAddress returns the readings of an address as the address of a frame, in the order in which to try them:
+// first run:frame or run:engine/number, split at the last colon, and then run@id, split at each @ from the
+// left. Without a valid reading, the error says which part of the address is invalid, or is nil if the address
+// has neither a colon nor an @.
 func splitAddress(address string) (readings []named, err error) {
 	numbered, err := splitNumber(address)
 	if numbered != nil {
@@ -202,7 +212,8 @@ func splitAddress(address string) (readings []named, err error) {
 	return nil, err
 }
 
-// splitNumber splits run:frame, or run:engine/number. It returns nil if the address is invalid or has no colon.
+// splitNumber splits run:frame, or run:engine/number. It returns nil if the address has no colon, and nil with
+// an error if a part is invalid.
 func splitNumber(address string) (*named, error) {
 	colon := strings.LastIndexByte(address, ':')
 	if colon < 0 {
@@ -227,8 +238,9 @@ func splitNumber(address string) (*named, error) {
 	return nil, notAddress(address, why)
 }
 
-// splitID returns the readings of an address as run@id, the one with the shortest run first. The error is nil if there is
-// one, or if the address has no @.
+// splitID returns the readings of an address as run@id, the reading with the shortest run first. If every @ is
+// at the start or the end of the address, it returns no reading and an error. Without an @, both results are
+// nil.
 func splitID(address string) (readings []named, err error) {
 	for at := range len(address) {
 		switch {
@@ -249,13 +261,14 @@ func splitID(address string) (readings []named, err error) {
 	return nil, err
 }
 
+// notAddress returns invalid_address with the reason why, and a hint that shows the valid forms.
 func notAddress(address, why string) error {
 	return fault.New(fault.InvalidAddress, "%q is not an address: %s", address, why).
-		Hint("an address is <run>, <run>:<frame>, such as triage-1:7, <run>@<id>, such as triage-1@call_2, or by Smithers' number <run>:smithers/<frame>, such as triage-1:smithers/7")
+		Hint("write a run as triage-1, a frame as triage-1:7, a frame by its id as triage-1@call_2, or a frame by Smithers' number as triage-1:smithers/7")
 }
 
-// parseFrame returns the frame number in s. It returns false if s has other characters than decimal digits, or a
-// superfluous zero.
+// parseFrame returns the frame number in s. It returns false if s is not a number in decimal digits without
+// leading zeros.
 func parseFrame(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == s

@@ -47,7 +47,7 @@ func TestABadAddressSaysWhatIsWrong(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	triage(t, s, "triage-1")
 	triage(t, s, "triage-2")
-	const form = "an address is <run>, <run>:<frame>, such as triage-1:7, <run>@<id>, such as triage-1@call_2, or by Smithers' number <run>:smithers/<frame>, such as triage-1:smithers/7"
+	const form = "write a run as triage-1, a frame as triage-1:7, a frame by its id as triage-1@call_2, or a frame by Smithers' number as triage-1:smithers/7"
 	for _, c := range []struct {
 		name, address string
 		code          fault.Code

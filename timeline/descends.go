@@ -5,14 +5,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Descends reports whether from is the entry to, or has the entry to among its ancestors, also across forks. It
-// returns false if from or to is zero, or if an entry between them is unreadable.
-func Descends(objects objstore.Reader, from, to objstore.ID) bool {
-	if from.IsZero() || to.IsZero() {
+// Descends reports whether the entry with the id descendant is the entry with the id ancestor, or descends from
+// it, also across forks. It returns false if an id is zero, or if an entry between the two is unreadable.
+func Descends(objects objstore.Reader, descendant, ancestor objstore.ID) bool {
+	if descendant.IsZero() || ancestor.IsZero() {
 		return false
 	}
-	for id := from; ; {
-		if id == to {
+	for id := descendant; ; {
+		if id == ancestor {
 			return true
 		}
 		entry, err := snapshot.ReadEntry(objects, id)

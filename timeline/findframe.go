@@ -12,9 +12,9 @@ import (
 // Opening the index takes as long as reading that many entries.
 const nearFrames = 64
 
-// findFrame returns a frame of the run with the given row and tip, without the frame's ref. It looks a frame far
-// from the newest up in the index. If the frame is near, or the index does not help, findFrame walks the chain.
-// Code: frame_not_found.
+// findFrame returns a frame of the run with the given row and tip, without the frame's ref. It looks up a frame
+// in the index if the frame is far from the newest. If the frame is near, or the index does not help, findFrame
+// walks the chain. Code: frame_not_found.
 func findFrame(ctx context.Context, s *Store, row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if frame >= 0 && row.Frame-frame > nearFrames {
 		if entry := indexedFrame(ctx, s, row.ID, tip.ID, frame); entry != nil {

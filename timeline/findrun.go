@@ -78,7 +78,8 @@ func (f runFinder) find(ctx context.Context, run string, to Purpose) (id string,
 	return id, tip, err
 }
 
-// lookUp finds a run by a name in each of the ways. Code: run_not_found, without a hint about similar names.
+// lookUp finds a run by name. It tries the ways for the purpose in turn, until a way finds the run or fails
+// with a code other than run_not_found. Code: run_not_found, without a hint about similar names.
 func (f runFinder) lookUp(ctx context.Context, name string, to Purpose) (id string, tip objstore.ID, err error) {
 	for _, way := range f.ways(to) {
 		if id, tip, err = way.find(ctx, name); fault.CodeOf(err) != fault.RunNotFound {
@@ -93,7 +94,7 @@ func (f runFinder) lookUp(ctx context.Context, name string, to Purpose) (id stri
 func (f runFinder) refuseFrame(ctx context.Context, address string) error {
 	readings, err := splitAddress(address)
 	if err != nil {
-		return nil //nolint:nilerr // it is not an address
+		return nil //nolint:nilerr // address has no valid form
 	}
 	for _, reading := range readings {
 		if id, _, err := f.lookUp(ctx, reading.Run, ToRead); err == nil {
@@ -103,7 +104,7 @@ func (f runFinder) refuseFrame(ctx context.Context, address string) error {
 	return nil
 }
 
-// exactly finds a run by its whole id.
+// exactly returns the id and the tip of the run with exactly the given id. Code: run_not_found.
 func (f runFinder) exactly(ctx context.Context, run string) (string, objstore.ID, error) {
 	name, err := refs.Tip(run)
 	if err != nil {

@@ -34,7 +34,8 @@ type ForkRequest struct {
 	// CheckInput is called with the merged input if Input is given. If CheckInput returns an error, nothing is written. A
 	// nil CheckInput accepts every input.
 	CheckInput func(json.RawMessage) error
-	// Workflow and WorkflowPath are the child's workflow and the path of the workflow's file. nil and "" keep the parent's.
+	// Workflow and WorkflowPath are the child's workflow and the path of the workflow's file. nil and "" keep the
+	// parent's.
 	Workflow     *snapshot.Workflow
 	WorkflowPath string
 	// KeepsWorkflow makes the child run the stored definition, without the path of a workflow file.

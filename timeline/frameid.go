@@ -10,10 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// frameWithID finds the newest frame of a run's line that has the id. The line is the run's timeline from its newest frame
-// back; after a fork's first frame it continues in the parent's timeline with the frame that was forked. Frames that are
-// dropped at the tip do not count. frameWithID returns the frame's address and the tip of the address's run, which may be an
-// ancestor. For ToChange the frame must be the run's own. Code: frame_not_found.
+// frameWithID finds the newest frame with the id on the line of a run. The line is the run's timeline from the
+// newest frame back. For a fork, the line continues after the fork's first frame in the parent's timeline, from
+// the frame that was forked. Frames that are dropped from these timelines do not count. frameWithID returns the
+// frame's address, and the tip of the run in that address, which may be an ancestor. For ToChange, the frame
+// must be the run's own. Code: frame_not_found.
 func frameWithID(ctx context.Context, s *Store, run string, tip objstore.ID, id string, to Purpose) (Address, objstore.ID, error) {
 	newest, row, err := readTip(ctx, s, tip)
 	if err != nil {
@@ -42,24 +43,26 @@ func frameWithID(ctx context.Context, s *Store, run string, tip objstore.ID, id 
 type idSearch struct {
 	store   *Store
 	id      string
-	seen    map[string]bool // the runs searched so far; it ends the search in a forged history
-	dropped *Address        // the newest frame that has the id and does not count
-	lost    *snapshot.Parent
+	seen    map[string]bool // the runs searched so far, so that the search ends if a forged history has a cycle
+	dropped *Address        // the newest dropped frame that has the id; nil if none was found
+	// lost is the parent whose frame this repository lacks, so that the line ends there; nil if the line is complete.
+	lost *snapshot.Parent
 }
 
 // linePart is the part of a line that lies in one run: the timeline from a frame back.
 type linePart struct {
-	run   snapshot.Run // the row at the tip
-	tip   objstore.ID
-	from  *snapshot.Entry // an entry of the run's chain at or after the frame, or frame 0 as the parent run has it
-	frame int64
+	run   snapshot.Run    // the run's row at the tip
+	tip   objstore.ID     // the run's tip
+	from  *snapshot.Entry // an entry of the run's chain at or after the frame, or the parent run's entry that is frame 0
+	frame int64           // the newest frame of the part
 }
 
-// in returns the newest frame of a part that has the id and counts, or snapshot.NoFrame. It reads the newest entries of the
-// chain, then asks the index, and reads the rest of the chain if the index does not help.
+// in returns the number of the newest frame in the part at that has the id and is not dropped, or
+// snapshot.NoFrame. It reads the newest entries of the chain, and then asks the index. If the index does not
+// help, it reads the rest of the chain.
 func (q *idSearch) in(ctx context.Context, at *linePart) (int64, error) {
 	q.seen[at.run.ID] = true
-	if at.from.Run != at.run.ID { // frame 0 as the parent run has it
+	if at.from.Run != at.run.ID { // frame 0 is an entry of the parent run
 		return q.visit(at.run.ID, at.from, 0, 0), nil
 	}
 	reached := at.frame // the newest frame of the timeline that the walk has not passed
@@ -99,8 +102,9 @@ func (q *idSearch) in(ctx context.Context, at *linePart) (int64, error) {
 	}
 }
 
-// visit returns the number of a run's frame if it has the id and counts, that is, if it is not newer than reached. Otherwise
-// it returns snapshot.NoFrame, and notes the frame if it has the id.
+// visit returns frame, the number of the run's frame entry, if the frame has the id and is part of the
+// timeline, that is, not newer than reached. Otherwise it returns snapshot.NoFrame, and notes a dropped frame
+// that has the id.
 func (q *idSearch) visit(run string, entry *snapshot.Entry, frame, reached int64) int64 {
 	switch {
 	case !slices.Contains(entry.IDs, q.id):
@@ -112,14 +116,16 @@ func (q *idSearch) visit(run string, entry *snapshot.Entry, frame, reached int64
 	return snapshot.NoFrame
 }
 
-// note remembers a frame that has the id and does not count, if it is the first.
+// note sets q.dropped to a dropped frame that has the id, unless an earlier call has set q.dropped. It ignores
+// snapshot.NoFrame.
 func (q *idSearch) note(run string, frame int64) {
 	if q.dropped == nil && frame != snapshot.NoFrame {
 		q.dropped = &Address{run, frame}
 	}
 }
 
-// indexed is in by the index alone. ok is false if the index is unusable, is not at the tip, or disagrees with the commit.
+// indexed does the work of the method in with the index alone. ok is false if the index is unusable, is not at
+// the tip, or disagrees with the commit.
 func (q *idSearch) indexed(ctx context.Context, at *linePart) (frame int64, ok bool) {
 	run := at.run.ID
 	index, err := q.store.index.opened(ctx, q.store.IndexOptions(), func(x *sqliteindex.Index, ctx context.Context) error { return x.SyncRun(ctx, run) })
@@ -148,8 +154,9 @@ func (q *idSearch) indexed(ctx context.Context, at *linePart) (frame int64, ok b
 	return frame, true
 }
 
-// parent returns the part of the line in the run from which a run was forked. It returns nil if the run is not a fork, or
-// the parent's frame is not in this repository.
+// parent returns the next part of the line after the run: the timeline of the run from which it was forked. It
+// returns nil if the run is not a fork, or was searched before. If this repository lacks the parent's frame,
+// parent returns nil and sets q.lost.
 func (q *idSearch) parent(ctx context.Context, run snapshot.Run) (*linePart, error) {
 	if run.Parent == nil {
 		return nil, nil //nolint:nilnil // the line ends
@@ -172,8 +179,8 @@ func (q *idSearch) parent(ctx context.Context, run snapshot.Run) (*linePart, err
 	return part, nil
 }
 
-// partAt returns the part of the line that begins at a frame. It returns nil if there is no such frame, or it is another
-// commit.
+// partAt returns the part of the line that begins at the frame with the address at. commit is the frame's
+// commit. partAt returns nil if no such frame exists, or if the frame is another commit.
 func (q *idSearch) partAt(ctx context.Context, at Address, commit objstore.ID) (*linePart, error) {
 	_, tip, err := q.store.FindRunExactly(ctx, at.Run)
 	if err != nil {
@@ -198,7 +205,8 @@ func absent(err error) error {
 	return err
 }
 
-// moved returns the address by which the index knows the frame that a run was forked from.
+// moved returns the address at which the index has the frame from which a run was forked. It returns false if
+// the index does not know the frame.
 func (q *idSearch) moved(ctx context.Context, run string) (Address, bool) {
 	index, err := q.store.Index(ctx)
 	if err != nil {
@@ -211,22 +219,24 @@ func (q *idSearch) moved(ctx context.Context, run string) (Address, bool) {
 	return Address{*row.ParentRunID, *row.ParentFrameNo}, true
 }
 
-// ofAncestor returns the error for a caller that changes the run if the frame belongs to an ancestor.
+// ofAncestor returns frame_not_found for a caller that changes run. at is the address of the frame with the id,
+// which belongs to an ancestor of run.
 func (q *idSearch) ofAncestor(run string, at Address) error {
-	return fault.New(fault.FrameNotFound, "run %q has no frame of its own with the id %q: %s has it, from before the fork", run, q.id, at).
-		Hint("`git smithers fork %s` continues from it in a new run", fault.Word(at.String())).
+	return fault.New(fault.FrameNotFound, "run %q has no frame of its own with the id %q: the frame %s, from before the fork, has the id", run, q.id, at).
+		Hint("`git smithers fork %s` continues from that frame in a new run", fault.Word(at.String())).
 		Detail("runId", run).Detail("id", q.id).Detail("has", at.String())
 }
 
-// notFound returns the error for an id that no frame of the line has.
+// notFound returns frame_not_found for an id that no frame of the run's line has, with hints about dropped or
+// lost frames.
 func (q *idSearch) notFound(run string) error {
 	out := fault.New(fault.FrameNotFound, "run %q has no frame with the id %q", run, q.id).Detail("runId", run).Detail("id", q.id)
 	if q.dropped != nil {
-		out = out.Hint("%s has it, and was dropped by a later frame: `git smithers show %s` shows it",
+		out = out.Hint("the frame %s has the id, but a later frame dropped it: `git smithers show %s` shows the dropped frame",
 			q.dropped, fault.Word(q.dropped.String())).Detail("dropped", q.dropped.String())
 	}
 	if q.lost != nil {
-		out = out.Hint("the frames from before the fork are those of run %q, which is not in this repository", q.lost.RunID)
+		out = out.Hint("the frames from before the fork belong to run %q, which is not in this repository", q.lost.RunID)
 	}
 	return out.Hint("`git smithers timeline %s --json` lists the frames and their ids", fault.Word(run))
 }

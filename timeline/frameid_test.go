@@ -105,7 +105,7 @@ func TestADroppedFrameIsNotFoundByItsID(t *testing.T) {
 	var f *fault.Error
 	require.ErrorAs(t, err, &f)
 	assert.Equal(t, fault.FrameNotFound, f.Code)
-	assert.Equal(t, "run:2 has it, and was dropped by a later frame: `git smithers show run:2` shows it", f.Hints[0])
+	assert.Equal(t, "the frame run:2 has the id, but a later frame dropped it: `git smithers show run:2` shows the dropped frame", f.Hints[0])
 	assert.Equal(t, map[string]any{"runId": "run", "id": "once", "dropped": "run:2"}, f.Details)
 
 	withIDs(t, head, 1) // as an undo does
@@ -151,15 +151,15 @@ func TestAnIDIsFoundInTheRunThatAForkWasMadeFrom(t *testing.T) {
 	var f *fault.Error
 	_, err = s.Load(t.Context(), "new@call_1")
 	require.ErrorAs(t, err, &f)
-	assert.Contains(t, f.Hints[0], "old:1 has it, and was dropped")
+	assert.Contains(t, f.Hints[0], "the frame old:1 has the id, but a later frame dropped it")
 
 	_, err = s.LoadFor(t.Context(), "mid@call_2", timeline.ToChange)
 	require.NoError(t, err)
 	_, err = s.LoadFor(t.Context(), "new@mid_1", timeline.ToChange)
 	require.ErrorAs(t, err, &f)
 	assert.Equal(t, fault.FrameNotFound, f.Code)
-	assert.Equal(t, `run "new" has no frame of its own with the id "mid_1": mid:1 has it, from before the fork`, f.Msg)
-	assert.Equal(t, []string{"`git smithers fork mid:1` continues from it in a new run"}, f.Hints)
+	assert.Equal(t, `run "new" has no frame of its own with the id "mid_1": the frame mid:1, from before the fork, has the id`, f.Msg)
+	assert.Equal(t, []string{"`git smithers fork mid:1` continues from that frame in a new run"}, f.Hints)
 	_, _, err = s.OpenToChange(t.Context(), "new@start")
 	assert.Equal(t, fault.FrameNotFound, fault.CodeOf(err))
 
@@ -168,7 +168,7 @@ func TestAnIDIsFoundInTheRunThatAForkWasMadeFrom(t *testing.T) {
 	_, err = s.Load(t.Context(), "new@start")
 	require.ErrorAs(t, err, &f)
 	assert.Equal(t, fault.FrameNotFound, f.Code)
-	assert.Equal(t, `the frames from before the fork are those of run "old", which is not in this repository`, f.Hints[0])
+	assert.Equal(t, `the frames from before the fork belong to run "old", which is not in this repository`, f.Hints[0])
 }
 
 // TestIDsFarBackAreFoundWithAndWithoutTheIndex has more frames than are read without the index.

@@ -12,12 +12,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// repair makes the frame refs that are missing after a crash: the refs of a series, and the newest frame's ref.
-// row and tip are the run's row and the entry at the run's tip. An error with the refs of the series is a
-// warning.
+// repair makes the frame refs that are missing after a crash: the refs of a series, and the ref of the newest
+// frame. row and tip are the run's row and the entry at the run's tip. If the refs of the series cannot be
+// made, repair warns.
 func (f FrameRefs) repair(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
 	if err := f.repairSeries(ctx, row.ID, tip); err != nil {
-		f.warn(fmt.Errorf("make the frame refs of run %q: %w", row.ID, err))
+		f.warn(fmt.Errorf("the frame refs of run %q were not recreated: %w", row.ID, err))
 	}
 	return f.RepairNewest(ctx, row, tip)
 }
@@ -47,7 +47,7 @@ func (f FrameRefs) RepairNewest(ctx context.Context, row snapshot.Run, tip *snap
 		return findErr
 	}
 	if repairErr := f.restore(ctx, row.ID, name, frame.ID, err); repairErr != nil {
-		f.warn(fmt.Errorf("repair %s: %w", name, repairErr))
+		f.warn(fmt.Errorf("the frame ref %s was not repaired: %w", name, repairErr))
 	}
 	return nil
 }

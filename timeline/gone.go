@@ -15,8 +15,9 @@ func (f runFinder) refusePruned(ctx context.Context, run string) error {
 	return f.checkPruned(ctx, run, "choose another id: the history of the pruned run was collected")
 }
 
-// pruned is a way to find a run that finds none: it returns run_pruned for the exact id of a run with a tombstone, and
-// run_not_found for any other name. It runs before byPrefix, which might take a pruned run's id for a prefix.
+// pruned has the form of way.find, but finds no run: it returns run_pruned for the exact id of a run with a
+// tombstone, and run_not_found for any other name. It must be tried before byPrefix, which could find another
+// run whose id begins with the pruned run's id.
 func (f runFinder) pruned(ctx context.Context, run string) (string, objstore.ID, error) {
 	if err := f.checkPruned(ctx, run, "`git smithers runs` lists the remaining runs: the history of the pruned run was collected"); err != nil {
 		return "", objstore.ID{}, err

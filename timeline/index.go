@@ -64,9 +64,9 @@ func (s *Store) IndexOptions() sqliteindex.Options {
 	}
 }
 
-// RebuildIndex rebuilds the index from the refs, and returns the number of runs and other counts. It warns about
-// each unreadable run. progress is called after each run with the number of runs read so far and in total; nil
-// reports nothing. Code: write_failed if the index's files cannot be replaced.
+// RebuildIndex rebuilds the index from the refs, and returns the number of runs and other counts. It warns
+// about each unreadable run. progress is called after each run with the number of runs read so far and in
+// total; it may be nil. Code: write_failed if the index's files cannot be replaced.
 func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)) (stats sqliteindex.Stats, err error) {
 	_, err = s.index.opened(ctx, s.IndexOptions(), func(index *sqliteindex.Index, ctx context.Context) error {
 		var err error
@@ -107,7 +107,7 @@ func (s *Store) Details(ctx context.Context, runs ...string) (*sqliteindex.Index
 	return index, nil
 }
 
-// isRef reports whether component is the ref component of the run.
+// isRef reports whether component is the ref component of the run with the id run.
 func isRef(run, component string) bool {
 	own, err := refs.EscapeRun(run)
 	return err == nil && own == component

@@ -13,8 +13,9 @@ import (
 // DropOlder is the command that moves the runs of format 1 out of the way.
 const DropOlder = "git smithers doctor --drop-version-1"
 
-// OlderFormat returns older_format for a run in a format that this version does not read. The hints say how to keep a
-// copy of the run, how to read it, and how to move such runs out of the way.
+// OlderFormat returns older_format for a run in a format that this version does not read. The hints name the
+// commands that keep a copy of the run, that build a version which reads the run, and that move such runs out
+// of the way.
 func OlderFormat(older *snapshot.OlderFormatError) *fault.Error {
 	tip, err := refs.Tip(older.Run)
 	if err != nil {
@@ -23,8 +24,8 @@ func OlderFormat(older *snapshot.OlderFormatError) *fault.Error {
 	return OlderFormatAt(older, tip)
 }
 
-// OlderFormatAt is OlderFormat for a run that the ref at leads to, rather than the run's tip. at is "" if no ref leads
-// to the run.
+// OlderFormatAt returns the same error as OlderFormat for a run to which the ref at leads, instead of the run's
+// tip. at is "" if no ref leads to the run.
 func OlderFormatAt(older *snapshot.OlderFormatError, at refs.Name) *fault.Error {
 	out := fault.New(fault.OlderFormat, "%w", older).Detail("format", older.Format)
 	if older.Run != "" {
@@ -34,11 +35,11 @@ func OlderFormatAt(older *snapshot.OlderFormatError, at refs.Name) *fault.Error 
 	if component, err := refs.EscapeRun(older.Run); err == nil && at != "" {
 		out = out.Hint("`git bundle create %s %s` keeps a copy of the run", fault.Word(component+".bundle"), fault.Word(string(at)))
 	}
-	return out.Hint("in a clone of git-smithers, `git checkout format-%d && make build` builds the version that reads it", older.Format).
-		Hint("`%s` moves all such runs out of the way; with --undo it brings them back", DropOlder)
+	return out.Hint("in a clone of git-smithers, `git checkout format-%d && make build` builds the version that reads the run", older.Format).
+		Hint("`%s` moves all such runs out of the way; with --undo, the command brings the runs back", DropOlder)
 }
 
-// RefuseOlder returns older_format if the commit is an entry in an older version of the format. It returns nil for every
+// RefuseOlder returns older_format if the commit tip is an entry in an older format. It returns nil for every
 // other commit, and for a commit that cannot be read.
 func (s *Store) RefuseOlder(tip objstore.ID) error {
 	if older := snapshot.OlderFormat(s.objects, tip); older != nil {
@@ -47,7 +48,7 @@ func (s *Store) RefuseOlder(tip objstore.ID) error {
 	return nil
 }
 
-// withoutOlder splits problems of runs into those of runs in an older format and all others.
+// withoutOlder splits problems into the errors about runs in an older format and all other errors.
 func withoutOlder(problems []error) (older []*snapshot.OlderFormatError, others []error) {
 	for _, problem := range problems {
 		if found, ok := errors.AsType[*snapshot.OlderFormatError](problem); ok {
@@ -59,12 +60,14 @@ func withoutOlder(problems []error) (older []*snapshot.OlderFormatError, others 
 	return older, others
 }
 
-// WarnOfOlder warns once about runs in an older format. what says what became of the runs, such as "left out".
+// WarnOfOlder warns about runs in an older format: with one warning for all runs, and with the same text only
+// once. what begins the warning, and names what happened to the runs, such as "left out". Without runs,
+// WarnOfOlder does nothing.
 func (s *Store) WarnOfOlder(what string, runs []*snapshot.OlderFormatError) {
 	switch len(runs) {
 	case 0:
 	case 1:
-		s.WarnOnce(fmt.Errorf("%s: run %q is in format %d: `%s` moves it out of the way", what, runs[0].Run, runs[0].Format, DropOlder))
+		s.WarnOnce(fmt.Errorf("%s: run %q is in format %d: `%s` moves the run out of the way", what, runs[0].Run, runs[0].Format, DropOlder))
 	default:
 		s.WarnOnce(fmt.Errorf("%s: %d runs are in format %d, such as %q: `%s` moves them out of the way",
 			what, len(runs), runs[0].Format, runs[0].Run, DropOlder))

@@ -36,7 +36,7 @@ func (s *Store) Here() DoneHere {
 // Op adds a line for an op of a run. The caller then does the op. A failed write is a warning.
 func (d DoneHere) Op(run string, op snapshot.Op) {
 	if err := d.add(OpMark(run, op)); err != nil {
-		d.warn(fmt.Errorf("note that op %d of run %q was done in this clone: %w", op.Number, run, err))
+		d.warn(fmt.Errorf("op %d of run %q was not noted in this clone, so `undo` without a run cannot take back the op: %w", op.Number, run, err))
 	}
 }
 
@@ -44,7 +44,7 @@ func (d DoneHere) Op(run string, op snapshot.Op) {
 // run was pruned before, collects the run. A failed write is a warning.
 func (d DoneHere) Prune(run string, stone objstore.ID) {
 	if err := d.add(stone.String()); err != nil {
-		d.warn(fmt.Errorf("note that run %q was pruned in this clone: %w", run, err))
+		d.warn(fmt.Errorf("the prune of run %q was not noted in this clone: %w", run, err))
 	}
 }
 

@@ -80,9 +80,10 @@ func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) 
 	return found, nil
 }
 
-// ownNumber returns the address of a frame with git-smithers' number. tip is the run's tip. If at has an engine,
-// at.Frame is the engine's number, and ownNumber returns the newest frame with that number in the run's
-// timeline. Codes: invalid_address if the run has no data of the engine, frame_not_found.
+// ownNumber returns the address of a frame with git-smithers' own frame number. at is a reading of an address,
+// and tip is the run's tip. If at has an engine, at.Frame is the engine's number, and ownNumber returns the
+// newest frame with that number in the run's timeline. Codes: invalid_address if the run has no data of the
+// engine, frame_not_found.
 func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Address, error) {
 	if at.engine == "" {
 		return at.Address, nil
@@ -111,6 +112,7 @@ func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Addres
 	if err != nil {
 		return Address{}, Explain(err)
 	}
+	// Several frames may have the engine's number. The newest frame that is still in the timeline counts.
 	for _, frame := range p.framesOf(at.Frame, row.Frame) {
 		over, err := FindSteppedOver(ctx, s, Address{row.ID, frame})
 		if err != nil {

@@ -27,7 +27,7 @@ func TestARestoreThatCameOnlyHalfWaySaysWhereTheFilesAreThatWereThere(t *testing
 	require.Equal(t, fault.GitFailed, fault.CodeOf(err))
 	var f *fault.Error
 	require.ErrorAs(t, err, &f)
-	assert.Contains(t, f.Hints[len(f.Hints)-1], "`git smithers restore run:1` brings back the files from before")
+	assert.Contains(t, f.Hints[len(f.Hints)-1], "`git smithers restore run:1` restores the earlier files")
 	assert.NotContains(t, f.Hints[0], "deprecated")
 
 	repo.Git("config", "filter.half.smudge", "cat")

@@ -59,7 +59,7 @@ func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 		if targets[i], err = framesOf(ctx, s.store.objects, tip); err != nil {
 			return nil, Explain(err)
 		}
-		if row := targets[i].Row; len(runs) > 0 {
+		if row := targets[i].Row; len(runs) > 0 { // unsealed has left out the runs with a live owner
 			if err := s.store.RefuseOwned(row); err != nil {
 				return nil, err
 			}
@@ -82,7 +82,7 @@ func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 		return out, nil
 	}
 	if err := s.graph().add(ctx); err != nil {
-		s.store.warn(fmt.Errorf("write commit-graph: %w", err))
+		s.store.warn(fmt.Errorf("git's commit-graph was not updated: %w", err))
 	}
 	return out, nil
 }

@@ -17,11 +17,11 @@ const sealedEntries = 2000
 func (s sealer) sealEnded(ctx context.Context, runs []string) {
 	for _, run := range runs {
 		if err := s.packEnded(ctx, run); err != nil {
-			s.store.warn(fmt.Errorf("seal run %q: %w", run, err))
+			s.store.warn(fmt.Errorf("run %q was not sealed: %w", run, err))
 		}
 	}
 	if err := s.keepFrameRefs(ctx); err != nil {
-		s.store.warn(fmt.Errorf("drop frame refs: %w", err))
+		s.store.warn(fmt.Errorf("the frame refs of ended runs were not dropped: %w", err))
 	}
 }
 
@@ -81,7 +81,7 @@ func (s sealer) keepFrameRefs(ctx context.Context) error {
 		}
 		run, err := framesOf(ctx, s.store.objects, row.Tip)
 		if err != nil {
-			s.store.warn(fmt.Errorf("seal run %q: %w", row.RunID, err))
+			s.store.warn(fmt.Errorf("run %q was not sealed: %w", row.RunID, err))
 			continue
 		}
 		count, err := s.store.FrameRefs().drop(ctx, run)

@@ -226,7 +226,7 @@ func (b *Series) makeFrameRefs(ctx context.Context) bool {
 	}
 	slices.Reverse(b.made)
 	if _, err := b.store.FrameRefs().Make(ctx, &RunFrames{Row: b.head.row, Frames: b.made}); err != nil {
-		b.store.warn(fmt.Errorf("make the frame refs of run %q: %w", b.head.row.ID, err))
+		b.store.warn(fmt.Errorf("the frame refs of run %q were not created: %w", b.head.row.ID, err))
 		return false
 	}
 	return true

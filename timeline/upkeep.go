@@ -74,10 +74,10 @@ func (u *upkeep) round(ctx context.Context) {
 		_, err = u.store.objects.Merge(ctx)
 	}
 	if err != nil {
-		u.store.warn(fmt.Errorf("merge packs: %w", err))
+		u.store.warn(fmt.Errorf("the packs of runs were not merged: %w", err))
 	}
 	if err := u.store.refs.PackIfMany(ctx); err != nil {
-		u.store.warn(fmt.Errorf("pack refs: %w", err))
+		u.store.warn(fmt.Errorf("the refs of runs were not packed: %w", err))
 	}
 }
 
@@ -92,7 +92,7 @@ func (u *upkeep) finish() {
 	u.rounds.Go(func() {
 		u.round(context.Background())
 		if err := u.store.objects.Settle(context.Background()); err != nil {
-			u.store.warn(fmt.Errorf("merge packs: %w", err))
+			u.store.warn(fmt.Errorf("the packs of runs were not merged: %w", err))
 		}
 	})
 	index, err := u.store.Index(context.Background())
@@ -100,7 +100,7 @@ func (u *upkeep) finish() {
 		err = index.Degraded()
 	}
 	if err != nil {
-		u.store.warn(fmt.Errorf("update index: %w", err))
+		u.store.warn(fmt.Errorf("the index was not updated: %w", err))
 	}
 	u.rounds.Wait()
 }

@@ -44,7 +44,7 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 				t.Helper()
 				repo.Git("update-ref", "refs/smithers/one/2", "refs/smithers/one/3")
 			},
-			fault.BrokenRef, "frame 2 is not part of the run's chain",
+			fault.BrokenRef, "the ref of frame 2 points to an entry that is not this frame in the run's chain",
 		},
 		{
 			"a tip that belongs to another run",

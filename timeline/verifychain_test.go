@@ -185,12 +185,12 @@ func TestVerifyChecksWhatAnEntryMakesOfTheOneBefore(t *testing.T) {
 		{
 			"an event that is left out",
 			func(f forger) { f.counts(8) },
-			"the next event is 8, expected 7",
+			"the next event has the number 8, expected 7",
 		},
 		{
 			"an event whose number is given again",
 			func(f forger) { f.counts(6) },
-			"the next event is 6, expected 7",
+			"the next event has the number 6, expected 7",
 		},
 		{
 			"a mailbox of nodes",
@@ -304,7 +304,7 @@ func TestVerifyChecksOps(t *testing.T) {
 			other := travel(1, before)
 			other.NodeID = "b"
 			return [][]snapshot.Op{{travel(1, before)}, {other}}
-		}, "a later entry changes op 1"},
+		}, "an entry changes op 1"},
 		{"an op that names a frame which is not there", func(before, _ objstore.ID) [][]snapshot.Op {
 			op := travel(1, before)
 			op.Frame = new(int64(99))

@@ -11,24 +11,25 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// HandOver moves this machine's files of the run from, which is no longer executed, to the run to: the folder of
-// claims, and the logs of attempts that did not end. HandOver also ends commands of the run from that outlived
-// their process. Errors are warnings, since no history depends on these files.
-func HandOver(ctx context.Context, s *timeline.Store, from, to string) {
-	n, err := CommandsOf(s, from).EndLeft(ctx, CommandGrace)
+// HandOver moves this machine's files of the run oldRun to the run newRun: the folder of claims, and the logs
+// of attempts that did not end. oldRun and newRun are run ids, and oldRun is no longer executed. HandOver also
+// ends the commands of oldRun that outlived their process. Errors are warnings, since no history depends on
+// these files.
+func HandOver(ctx context.Context, s *timeline.Store, oldRun, newRun string) {
+	n, err := CommandsOf(s, oldRun).EndLeft(ctx, CommandGrace)
 	if n > 0 {
-		s.Warn(fmt.Errorf("ended %d processes of commands that another process of run %q had left running", n, from))
+		s.Warn(fmt.Errorf("ended %d processes of commands that another process of run %q had left running", n, oldRun))
 	}
 	if err != nil {
-		s.Warn(fmt.Errorf("end the commands of another process of run %q: %w", from, err))
+		s.Warn(fmt.Errorf("commands that another process of run %q left running were not ended: %w", oldRun, err))
 	}
-	before, err := s.Executed().Folder(from)
-	after, otherErr := s.Executed().Folder(to)
+	before, err := s.Executed().Folder(oldRun)
+	after, otherErr := s.Executed().Folder(newRun)
 	if err = errors.Join(err, otherErr); err == nil {
-		err = errors.Join(handFolder(before.Path(), after.Path()), handFolder(LiveLogsOf(s, from).folder, LiveLogsOf(s, to).folder))
+		err = errors.Join(handFolder(before.Path(), after.Path()), handFolder(LiveLogsOf(s, oldRun).folder, LiveLogsOf(s, newRun).folder))
 	}
 	if err != nil {
-		s.Warn(fmt.Errorf("hand over the local files of run %q to run %q: %w", from, to, err))
+		s.Warn(fmt.Errorf("the local files of run %q were not handed over to run %q: %w", oldRun, newRun, err))
 	}
 }
 

@@ -87,8 +87,8 @@ func (f *liveLogReader) copyFile(w io.Writer) error {
 	return err
 }
 
-// open opens the log's file at the position up to which the log was read. It returns false without an error if
-// the file is missing. If the file lacks some unread bytes, open writes a line with their number to w.
+// open opens the log's file and skips the bytes that were already read. It returns false without an error if
+// the file is missing. If the file no longer has some unread bytes, open writes a line with their number to w.
 func (f *liveLogReader) open(w io.Writer) (bool, error) {
 	file, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {

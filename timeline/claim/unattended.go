@@ -79,7 +79,7 @@ func unattendedHere(ctx context.Context, s *timeline.Store) ([]snapshot.Run, err
 			return nil, timeline.Explain(ctx.Err())
 		}
 		if err != nil {
-			s.Warn(fmt.Errorf("left out a run: %w", err))
+			s.Warn(fmt.Errorf("an unreadable run was left out: %w", err))
 			continue
 		}
 		owner := s.Owner(row)
@@ -113,7 +113,7 @@ func tipOf(ctx context.Context, s *timeline.Store, component string) (objstore.I
 	return objstore.ID{}, cmp.Or(timeline.Explain(err), error(timeline.RunNotFound(component)))
 }
 
-// tipRow returns the row of a run at its tip.
+// tipRow returns the run's row in the entry tip.
 func tipRow(s *timeline.Store, tip objstore.ID) (snapshot.Run, error) {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip)
 	if err != nil {

@@ -24,8 +24,9 @@ func (c *WorkingCopy) Append(ctx context.Context, h *timeline.Head, draft snapsh
 	return c.with(ctx, &draft, h, func() error { return h.Append(ctx, draft) })
 }
 
-// with captures the working copy into draft, calls store, and then closes the capture. tip is the run's head, or
-// nil for a new run. The draft keeps the records of tasks' own worktrees from the tip.
+// with captures the working copy into draft, calls store, which appends the draft, and then closes the capture.
+// tip is the run's head, or nil for a new run. The draft keeps the records of tasks' own worktrees from the
+// tip.
 func (c *WorkingCopy) with(ctx context.Context, draft *snapshot.Draft, tip *timeline.Head, store func() error) (err error) {
 	captured, err := c.Capture(ctx)
 	if err != nil || captured == nil {

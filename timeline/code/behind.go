@@ -17,10 +17,11 @@ type Behind struct {
 	Attempts []string `json:"attempts"` // the keys of the attempts that have ended since, sorted
 }
 
-// FilesBehind returns the frame at which the files of the frame at were captured, and the attempts that have
-// ended since then and whose files were not captured. worktree is the task whose own worktree has the files, or
-// "" for the run's working copy. FilesBehind returns nil if no such attempt has ended, or if the run itself did
-// not capture the files.
+// FilesBehind compares the files of a frame with the state of the same frame. at is the loaded frame.
+// FilesBehind returns the frame at which the files were captured, and the attempts that have ended since then
+// and whose files were not captured. worktree is the task whose own worktree has the files, or "" for the run's
+// working copy. FilesBehind returns nil if no such attempt has ended, or if the run itself did not capture the
+// files.
 func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, worktree string) (*Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil {
@@ -51,8 +52,9 @@ func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, wo
 	return &Behind{own.Frame, ended}, nil
 }
 
-// endedUncaptured returns the sorted keys of the attempts that ended in a worktree after the entry from and up
-// to the entry to, and whose files were not captured. It reads only the rows in which the journals differ.
+// endedUncaptured returns the sorted keys of the attempts that ended in a worktree between two entries and
+// whose files were not captured. from is the older entry, and to is the newer entry. endedUncaptured reads only
+// the rows in which the journals differ.
 func endedUncaptured(from, to *snapshot.Entry, worktree string) ([]string, error) {
 	before, err := from.Attempts()
 	if err != nil {

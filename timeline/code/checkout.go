@@ -83,7 +83,7 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 	made := madeWorktree{
 		Run: cmp.Or(req.Run, from.Address.Run), Name: workspace.Name, Path: workspace.Root, Checkout: true, Tree: vcs.Tree,
 	}
-	if req.Own {
+	if req.Own { // findMade finds the run's own worktree by an empty name, and not among the checkouts
 		made.Name, made.Checkout, made.Replay = "", false, true
 	}
 	out := &CheckedOut{From: from.Address, WorkingCopy: &WorkingCopy{store: s, workspace: workspace}, VCS: vcs, made: made}
@@ -200,7 +200,7 @@ func isSafeToCheckOut(s *timeline.Store, commit objstore.ID) (bool, error) {
 }
 
 // become makes the files of a new working copy exactly those of vcs. It warns about files that differ
-// afterwards. If files stand in the way, the error is a *jjbridge.RefusedError.
+// afterwards. If existing files prevent this, the error is a *jjbridge.RefusedError, and no file is changed.
 func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	have, err := c.read(ctx, scopeLike(vcs))
 	if err != nil {
@@ -241,7 +241,7 @@ func dropCheckout(ctx context.Context, s *timeline.Store, workspace *jjbridge.Wo
 		err = dropMade(s, made)
 	}
 	if err != nil {
-		return fmt.Errorf("remove %s again: %w", workspace.Root, err)
+		return fmt.Errorf("the new working copy %s was not removed: %w", workspace.Root, err)
 	}
 	return nil
 }

@@ -34,8 +34,9 @@ type comparison struct {
 	changes  []jjbridge.PathChange
 }
 
-// trees appends the changes between two trees to c.changes. prefix is the path of the trees, and either is "" or
-// ends with a slash. under is relative to the trees, and limits the comparison to that path; "" means all paths.
+// trees appends the changes between two trees to c.changes. prefix is the path of the trees with a slash at the
+// end, or "" at the top. under is relative to the trees, and limits the comparison to that path; "" means all
+// paths.
 func (c *comparison) trees(ctx context.Context, from, to objstore.ID, prefix, under string) error {
 	if from == to {
 		return nil

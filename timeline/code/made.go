@@ -19,8 +19,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// madeFolder is a folder in the store's private folder. The folder has a file for each worktree that a run made
-// in this clone. These files are not part of the history, since their paths are valid on this machine alone.
+// madeFolder is a folder in the store's private folder. It has a file for each worktree that a run made in this
+// clone. These files are not part of the history, since their paths are valid on this machine alone.
 const madeFolder = "worktrees/made"
 
 // madeWorktree is the record of a worktree that a run made in this clone.
@@ -51,7 +51,7 @@ func lockMade(ctx context.Context, s *timeline.Store) (*flock.Flock, error) {
 	}
 	lock := flock.New(path, flock.SetPermissions(0o666))
 	if _, err := lock.TryLockContext(ctx, madeLockPoll); err != nil {
-		return nil, timeline.Explain(errors.Join(fmt.Errorf("lock the worktrees of runs: %w", err), lock.Close()))
+		return nil, timeline.Explain(errors.Join(fmt.Errorf("the worktrees of runs cannot be locked: %w", err), lock.Close()))
 	}
 	return lock, nil
 }
@@ -110,7 +110,7 @@ func allMade(s *timeline.Store) ([]madeWorktree, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			s.Warn(fmt.Errorf("left out the record of a worktree: %w", err))
+			s.Warn(fmt.Errorf("the record of a worktree is unreadable and was left out: %w", err))
 		default:
 			out = append(out, *made)
 		}
@@ -145,23 +145,23 @@ func dropMade(s *timeline.Store, made madeWorktree) error {
 	return err
 }
 
-// HandOver changes the records of the worktrees of the run from, so that the worktrees belong to the run to. An
-// error is a warning, since no history depends on the records.
-func HandOver(s *timeline.Store, from, to string) {
-	if err := handOver(s, from, to); err != nil {
-		s.Warn(fmt.Errorf("hand the worktrees of run %q over to run %q: %w", from, to, err))
+// HandOver makes the worktrees of the run with the id oldRun belong to the run with the id newRun, by changing
+// the records of the worktrees. An error is a warning, since no history depends on the records.
+func HandOver(s *timeline.Store, oldRun, newRun string) {
+	if err := handOver(s, oldRun, newRun); err != nil {
+		s.Warn(fmt.Errorf("the worktrees of run %q were not handed over to run %q: %w", oldRun, newRun, err))
 	}
 }
 
 // handOver does the work of HandOver. It continues after an error, and returns all errors joined.
-func handOver(s *timeline.Store, from, to string) error {
+func handOver(s *timeline.Store, oldRun, newRun string) error {
 	all, err := allMade(s)
 	for _, made := range all {
-		if made.Run != from {
+		if made.Run != oldRun {
 			continue
 		}
 		was := made
-		made.Run = to
+		made.Run = newRun
 		handErr := putMade(s, made)
 		if handErr == nil {
 			handErr = dropMade(s, was)

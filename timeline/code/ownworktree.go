@@ -90,8 +90,9 @@ func isReplayOfFiles(s *timeline.Store, head *timeline.Head) (bool, error) {
 	return false, nil
 }
 
-// noOwnWorktree returns no_working_copy for a run whose own worktree is missing. The run's files must not go to
-// another working copy instead. at is the address for the hints.
+// noOwnWorktree returns no_working_copy for a run whose own worktree is missing, because the run's files must
+// not go to another working copy instead. own is the missing worktree. The messages and hints name the address
+// at.
 func noOwnWorktree(head *timeline.Head, at timeline.Address, own *OwnWorktree) error {
 	out := fault.New(fault.NoWorkingCopy, "run %q works in its own worktree, which is missing", at.Run)
 	if own.Path != "" {

@@ -35,8 +35,8 @@ func Worktrees(ctx context.Context, s *timeline.Store) ([]RunWorktree, error) {
 
 // PruneWorktrees removes the worktrees of the runs with the given ids, except worktrees with unsaved work.
 // Without ids, PruneWorktrees takes all runs that are not running and that no live process owns. It returns all
-// worktrees of the runs. With dryRun it removes nothing; otherwise it first waits until no other process makes
-// or prunes worktrees. Code: run_owned if a live process owns a given run.
+// worktrees of these runs, including those that it keeps. With dryRun it removes nothing; otherwise it first
+// waits until no other process makes or prunes worktrees. Code: run_owned if a live process owns a given run.
 func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRun bool) (_ []RunWorktree, err error) {
 	if !dryRun {
 		lock, err := lockMade(ctx, s)

@@ -28,7 +28,7 @@ type Restored struct {
 	Name    string                // the task whose own worktree was restored; "" for the run's working copy
 	VCS     *snapshot.VCS         // the frame's record of the working copy; the caller owns the record
 	Changes []jjbridge.PathChange // the changed files, sorted by path; never nil
-	Saved   *timeline.Address     // the frame that keeps the files from before; nil if the run's tip already had these files
+	Saved   *timeline.Address     // the frame that keeps the earlier files; nil if the run's tip already had these files
 	Frame   *timeline.Address     // the frame that records the restore; nil for a dry run, or if the run's tip already had the files
 	Attempt int                   // for a revert, the number of the attempt whose code was restored; otherwise 0
 	Running []string              // attempts of the run that have not ended, and may be changing the same files
@@ -75,8 +75,8 @@ type restoreRun struct {
 	subject string // of the frame that records the restore
 	confirm ConfirmRemoval
 	stays   []string // absolute paths that the restore leaves as they are
-	// started and finished return the events of a revert. Both are nil for a restore. The argument of finished is the error
-	// of a failed revert, or nil.
+	// started and finished return the events of a revert. Both are nil for a restore. The argument of finished is the
+	// error of a failed revert, or nil.
 	started  func() snapshot.Event
 	finished func(error) snapshot.Event
 }
@@ -149,7 +149,7 @@ func (r *restoreRun) failed(ctx context.Context, cause error) error {
 		return &snapshot.Draft{Subject: "failed: " + r.subject, Events: []snapshot.Event{r.finished(cause)}}, nil
 	})
 	if err != nil {
-		r.store.Warn(fmt.Errorf("record that the revert failed: %w", err))
+		r.store.Warn(fmt.Errorf("the failed revert was not recorded in the run: %w", err))
 	}
 	return cause
 }

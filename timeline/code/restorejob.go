@@ -50,7 +50,7 @@ func (r *RestoreJob) prepare(ctx context.Context) error {
 	return nil
 }
 
-// close drops the captured files that are in no frame.
+// close closes the captures of the job, so that captured files that are in no frame are removed.
 func (r *RestoreJob) close() {
 	for _, captured := range []*jjbridge.Captured{r.have, r.now} {
 		if captured != nil {
@@ -75,7 +75,8 @@ func (r *RestoreJob) restore(ctx context.Context) error {
 	return nil
 }
 
-// takeBack undoes a restore: it restores the files from before.
+// takeBack restores the files that the working copy had before r.restore. If the restore changed no file and
+// the files had no jj conflict, takeBack does nothing.
 func (r *RestoreJob) takeBack(ctx context.Context) error {
 	if len(r.plan.Changes) == 0 && !r.have.VCS.Conflicted {
 		return nil
@@ -100,8 +101,8 @@ func scopeLike(v *snapshot.VCS) string {
 	return snapshot.ScopeAll
 }
 
-// look sets r.now to a capture after the restore. If only additional files differ from r.Want, look sets r.now
-// to r.Want's files, so that the additional files get into no frame.
+// look captures the working copy after the restore and sets r.now. If the files differ from r.Want only by
+// additional files, look gives r.now the files of r.Want, so that the additional files get into no frame.
 func (r *RestoreJob) look(ctx context.Context) {
 	r.now = r.after(ctx)
 	if !r.Copy.compare(ctx, r.now, r.Want) {
@@ -147,8 +148,9 @@ func WorktreeOf(v *snapshot.VCS, name string) *snapshot.VCS {
 	return nil
 }
 
-// WithWorktree returns a copy of all in which captured replaces the record of the task name's own worktree or,
-// if name is "", of the run's working copy. It does not change all, which may be nil.
+// WithWorktree returns a copy of the record all, in which captured replaces the record of one working copy: of
+// the task name's own worktree or, if name is "", of the run's working copy. all is not changed, and may be
+// nil.
 func WithWorktree(all *snapshot.VCS, name string, captured snapshot.VCS) *snapshot.VCS {
 	var others []snapshot.Worktree
 	if all != nil {

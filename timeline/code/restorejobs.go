@@ -42,7 +42,7 @@ func (r *RestoreJobs) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Close drops the captured files of all jobs that are in no frame.
+// Close closes the captures of all jobs, so that captured files that are in no frame are removed.
 func (r *RestoreJobs) Close() {
 	for _, one := range r.All {
 		one.close()
@@ -111,7 +111,7 @@ func (r *RestoreJobs) Restore(ctx context.Context) error {
 		}
 		for _, done := range r.All[:i] {
 			if err := done.takeBack(context.WithoutCancel(ctx)); err != nil {
-				r.Store.Warn(fmt.Errorf("restore the earlier files of %s, which frame %s has: %w", done.Copy.Root(), r.Newest(), err))
+				r.Store.Warn(fmt.Errorf("the earlier files of %s were not restored, but frame %s has them: %w", done.Copy.Root(), r.Newest(), err))
 			}
 		}
 		return r.explain(one, err)
@@ -123,8 +123,8 @@ func (r *RestoreJobs) Restore(ctx context.Context) error {
 	return nil
 }
 
-// explain returns the error of the failed restore of one job. If some files were changed, a hint has the command
-// that restores the files from before, which the newest frame has.
+// explain returns cause as a fault. one is the job whose restore failed with cause. If some files were changed,
+// a hint has the command that restores the earlier files, which the newest frame has.
 func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 	unfinished := errors.Is(cause, jjbridge.ErrUnfinished)
 	cause = timeline.Explain(cause)
@@ -137,7 +137,7 @@ func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 		worktree = " --worktree " + fault.Word(one.Name)
 	}
 	before := r.Newest().String()
-	return known.Hint("`git smithers restore %s%s` brings back the files from before: the failed restore changed only some files",
+	return known.Hint("`git smithers restore %s%s` restores the earlier files: the failed restore changed only some files",
 		fault.Word(before), worktree)
 }
 
@@ -181,7 +181,8 @@ func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jj
 	return news, nil
 }
 
-// CapturedAfter returns a job's files after the restore, or nil before the end of RestoreJobs.Restore.
+// CapturedAfter returns a job's files after the restore, or nil if RestoreJobs.Restore has not captured them
+// yet.
 func CapturedAfter(one *RestoreJob) *jjbridge.Captured { return one.now }
 
 // Newest returns the address of the run's newest frame.

@@ -32,7 +32,7 @@ func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restore
 	}
 	run := head.Row().ID
 	name := AttemptName{req.Node, req.Iteration, req.Attempt}
-	if frame != nil {
+	if frame != nil { // attempt 0 then means the newest attempt as of the frame, not as of the tip
 		then, err := FindAttempt(frame.Entry, name)
 		if err != nil {
 			return nil, err

@@ -87,8 +87,9 @@ type staying struct {
 	add     func(tree []byte) // called with the content of each new tree
 }
 
-// tree returns the tree want with the entry of have at path. If have has no such entry, the result has no such
-// entry. want and have are trees of the folder dir, and a zero id means that the folder is missing.
+// tree returns the id of a tree like want, except that path has the entry of have: if have has no entry at
+// path, the result has none, either. want and have are trees of the folder dir on disk, and a zero id means
+// that the folder is missing. path has the names of the path, relative to dir.
 func (s *staying) tree(want, have objstore.ID, dir string, path []string) (objstore.ID, error) {
 	wanted, err := s.entries(want)
 	if err != nil {
@@ -118,9 +119,10 @@ func (s *staying) tree(want, have objstore.ID, dir string, path []string) (objst
 	return s.objects.Add(objstore.Tree, data), nil
 }
 
-// folder returns the entry want of the folder dir, with the entry of have at path in the folder. The bool
-// reports whether the returned entry exists: a folder without files does not exist. If have has no entry at path
-// and want is not a folder, folder returns want.
+// folder returns the tree entry of the folder dir: want, except that path, relative to dir, has the entry of
+// have. want and have are the folder's entries in the two trees. The bool reports whether the returned entry
+// exists: a folder without files does not exist. If have has no entry at path and want is not a folder, folder
+// returns want.
 func (s *staying) folder(want, have objstore.TreeEntry, dir string, path []string) (objstore.TreeEntry, bool, error) {
 	var from objstore.ID
 	if want.Mode == objstore.ModeTree {

@@ -85,7 +85,7 @@ func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	if pointerErr != nil {
 		return nil, timeline.Explain(err)
 	}
-	c.store.Warn(fmt.Errorf("the files of %s are not captured: %w", c.Root(), err))
+	c.store.Warn(fmt.Errorf("the files of %s were not captured: %w", c.Root(), err))
 	return revision, nil
 }
 
@@ -122,9 +122,10 @@ func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 	}
 }
 
-// compare warns about each file of now, the capture after a restore, that differs from want. It returns true if
-// all differing files are additional: ignored before the restore, and not ignored now. It ignores files that the
-// capture of want left out. If the comparison fails, compare warns and returns false.
+// compare warns about the files of now, the capture after a restore, that differ from want. It returns true if
+// no file differs, or if all differing files are additional: they were ignored before the restore, and are not
+// ignored now. compare ignores files that the capture of want left out. If the comparison fails, compare warns
+// and returns false.
 func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want *snapshot.VCS) (same bool) {
 	if now.VCS.Tree == want.Tree {
 		return true
@@ -136,7 +137,7 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want 
 		differ, err = ChangedFiles(ctx, objects, want.Tree, now.VCS.Tree, "")
 	}
 	if err != nil {
-		c.store.Warn(fmt.Errorf("compare the restored files: %w", err))
+		c.store.Warn(fmt.Errorf("the restored files were not compared with the captured files: %w", err))
 		return false
 	}
 	differ = slices.DeleteFunc(differ, func(d jjbridge.PathChange) bool { return jjbridge.IsLeftOut(want.LeftOut, d.Path) })

@@ -296,7 +296,7 @@ func checkNotMade(s *timeline.Store, run, name, path string) error {
 func (c *WorkingCopy) rebase(ctx context.Context, base string) {
 	before, beforeErr := c.workspace.Pointer(ctx)
 	if err := worktrees.Rebase(ctx, c.workspace, base); err != nil {
-		c.store.Warn(fmt.Errorf("rebase %s: %w", c.Root(), err))
+		c.store.Warn(fmt.Errorf("%s was not rebased: %w", c.Root(), err))
 	}
 	after, afterErr := c.workspace.Pointer(ctx)
 	c.rebased = beforeErr == nil && afterErr == nil && before != nil && after != nil && before.CommitID != after.CommitID

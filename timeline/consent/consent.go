@@ -47,7 +47,7 @@ func Ask(s *timeline.Store, workflow *snapshot.Workflow, ask func() error) (Work
 		return Workflow{}, err
 	}
 	if err := noteTrusted(s, hash); err != nil {
-		s.Warn(fmt.Errorf("note that the workflow may run in this clone: %w", err))
+		s.Warn(fmt.Errorf("the permission to run the workflow in this clone was not saved: %w", err))
 	}
 	return agreed, nil
 }

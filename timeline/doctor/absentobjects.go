@@ -50,13 +50,14 @@ func (a *absentObjects) lost(ctx context.Context, tips ...objstore.ID) ([]objsto
 	return lost, nil
 }
 
-// fetchAgain copies the missing objects of the run of item from the remotes having, one remote after the
-// other, until no object is missing. git does not fetch objects that it believes to have, so fetchAgain
-// fetches the run into a temporary repository first. The error code is missing_object if objects are still
-// missing at the end.
-func (a *absentObjects) fetchAgain(ctx context.Context, item refs.Item, having []string) error {
+// fetchAgain copies the missing objects of a run from remotes, one remote after the other, until no object is
+// missing. item is the tip of the run, or the ref that holds the pruned run. git does not fetch objects that it
+// believes to have, so fetchAgain fetches the run into a temporary repository first. If objects are still
+// missing at the end, fetchAgain returns the errors of the failed fetches or, if every fetch succeeded,
+// missing_object.
+func (a *absentObjects) fetchAgain(ctx context.Context, item refs.Item, remotes []string) error {
 	var failed []error
-	for _, remote := range having {
+	for _, remote := range remotes {
 		if err := a.fetchFrom(ctx, remote, item); err != nil {
 			failed = append(failed, err)
 			continue
@@ -69,10 +70,11 @@ func (a *absentObjects) fetchAgain(ctx context.Context, item refs.Item, having [
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	return fault.New(fault.MissingObject, "%s: objects of run %q are still missing after a fetch", strings.Join(having, " and "), runOf(item.Name))
+	return fault.New(fault.MissingObject, "objects of run %q are still missing after a fetch from %s", runOf(item.Name), strings.Join(remotes, " and "))
 }
 
-// fetchFrom copies the missing objects of the run of item from one remote, through a temporary repository.
+// fetchFrom copies the missing objects of item's run from one remote, through a temporary repository. The error
+// is missing_object if the remote does not have the run.
 func (a *absentObjects) fetchFrom(ctx context.Context, remote string, item refs.Item) (err error) {
 	temp := filepath.Join(a.store.Private(), "tmp")
 	if err := os.MkdirAll(temp, 0o777); err != nil {
@@ -103,7 +105,7 @@ func (a *absentObjects) fetchFrom(ctx context.Context, remote string, item refs.
 	return a.takeObjects(ctx, filepath.Join(scratch, "objects"), item.ID)
 }
 
-// explainFetch returns the error of a fetch from remote with a code. The code is missing_object if the remote
+// explainFetch adds a code to err, the error of a fetch from remote. The code is missing_object if the remote
 // does not have the run.
 func (a *absentObjects) explainFetch(remote string, err error) error {
 	if errors.Is(err, refs.ErrNotFound) {
@@ -131,8 +133,9 @@ func appendTo(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// takeObjects copies the missing objects that tip reaches from the object directory dir, as far as dir has
-// them. They are on stable storage when takeObjects returns. If dir does not exist, takeObjects does nothing.
+// takeObjects finds the objects that tip reaches and that are missing or corrupt in the store, and copies them
+// from the object directory dir, as far as dir has them. The copies are on stable storage when takeObjects
+// returns. If dir does not exist, takeObjects does nothing.
 func (a *absentObjects) takeObjects(ctx context.Context, dir string, tip objstore.ID) (err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil // without a directory, no object can be copied
@@ -155,8 +158,8 @@ func (a *absentObjects) takeObjects(ctx context.Context, dir string, tip objstor
 	}
 }
 
-// take copies the objects ids from other to the store, and returns the number of copied objects. It skips
-// objects that are missing or corrupt in other.
+// take copies the objects with the given ids from other to the store, and returns the number of copied objects.
+// It skips objects that are missing or corrupt in other.
 func (a *absentObjects) take(ctx context.Context, other *objstore.Store, ids []objstore.ID) (taken int, err error) {
 	const atOnce = 64 << 20 // bytes of object data in one batch
 	batch, held := a.store.Objects().Begin(), 0

@@ -56,8 +56,8 @@ func (f asideFolder) move(file string) error {
 	return errors.Join(fsx.SyncDir(filepath.Dir(to)), fsx.SyncDir(filepath.Dir(from)))
 }
 
-// free returns an unused path in the folder for damaged files for file, a path below the common directory. It
-// creates the folder if necessary, but not the file.
+// free returns an unused path, in the folder for damaged files, to which file can move. file is a path below
+// the common directory. free creates the folder if necessary, but no file.
 func (f asideFolder) free(file string) (string, error) {
 	to := f.path(strings.ReplaceAll(file, "/", "%2f"))
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
@@ -86,8 +86,8 @@ func (f asideFolder) copy(file string) error {
 	return os.WriteFile(to, data, 0o666)
 }
 
-// writeDown appends the value id of the ref name to the file of former values. Repairs call writeDown before
-// they move or remove the ref.
+// writeDown appends a line with the ref name and its value id to the file movedRefs. Repairs call writeDown
+// before they move or remove the ref.
 func (f asideFolder) writeDown(name refs.Name, id objstore.ID) error {
 	path := f.path(movedRefs)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// brokenRefs notes ref files that are empty or hold no valid id. The refs of the user, and symbolic refs,
-// have no repair: only a person knows their right value. For other refs, the repair moves the file away and
-// sets the ref to its right value, if the value is known.
+// brokenRefs notes ref files that are empty or hold no valid id. The refs of the user, and symbolic refs, have
+// no repair: only a person knows their right value. For any other ref, the repair moves the file away and, if
+// the right value is known, sets the ref to it.
 func (e *examination) brokenRefs(ctx context.Context) error {
 	for _, broken := range e.refs.Others {
 		e.note(Finding{
@@ -46,8 +46,8 @@ func (e *examination) brokenRefs(ctx context.Context) error {
 	return nil
 }
 
-// rightValue returns the right value of the broken ref name, or the zero id if the value is unknown. what
-// describes, for Finding.Repair, how or why not the repair recreates the ref.
+// rightValue returns the right value of the broken ref name, or the zero id if the value is unknown. what is a
+// clause for Finding.Repair: how the ref gets its right value again, or why it does not.
 func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objstore.ID, what string, err error) {
 	run := runOf(name)
 	switch {
@@ -73,9 +73,9 @@ func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objsto
 	return objstore.ID{}, "the run has no such frame", err
 }
 
-// chainOf returns the frames of a run by number, as far as its chain is readable. The chain ends at the tip
-// or, if the tip cannot be resolved, at the newest entry. chainOf returns nil if the run has no readable
-// entry.
+// chainOf returns the ids of the entries of a run's frames, by frame number, as far as the run's chain is
+// readable. The chain ends at the tip or, if the tip cannot be resolved, at the newest entry. chainOf returns
+// nil if the run has no readable entry. It returns an error only if ctx has ended.
 func (e *examination) chainOf(ctx context.Context, run string) (map[int64]objstore.ID, error) {
 	tip, err := refs.Tip(run)
 	if err != nil {

@@ -25,7 +25,7 @@ func (e *examination) mirrors(context.Context) error {
 			}
 			e.note(Finding{
 				Kind: MirrorRefspec, Where: where,
-				What: fmt.Sprintf("by %q, `git fetch %s` overwrites the runs of this repository, and with --prune it deletes runs that are not pushed",
+				What: fmt.Sprintf("because of the refspec %q, `git fetch %s` overwrites runs of this repository, and with --prune it deletes runs that are not pushed",
 					spec, fault.Word(remote)),
 				Repair: "adds ^refs/smithers/* and ^refs/smithers-remote/*, which exclude run history",
 			}, func(ctx context.Context) error { return e.repairs.spare(ctx, where) })
@@ -45,7 +45,7 @@ func (e *examination) mirrors(context.Context) error {
 	return nil
 }
 
-// overwrites reports whether a fetch by the refspec spec can write refs of runs.
+// overwrites reports whether a fetch with the refspec spec can write refs of runs.
 func overwrites(spec string) bool {
 	if strings.HasPrefix(spec, "^") {
 		return false

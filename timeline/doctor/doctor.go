@@ -1,5 +1,5 @@
-// Package doctor finds and repairs damage in the history of a repository: damaged objects, refs that are lost, broken or
-// misplaced, locks of dead processes, and configuration that would overwrite history.
+// Package doctor finds and repairs damage in the history of a repository: damaged objects, refs that are lost, broken
+// or misplaced, locks of dead processes, and configuration that would overwrite history.
 package doctor
 
 import (
@@ -37,7 +37,7 @@ const (
 )
 
 const (
-	// manyFiles is the number of loose refs from which on Examine suggests to pack them.
+	// manyFiles is the lowest number of loose refs for which Examine suggests packing the refs.
 	manyFiles = 400
 )
 
@@ -101,9 +101,9 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	return e.found, nil
 }
 
-// Repair repairs a finding of Examine and sets Fixed. Before it deletes a file or changes a ref, it saves the
-// file or the ref's value in the folder damaged of the store's private folder. The error code is usage if
-// only a person can repair the problem.
+// Repair repairs a finding of Examine and sets finding.Fixed. Before it deletes a file or changes a ref, it
+// saves the file or the ref's value in the folder "damaged" of the store's private folder. The error code is
+// usage if only a person can repair the problem.
 func (d *Doctor) Repair(ctx context.Context, finding *Finding) error {
 	if finding.repair == nil {
 		return fault.New(fault.Usage, "only a person can repair %s: %s", finding.Where, finding.What)

@@ -24,12 +24,13 @@ type entryIndex struct {
 }
 
 // newest returns the newest entry of a run, even if no ref reaches the entry, or nil if the repository has no
-// entry of the run. run is an id, or a ref component if the id is unknown. The first call reads every commit
-// of the repository.
+// entry of the run. run is an id, or a ref component if the id is unknown. The first call reads every commit of
+// the repository.
 //
-// Entries that became a fork, because the run had been continued elsewhere, too, do not count. Conflicts
-// leave several entries that nothing follows. newest prefers one that follows the newest frame
-// ref, then one that follows a remote's tip, then one that was acknowledged, then the longest chain.
+// Entries that were split off into a fork do not count. A conflict between processes can leave several last
+// entries, each without a successor. Among these, newest prefers the entries that descend from the newest frame
+// ref or, if none does, from the run's tip at a remote. Of the preferred entries, it prefers those that were
+// acknowledged, then the longest chain, then the latest time.
 func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, error) {
 	if err := x.read(ctx); err != nil {
 		return nil, err
@@ -70,8 +71,8 @@ func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, e
 	}), nil
 }
 
-// acknowledged returns the entries without those that a killed process left and never acknowledged. If
-// there are no others, it returns all entries.
+// acknowledged returns the given entries without those that a killed process wrote and never acknowledged. If
+// no entry remains, it returns all given entries.
 func (x *entryIndex) acknowledged(entries []*snapshot.Entry) ([]*snapshot.Entry, error) {
 	if len(entries) < 2 {
 		return entries, nil
@@ -92,7 +93,7 @@ func (x *entryIndex) acknowledged(entries []*snapshot.Entry) ([]*snapshot.Entry,
 	return others, nil
 }
 
-// withoutForks returns the entries of a run without those that were split off into another run.
+// withoutForks returns the entries of a run by id, without the entries that were split off into a fork.
 func (x *entryIndex) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 	own, all := maps.Clone(x.byRun[run]), x.byRun[run]
 	after := make(map[objstore.ID][]objstore.ID)
@@ -136,17 +137,17 @@ func splitOff(all map[objstore.ID]*snapshot.Entry, after map[objstore.ID][]objst
 	return nil
 }
 
-// length returns the number of entries in the chain that ends at of, as far as the chain is in entries.
-func length(entries map[objstore.ID]*snapshot.Entry, of *snapshot.Entry) int {
+// length returns the number of entries in the chain that ends at last, as far as the chain is in entries.
+func length(entries map[objstore.ID]*snapshot.Entry, last *snapshot.Entry) int {
 	n := 0
-	for ok := true; ok; of, ok = entries[of.Parent] {
+	for ok := true; ok; last, ok = entries[last.Parent] {
 		n++
 	}
 	return n
 }
 
-// newestFrame returns a slice with the entry of the run's newest readable frame ref, or nil if the run has no
-// such ref.
+// newestFrame returns the id of the entry at the run's newest readable frame ref, as a slice with one element.
+// It returns nil if the run has no such ref.
 func (x *entryIndex) newestFrame(ctx context.Context, run string) []objstore.ID {
 	list, _ := x.store.Refs().Frames(ctx, run) // with an error, list has the readable refs
 	for _, ref := range slices.Backward(list) {
@@ -208,8 +209,8 @@ func (x *entryIndex) read(ctx context.Context) error {
 	return nil
 }
 
-// reached returns the ids of the entries that refs or the given other ids reach. The other ids are the values
-// of misplaced refs. The caller must have called read.
+// reached returns the ids of the entries that refs, or the ids in elsewhere, reach. elsewhere has the values of
+// misplaced refs. The caller must have called read.
 func (x *entryIndex) reached(elsewhere []objstore.ID) map[objstore.ID]bool {
 	all := make(map[objstore.ID]*snapshot.Entry)
 	for _, entries := range x.byRun {
@@ -228,8 +229,8 @@ func (x *entryIndex) reached(elsewhere []objstore.ID) map[objstore.ID]bool {
 	return reached
 }
 
-// neverAcknowledged reports whether a killed process left all unreached entries of a run without
-// acknowledging any of them. Such entries are only in packs that the process still kept locked, because a
+// neverAcknowledged reports whether a killed process wrote all entries of a run that are not in reached, and
+// acknowledged none of them. Such entries are only in packs that the process still kept locked, because a
 // process releases its packs before it acknowledges their entries.
 //
 // After a day, a merge of packs removes this evidence, and neverAcknowledged returns false.

@@ -54,8 +54,8 @@ func (e *examination) lostTips(ctx context.Context) error {
 	return errors.Join(e.lostWhole(ctx, named), e.lostHeld(ctx))
 }
 
-// lostTip notes that the ref name, a tip or the ref of a held run, is missing. The repair recreates the ref
-// at id. named is false if only the run's entries prove that the repository had the run.
+// lostTip notes that the ref name is missing: a tip, or the ref that holds a pruned run. The repair creates the
+// ref again with the value id. named is false if only the run's entries prove that the repository had the run.
 func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 	what := "this repository has entries of the run, but the ref is missing"
 	if !named {
@@ -73,9 +73,9 @@ func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 	})
 }
 
-// lostEntry returns the entry at which the missing tip of a run should be, or the zero id if this repository
-// never had the run. component is the run's ref component. known is true if a frame ref or a line of
-// packed-refs names the run. reached are the entries that refs reach.
+// lostEntry returns the id of the entry at which the missing tip of a run should be, or the zero id if this
+// repository never had the run. component is the run's ref component. known is true if a frame ref or a removed
+// line of packed-refs names the run. reached are the ids of the entries that refs reach.
 func (e *examination) lostEntry(ctx context.Context, run, component string, known bool, reached map[objstore.ID]bool) (objstore.ID, error) {
 	if id, err := refAt(ctx, e.store, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
 		return id, err // the run was pruned, and its tombstone is lost
@@ -120,8 +120,8 @@ func (e *examination) tracked(ctx context.Context, run, component string) (objst
 	return objstore.ID{}, nil
 }
 
-// lostWhole notes each run of which only the name is known and that has neither a tip nor a tombstone. The
-// keys of named are ref components.
+// lostWhole notes the runs in named that have neither a tip nor a tombstone: this repository has their names
+// and none of their entries. The keys of named are ref components.
 func (e *examination) lostWhole(ctx context.Context, named map[string]bool) error {
 	for _, component := range slices.Sorted(maps.Keys(named)) {
 		if none, err := e.hasNone(ctx, component); err != nil {
@@ -174,8 +174,8 @@ func (e *examination) hasNone(ctx context.Context, component string) (bool, erro
 	return true, nil
 }
 
-// named returns the ref components of the runs of which the repository has a name. The name is a frame ref
-// with a readable entry, or a tip or frame ref in a line that a repair removed from packed-refs.
+// named returns the ref components of the runs that this repository knows by name: by a frame ref with a
+// readable entry, or by a tip or frame ref in a line that a repair removed from packed-refs.
 func (e *examination) named() map[string]bool {
 	named := make(map[string]bool)
 	for _, line := range e.dropped {

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// older finds runs in an older format, by their tips, tombstones and the refs that hold pruned runs. Only a person can
-// decide to drop them.
+// older notes the runs in an older format, each run once. It finds them by their tips, their tombstones and the
+// refs that hold pruned runs. The findings have no repair: only a person can decide to drop such a run.
 func (e *examination) older(ctx context.Context) error {
 	noted := make(map[string]bool)
 	for _, item := range e.refs.Items {

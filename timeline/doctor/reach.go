@@ -49,12 +49,12 @@ func lostIn(ctx context.Context, objects objstore.Reader, tips ...objstore.ID) (
 	return lost, nil
 }
 
-// below returns the objects that the object of, with the content data, refers to.
-func below(of step, data []byte) []step {
-	if of.kind == objstore.Tree {
-		return belowTree(of.id, data)
+// below returns the objects to which an object refers. data is the object's content. A blob refers to no object.
+func below(object step, data []byte) []step {
+	if object.kind == objstore.Tree {
+		return belowTree(object.id, data)
 	}
-	if of.kind == objstore.Commit {
+	if object.kind == objstore.Commit {
 		return belowCommit(data)
 	}
 	return nil

@@ -26,8 +26,8 @@ type repairs struct {
 	absent *absentObjects
 }
 
-// spare adds refspecs that exclude run history to the value of key in the local configuration. It also adds
-// them to the configuration in memory.
+// spare adds refspecs that exclude run history to key in the local configuration, and to the configuration in
+// memory. key is the remote.NAME.fetch of a remote.
 func (r *repairs) spare(ctx context.Context, key string) error {
 	for _, spec := range []string{"^" + refs.Folder + "*", "^" + refs.RemotesFolder + "*"} {
 		if _, err := r.git.run(ctx, "config", "--local", "--add", key, spec); err != nil {
@@ -40,9 +40,9 @@ func (r *repairs) spare(ctx context.Context, key string) error {
 	return nil
 }
 
-// removeLock moves the lock file to the folder for damaged files. The error is ErrLocked if another lock has
-// replaced it. If the lock belongs to a dead process of git-smithers, removeLock removes all locks of dead
-// processes.
+// removeLock moves the lock file to the folder for damaged files. The error is ErrLocked if a newer lock has
+// replaced the file. If the lock belongs to a dead process of git-smithers, removeLock removes all locks of
+// dead processes.
 func (r *repairs) removeLock(ctx context.Context, lock refs.LockFile) error {
 	if lock.Dead {
 		return r.store.Refs().RecoverLocks(ctx)
@@ -149,8 +149,9 @@ func (r *repairs) mendPacked(context.Context) (err error) {
 	return os.Rename(lock.Name(), path)
 }
 
-// mendRef moves the file of a broken ref away and, if id is not zero, sets the ref to id. The packed value of
-// the ref may become visible; it stays if id is zero or does not descend from it.
+// mendRef moves the file of a broken ref away and, if id is not zero, sets the ref to id. Without the file, an
+// older value of the ref in packed-refs may become visible. mendRef keeps this value if id is zero or does not
+// descend from the value.
 func (r *repairs) mendRef(ctx context.Context, name refs.Name, id objstore.ID) error {
 	if err := r.aside.copy(string(name)); err != nil {
 		return err
@@ -171,20 +172,20 @@ func (r *repairs) mendRef(ctx context.Context, name refs.Name, id objstore.ID) e
 	return r.store.Refs().Apply(ctx, refs.Update{Name: name, Old: current, New: id})
 }
 
-// moveBack moves the tip item from a missing entry to the entry to, and records the old value in the folder
-// for damaged files.
-func (r *repairs) moveBack(ctx context.Context, item refs.Item, to objstore.ID) error {
+// moveBack moves item, a tip whose entry is unreadable, back to the entry newest. It records the tip's old value in
+// the folder for damaged files.
+func (r *repairs) moveBack(ctx context.Context, item refs.Item, newest objstore.ID) error {
 	if err := r.aside.writeDown(item.Name, item.ID); err != nil {
 		return err
 	}
-	return r.store.Refs().Apply(ctx, refs.Update{Name: item.Name, Old: item.ID, New: to})
+	return r.store.Refs().Apply(ctx, refs.Update{Name: item.Name, Old: item.ID, New: newest})
 }
 
-// keepReached packs the objects that the commit id reaches and the commit but does not, into the folder for
-// damaged files. Otherwise git gc might delete them. If git cannot list the objects, keepReached saves
-// nothing and returns nil.
-func (r *repairs) keepReached(ctx context.Context, id, but objstore.ID) error {
-	list, err := r.git.run(ctx, "rev-list", "--objects", id.String(), "^"+but.String())
+// keepReached saves the objects that the commit id reaches and the commit tip does not, as a pack in the folder
+// for damaged files. Otherwise git gc might delete these objects. If git cannot list the objects, keepReached
+// saves nothing and returns nil.
+func (r *repairs) keepReached(ctx context.Context, id, tip objstore.ID) error {
+	list, err := r.git.run(ctx, "rev-list", "--objects", id.String(), "^"+tip.String())
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -92,10 +92,10 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 	return nil
 }
 
-// missing notes that the run of item lacks the objects lost. The repair fetches the objects from the remotes
-// that were last seen to have the run. If no remote was seen to have the run, the repair tries all configured
-// remotes, provided that the tip is readable. If the tip is lost, too, the repair moves the tip back to the
-// newest readable entry.
+// missing notes that the run of item lacks objects. lost has their ids. The repair fetches the objects from the
+// remotes that were last seen to have the run. If no remote was seen to have the run, the repair tries all
+// configured remotes, provided that the tip is readable. If there is no such remote and the tip is lost, too,
+// the repair moves the tip back to the newest readable entry.
 func (e *examination) missing(ctx context.Context, item refs.Item, lost []objstore.ID) error {
 	run := runOf(item.Name)
 	f := Finding{
@@ -178,9 +178,10 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	return e.gaps(row.ID, list, chain)
 }
 
-// overwritten returns the newest entry of a run after a frame ref whose frame number is too high for
-// its entry; the ref's own value if there is none. The tip and the newest frame's ref may be names of
-// one file, so whoever writes an older value into one of them has written it into both.
+// overwritten returns the value that ref, a frame ref with a frame number above the tip's, probably had before.
+// The files of a tip and of the newest frame ref may be hard links to one file: a process that writes an older
+// value to one of them writes it to both. overwritten returns the run's newest entry if the entry descends from
+// ref.ID, and otherwise ref.ID.
 func (e *examination) overwritten(ctx context.Context, run string, ref refs.FrameRef) (objstore.ID, error) {
 	newest, err := e.entries.newest(ctx, run)
 	if err != nil || newest == nil || !timeline.Descends(e.store.Objects(), newest.ID, ref.ID) {
@@ -189,8 +190,8 @@ func (e *examination) overwritten(ctx context.Context, run string, ref refs.Fram
 	return newest.ID, nil
 }
 
-// framesFrom returns the frames of a chain from an entry back; with an error, as far as
-// the chain is readable.
+// framesFrom returns the ids of the entries of the frames in the chain that ends at tip, by frame number. If an
+// older part of the chain is unreadable, it returns the readable frames and the error.
 func framesFrom(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
 	chain := make(map[int64]objstore.ID)
 	run, err := store.Frames(ctx, tip, objstore.ID{})

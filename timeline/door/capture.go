@@ -148,8 +148,9 @@ func (c *Capturer) Capture(ctx context.Context, req *Capture) (Answer, error) {
 	}
 }
 
-// attempt tries once to append req on the tip that c knows. If the error is conflict, attempt has read the
-// new tip, and the next attempt may succeed. files keeps the captured files for the next attempt.
+// attempt tries once to append req on the tip that c knows. If c has already answered a capture with the same
+// id, attempt returns that answer. If the error is conflict, attempt has read the new tip, and the next attempt
+// may succeed. files keeps the captured files for the next attempt.
 func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFiles) (Answer, error) {
 	if _, ok := c.answered[req.ID]; ok && req.ID != "" {
 		return c.again(ctx, req.ID)
@@ -308,8 +309,8 @@ func answerFor(entry *snapshot.Entry) Answer {
 	return out
 }
 
-// draft returns the draft of the next entry for req, without files. The error is invalid_input if req is
-// invalid.
+// draft returns the draft of the next entry for req, without the files of the working copy. The error is
+// invalid_input if req is invalid.
 func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 	at := c.store.Now().UnixMilli()
 	draft := snapshot.Draft{
@@ -318,8 +319,8 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 	if req.State != nil || req.Changes != nil || req.Frame != nil {
 		draft.Frame = &snapshot.FrameDraft{Rendered: req.Frame, IDs: req.IDs}
 	} else if len(req.IDs) > 0 {
-		return snapshot.Draft{}, fault.New(fault.InvalidInput, "the capture has ids and is not a frame: only a frame has ids").
-			Hint(`add "changes":[] for a frame with the state as before`)
+		return snapshot.Draft{}, fault.New(fault.InvalidInput, "the capture has ids, but it is not a frame: only a frame has ids").
+			Hint(`add "changes":[] to make the capture a frame with an unchanged state`)
 	}
 	if err := checkVCS(req.VCS); err != nil {
 		return snapshot.Draft{}, err
@@ -340,14 +341,14 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 	}
 	for i, e := range req.Events {
 		if e.Type == "" {
-			return snapshot.Draft{}, fault.New(fault.InvalidInput, "event %d has no type", i)
+			return snapshot.Draft{}, fault.New(fault.InvalidInput, "event %d of the capture has no type", i+1)
 		}
 		if e.AtMs == 0 {
 			e.AtMs = at
 		}
 		draft.Events = append(draft.Events, snapshot.Event{Type: e.Type, AtMs: e.AtMs, Payload: e.Payload})
 	}
-	if req.State == nil {
+	if req.State == nil { // a whole state has all needs, but a changed node may lack its needs
 		if err := c.keepNeeds(draft.StateChanges()); err != nil {
 			return snapshot.Draft{}, err
 		}

@@ -21,7 +21,7 @@ type capturedFiles struct {
 }
 
 // capture reads the working copy into f.files. After the first call, it does nothing. If the working copy is
-// unreadable, capture warns and returns nil; it returns an error only if ctx has ended.
+// unreadable, capture warns and returns nil, and f.files stays nil. It returns an error only if ctx has ended.
 func (f *capturedFiles) capture(ctx context.Context, s *timeline.Store) (err error) {
 	if f.read {
 		return nil
@@ -33,7 +33,7 @@ func (f *capturedFiles) capture(ctx context.Context, s *timeline.Store) (err err
 	if ctx.Err() != nil {
 		return err
 	}
-	s.Warn(fmt.Errorf("the working copy is not captured: %w", err))
+	s.Warn(fmt.Errorf("the files of the working copy were not captured: %w", err))
 	return nil
 }
 
@@ -71,9 +71,9 @@ func checkVCS(v *snapshot.VCS) error {
 	return nil
 }
 
-// addFiles adds the files of the working copy to draft, if the capture wants files and the working copy is
-// readable. It sets the pointers of the attempts that the draft ends. If req has a revision, the draft gets
-// this revision with the captured files.
+// addFiles adds the files of the working copy to draft, if the capture includes files and the working copy is
+// readable. In the rows of the attempts that the draft ends, it records where these files are; see
+// pointAttempts. If req.VCS is not nil, draft.VCS has the revision of req.VCS and the captured files.
 func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *capturedFiles, draft *snapshot.Draft) error {
 	wanted, err := c.wantsFiles(req, draft)
 	if err != nil || !wanted {
@@ -120,8 +120,8 @@ func (c *Capturer) worktrees() ([]snapshot.Worktree, error) {
 	return tip.Worktrees, nil
 }
 
-// endsAttempt reports whether draft ends an attempt: draft sets a node, or an attempt in the journal, to an
-// ended state, and the attempt has not ended at the tip.
+// endsAttempt reports whether draft ends an attempt: it sets the state of a node, or of an attempt in the
+// journal, to an ended state, and by the tip this attempt has not ended. c.head must not be nil.
 func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
 	for _, change := range draft.Journal {
 		if ended, err := c.endsJournaled(change); err != nil || ended {
@@ -171,8 +171,8 @@ func hasEnded(state snapshot.NodeState) bool {
 	return state == snapshot.NodeFinished || state == snapshot.NodeFailed || state == snapshot.NodeCancelled
 }
 
-// endsJournaled reports whether change, a change of the journal, ends an attempt that the tip does not have
-// or has in progress.
+// endsJournaled reports whether change, a change of the journal, ends an attempt: it sets an attempt to an
+// ended state, and at the tip the attempt is missing or in progress.
 func (c *Capturer) endsJournaled(change snapshot.Change) (bool, error) {
 	if change.Collection != snapshot.CollectionAttempts {
 		return false, nil
@@ -241,8 +241,9 @@ func (c *Capturer) runningAttempts(changes []snapshot.Change) ([]string, error) 
 	return keys, nil
 }
 
-// pointAttempts adds a pointer to the captured files to each attempt that draft ends in the journal. It skips
-// attempts with a commit or a tree. draft.VCS must not be nil.
+// pointAttempts adds to the row of each attempt that draft ends in the journal where the captured files are:
+// the commit, the tree, the number of the frame, and the attempts that were running. It skips attempts whose
+// row already has a commit or a tree. draft.VCS must not be nil.
 func (c *Capturer) pointAttempts(draft *snapshot.Draft) error {
 	frame := int64(0)
 	if c.head != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// keepNeeds gives a node its known needs if changes set the node without needs. It copies the needs from the
-// earlier changes or from the tip, and replaces the values in changes.
+// keepNeeds completes the changes that set a node without needs, the ids of the nodes that the node depends on.
+// Such a change keeps the needs that the node has after the earlier changes or, if none of them sets the node,
+// at the tip. keepNeeds replaces the values in changes.
 func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 	if c.head == nil {
 		return nil
@@ -35,8 +36,8 @@ func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 	return nil
 }
 
-// keepCarried keeps, in the rows of the journal that the changes set, the members of the tip's rows that this version
-// does not know. It replaces the changes.
+// keepCarried replaces each element of changes, changes of the journal, by its stored form. If the tip has the
+// changed row, the stored form keeps the row's members that this version does not know.
 func (c *Capturer) keepCarried(changes []snapshot.Change) error {
 	var tip *snapshot.Entry
 	if c.head != nil {
@@ -52,7 +53,8 @@ func (c *Capturer) keepCarried(changes []snapshot.Change) error {
 	return nil
 }
 
-// lacksNeeds reports whether a change sets a node without needs, and returns the node's key.
+// lacksNeeds reports whether a change sets a node without needs, and returns the node's key. For an invalid
+// row, it returns false.
 func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 	var row struct {
 		NodeID    string          `json:"nodeId"`
@@ -60,7 +62,7 @@ func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 		Needs     json.RawMessage `json:"needs"`
 	}
 	if json.Unmarshal(change.Value, &row) != nil || row.Needs != nil {
-		return "", false // the append refuses an invalid value
+		return "", false // the append refuses an invalid row
 	}
 	if change.Key != "" {
 		return change.Key, true
@@ -68,10 +70,10 @@ func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 	return snapshot.Key(row.NodeID, row.Iteration), true
 }
 
-// needsOf returns the needs of the node with the key after the changes before, as JSON. It returns nil if the
-// node does not exist or has no needs.
-func (c *Capturer) needsOf(key string, before []snapshot.Change) (json.RawMessage, error) {
-	for _, change := range slices.Backward(before) {
+// needsOf returns the needs of a node after the changes earlier, as JSON. If none of them changes the node, the
+// needs are those at the tip. needsOf returns nil if the node does not exist or has no needs.
+func (c *Capturer) needsOf(key string, earlier []snapshot.Change) (json.RawMessage, error) {
+	for _, change := range slices.Backward(earlier) {
 		if change.Collection != snapshot.CollectionNodes || change.Key != key {
 			continue
 		}
@@ -94,7 +96,7 @@ func (c *Capturer) needsOf(key string, before []snapshot.Change) (json.RawMessag
 	return json.Marshal(node.Needs)
 }
 
-// withNeeds returns the JSON object with the member needs. The object must not have this member.
+// withNeeds returns object, a JSON object without a member "needs", with needs as the value of that member.
 func withNeeds(object, needs json.RawMessage) json.RawMessage {
 	rest := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(object), []byte("{")))
 	out := append([]byte(`{"needs":`), needs...)

@@ -1,8 +1,8 @@
-// Package fault has the errors that people and programs see: a stable code, a message, hints, and the exit status of the
-// code.
+// Package fault has the errors that people and programs see: a stable code, a message, hints, and the exit status of
+// the code.
 //
-// The packages below timeline return sentinels and small typed errors. The packages timeline, engine and cli turn these
-// errors into an [Error]. docs/errors.md describes every code.
+// The packages below timeline return sentinels and small typed errors. The packages timeline, engine and cli turn
+// these errors into an [Error]. docs/errors.md describes every code.
 package fault
 
 import (

@@ -88,6 +88,7 @@ func toCollect(all map[string]*runRefs) []*runRefs {
 		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero() || h.older)
 	})
 	for _, h := range byID(all, func(h *runRefs) bool { return !h.tip.IsZero() && !h.held.IsZero() && h.tip != h.held }) {
+		// A new run has the id of this held run. The held run is collected alone, without the refs of the new run.
 		beside := &runRefs{component: h.component, id: h.id, held: h.held, gone: h.gone, again: true}
 		for i, ref := range h.refs {
 			if folder, _ := keptBy(ref.Name); folder == "_held" {
@@ -100,9 +101,9 @@ func toCollect(all map[string]*runRefs) []*runRefs {
 	return out
 }
 
-// candidates returns every object that the runs reach and that no commit of the user's reaches, and the
-// objects that an earlier Collect did not delete. It records all of them for the next Collect. If going is
-// empty, candidates returns only the objects of the earlier Collect.
+// candidates returns the objects that Collect may delete: every object that the runs in going reach and no
+// commit of the user's reaches, and the objects that an earlier Collect did not delete. It records all of them
+// for the next Collect. If going is empty, candidates returns only the objects of the earlier Collect.
 func (k *Keeper) candidates(ctx context.Context, going []*runRefs) (map[objstore.ID]struct{}, error) {
 	ids, err := k.collectNote().read()
 	if err != nil || len(going) == 0 {

@@ -34,8 +34,8 @@ var userRoots = append(append([]string{}, userRefs...), "--reflog", "--indexed-o
 const evenMissing = "--missing=allow-any"
 
 // walk calls each with the id and path of every object that roots and the git rev-list options reach. path is
-// "" if the object has no path. walk leaves out many of the objects that except reaches, but not all. In a
-// partial clone, walk leaves out fetched objects, unless options include evenMissing.
+// "" if the object has no path. walk leaves out many, but not all, of the objects that the ids in except reach.
+// In a partial clone, walk leaves out fetched objects, unless options include evenMissing.
 func (g *gitReader) walk(ctx context.Context, roots, except []objstore.ID, options []string, each func(id objstore.ID, path string)) error {
 	args := []string{"--no-replace-objects", "rev-list", "--objects"}
 	// In a partial clone, git would otherwise fetch missing objects.

@@ -18,9 +18,9 @@ import (
 
 // States of a run in an older format.
 const (
-	OlderDropped = "dropped" // its refs are out of the way
-	OlderBack    = "back"    // its refs are back
-	OlderKept    = "kept"    // its refs are where they were; see OlderRun.Reason
+	OlderDropped = "dropped" // DropOlder has moved the run's refs out of the way
+	OlderBack    = "back"    // UndoDrop has moved the run's refs back
+	OlderKept    = "kept"    // the run's refs were not moved; see OlderRun.Reason
 )
 
 // OlderRun is a run in an older format that was dropped, brought back or kept.
@@ -37,15 +37,17 @@ type Older struct {
 	Runs []OlderRun `json:"runs"`
 }
 
-// DropOlder moves all refs of runs in an older format out of the way: tips, frames, tombstones, what holds pruned runs,
-// and tracking refs of remotes. The refs are held under refs/smithers/_older, so that UndoDrop brings them back, until
-// Collect deletes them. The base commits of runs are in no version of the format, and stay. With dryRun, DropOlder
-// returns the runs that it would drop.
+// DropOlder moves all refs of runs in an older format out of the way, to refs/smithers/_older: tips, frame
+// refs, tombstones, refs that hold pruned runs, and tracking refs of remotes. UndoDrop moves the refs back,
+// until Collect deletes them. The base commits of runs belong to no version of the format, and stay. With
+// dryRun, DropOlder only returns the runs that it would drop.
 //
-// Each run is moved in its own transaction; after an error or a crash, the earlier runs stay dropped, and no ref is
-// lost. The run is kept if another run of its id was dropped before and is not collected. A process of an older version
-// that executes the run fails at its next entry. Error codes: run_pruned, with the result for each run, if a run is
-// kept; conflict.
+// DropOlder moves each run in its own transaction. After an error or a crash, the earlier runs stay dropped,
+// and no ref is lost. A run is kept if another run with its id was dropped before and is not collected. A
+// process of an older version that executes the run fails at its next entry.
+//
+// Error codes: run_pruned, with the result for each run, if a run is kept; conflict if another process moved a
+// ref.
 func (k *Keeper) DropOlder(ctx context.Context, dryRun bool) (*Older, error) {
 	list, err := k.git.ourRefs(ctx)
 	if err != nil {
@@ -60,10 +62,12 @@ func (k *Keeper) DropOlder(ctx context.Context, dryRun bool) (*Older, error) {
 	})
 }
 
-// UndoDrop brings the refs back that DropOlder moved. A run is kept out of the way if another run, or
-// a tombstone, has its id by now.
-// A tracking ref that a fetch has made again stays, and the held one with it. Error codes: run_exists, with the result
-// for each run, if a run is kept; conflict.
+// UndoDrop moves the refs back that DropOlder moved. A run is kept out of the way if another run, or a
+// tombstone, has its id by now. If a fetch has recreated a tracking ref, both the new and the moved ref stay
+// where they are. With dryRun, UndoDrop only returns the expected result.
+//
+// Error codes: run_exists, with the result for each run, if a run is kept; conflict if another process moved a
+// ref.
 func (k *Keeper) UndoDrop(ctx context.Context, dryRun bool) (*Older, error) {
 	list, err := k.git.ourRefs(ctx)
 	if err != nil {
@@ -78,7 +82,9 @@ func (k *Keeper) UndoDrop(ctx context.Context, dryRun bool) (*Older, error) {
 	})
 }
 
-// moveOlder applies the moves that plan returns for each run, and returns the result.
+// moveOlder calls plan for each run, and makes the moves that plan returns, one transaction for each run. With
+// dryRun, it makes no moves. The result has the state and the reason that plan returns for each run. The error
+// is that of plan, of a transaction, or of Older.refusal.
 func (k *Keeper) moveOlder(ctx context.Context, runs []*olderRun, dryRun bool, plan func(*olderRun) (moves []refs.Update, state, why string, err error)) (*Older, error) {
 	out := &Older{Runs: []OlderRun{}}
 	for _, run := range runs {
@@ -96,7 +102,8 @@ func (k *Keeper) moveOlder(ctx context.Context, runs []*olderRun, dryRun bool, p
 	return out, out.refusal()
 }
 
-// refusal returns the error about the first run that was kept; nil if none was.
+// refusal returns the error about the first run that was kept, or nil if no run was kept. The code is
+// run_pruned after DropOlder, and run_exists after UndoDrop.
 func (o *Older) refusal() error {
 	i := slices.IndexFunc(o.Runs, func(run OlderRun) bool { return run.State == OlderKept })
 	if i < 0 {
@@ -105,13 +112,13 @@ func (o *Older) refusal() error {
 	run := o.Runs[i]
 	if run.Reason == droppedBefore {
 		return fault.New(fault.RunPruned, "run %q was not dropped: %s", run.RunID, run.Reason).
-			Hint("`git smithers prune --collect` frees that one for good; then drop again").Detail("runs", o.Runs)
+			Hint("`git smithers prune --collect` deletes the run that was dropped before for good; then drop this run").Detail("runs", o.Runs)
 	}
 	return fault.New(fault.RunExists, "run %q was not brought back: %s", run.RunID, run.Reason).
 		Hint("%s", keepCopy(run)).Detail("runs", o.Runs)
 }
 
-// keepCopy returns the hint to keep a copy of a run that is out of the way.
+// keepCopy returns a hint with the command that saves a copy of a run that is out of the way.
 func keepCopy(run OlderRun) string {
 	older, err := refs.Older(run.Refs[len(run.Refs)-1])
 	for _, name := range run.Refs {
@@ -120,7 +127,7 @@ func keepCopy(run OlderRun) string {
 		}
 	}
 	if err != nil {
-		return "the refs under " + refs.OlderFolder + " keep it"
+		return "the refs under " + refs.OlderFolder + " hold the run"
 	}
 	return fmt.Sprintf("`git bundle create %s %s` keeps a copy of the run",
 		fault.Word(componentOf(older)+".bundle"), fault.Word(string(older)))
@@ -135,7 +142,7 @@ const (
 // olderRun is a run in an older format with its refs.
 type olderRun struct {
 	component, id string
-	refs          []refs.Ref // under the names that they have while the run is not dropped; sorted
+	refs          []refs.Ref // with the names that they have while the run is not dropped; sorted
 }
 
 // names returns the names of the run's refs.
@@ -147,8 +154,10 @@ func (r *olderRun) names() []refs.Name {
 	return names
 }
 
-// drop returns the updates that move the run's refs out of the way. The refs under which they are held come first, and
-// the tip is deleted last, so that a crash between two refs loses none.
+// drop returns the updates that move the run's refs out of the way, with the run's new state. held has the refs
+// of the repository by name. The updates that create refs come first, and the update that deletes the tip is
+// the last, so that a crash between two refs loses no ref. If another run with the same id was dropped before,
+// drop returns OlderKept with the reason, and no updates.
 func (r *olderRun) drop(held map[refs.Name]objstore.ID) (moves []refs.Update, state, why string, err error) {
 	var deleted []refs.Update
 	for _, ref := range r.refs {
@@ -169,7 +178,10 @@ func (r *olderRun) drop(held map[refs.Name]objstore.ID) (moves []refs.Update, st
 	return append(moves, deleted...), OlderDropped, "", nil
 }
 
-// comeBack returns the updates that bring the run's refs back. now has all refs.
+// comeBack returns the updates that move the run's refs back, with the run's new state. now has the refs of the
+// repository by name. If another run or a tombstone has the run's id, comeBack returns OlderKept with the
+// reason, and no updates. If a fetch has recreated tracking refs, comeBack leaves these out, and why has their
+// number.
 func (r *olderRun) comeBack(now map[refs.Name]objstore.ID) (moves []refs.Update, state, why string, err error) {
 	for _, folder := range []string{refs.TipsFolder, refs.GoneFolder} {
 		name := refs.Name(folder + r.component)
@@ -196,12 +208,12 @@ func (r *olderRun) comeBack(now map[refs.Name]objstore.ID) (moves []refs.Update,
 		deleted = append(deleted, refs.Update{Name: older, Old: ref.ID})
 	}
 	if stay > 0 {
-		why = plain.Count(stay, "tracking ref") + " was made again by a fetch, and stays"
+		why = "a fetch has already recreated " + plain.Count(stay, "tracking ref")
 	}
 	return append(moves, deleted...), OlderBack, why, nil
 }
 
-// olderRuns returns the runs with refs to commits in an older format, sorted by component.
+// olderRuns returns the runs with refs in list that lead to commits in an older format, sorted by component.
 func (k *Keeper) olderRuns(list []refs.Ref) []*olderRun {
 	return groupOlder(list, func(ref refs.Ref) (refs.Name, string, bool) {
 		older := snapshot.OlderFormat(k.store.Objects(), ref.ID)
@@ -213,7 +225,8 @@ func (k *Keeper) olderRuns(list []refs.Ref) []*olderRun {
 	})
 }
 
-// droppedRuns returns the runs that DropOlder moved out of the way, sorted by component.
+// droppedRuns returns the runs in list that DropOlder moved out of the way, sorted by component. Their refs
+// have the names from before the move.
 func (k *Keeper) droppedRuns(list []refs.Ref) []*olderRun {
 	return groupOlder(list, func(ref refs.Ref) (refs.Name, string, bool) {
 		name, ok := ref.Name.BeforeOlder()
@@ -228,12 +241,13 @@ func (k *Keeper) droppedRuns(list []refs.Ref) []*olderRun {
 	})
 }
 
-// groupOlder groups refs by run. of returns the name that a ref has while its run is not dropped, and the run id in its
-// commit; ok is false for a ref that is left out.
-func groupOlder(list []refs.Ref, of func(refs.Ref) (name refs.Name, id string, ok bool)) []*olderRun {
+// groupOlder groups the refs in list by run, and returns the runs sorted by component. identify returns the name that a
+// ref has while its run is not dropped, and the run id in the ref's commit, or "". ok is false for a ref that is left
+// out.
+func groupOlder(list []refs.Ref, identify func(refs.Ref) (name refs.Name, id string, ok bool)) []*olderRun {
 	runs := make(map[string]*olderRun)
 	for _, ref := range list {
-		name, id, ok := of(ref)
+		name, id, ok := identify(ref)
 		if !ok {
 			continue
 		}
@@ -257,7 +271,7 @@ func groupOlder(list []refs.Ref, of func(refs.Ref) (name refs.Name, id string, o
 	return out
 }
 
-// componentOf returns the run's component of the name of a run's ref.
+// componentOf returns the ref component of the run to which the ref name belongs.
 func componentOf(name refs.Name) string {
 	if component, _, err := name.Split(); err == nil {
 		return component

@@ -79,8 +79,8 @@ func (p pastRuns) file(h *runRefs) idFile {
 	return idFile(filepath.Join(p.store.Private(), pastFolder, h.component))
 }
 
-// record records the entries of a run before it is collected. For a damaged run, or one in an older format, it records
-// nothing, because the list would be incomplete.
+// record records the entries of a run before the run is collected. It records nothing for a run that is damaged
+// or in an older format, because the list would be incomplete.
 func (p pastRuns) record(ctx context.Context, h *runRefs) error {
 	if h.held.IsZero() {
 		return nil

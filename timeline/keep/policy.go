@@ -51,7 +51,7 @@ func (c chooser) choose(ctx context.Context, policy Policy, runs []string) ([]Pr
 		row := head.Row()
 		if owner := c.store.Owner(row); owner.Live {
 			return nil, fault.New(fault.RunOwned, "run %q is being executed by another process", id).
-				Hint("wait for it, or ask it to stop: `git smithers cancel %s`", fault.Word(id)).
+				Hint("wait until the process ends, or ask the process to stop: `git smithers cancel %s`", fault.Word(id)).
 				Detail("runId", id)
 		}
 		one := PrunedRun{RunID: id, Frames: row.Frame + 1}

@@ -170,9 +170,9 @@ func isTip(name refs.Name) int {
 	return 0
 }
 
-// named returns the runs of all with the given ids that wanted accepts, in the given order and without
-// duplicates. For an id that is not among them, the error is none(id). If accepted ids begin with the given
-// id, a list of these ids replaces the hints of the error.
+// named returns the runs in all that have the given ids and that wanted accepts, in the order of the ids and
+// without duplicates. If no accepted run has a given id, the error is none(id). If accepted ids begin with the
+// given id, the hints of that error are replaced by a list of these ids.
 func named(runs []string, all map[string]*runRefs, wanted func(*runRefs) bool, none func(run string) *fault.Error) ([]*runRefs, error) {
 	var out []*runRefs
 	for _, run := range runs {

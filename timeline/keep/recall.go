@@ -13,9 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Recall brings forgotten runs back unchanged, and removes their tombstones. Error codes:
-// nothing_pruned if a run is no longer held; older_format if it is in an older format; run_exists if another run has its id; run_owned if a
-// live process executes that run.
+// Recall brings forgotten runs back unchanged, and removes their tombstones. Error codes: nothing_pruned if a
+// run is no longer held; older_format if a run is in an older format; run_exists if another run has its id;
+// run_owned if a live process executes that run.
 func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
 	list, err := k.git.ourRefs(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func canComeBack(h *runRefs) bool { return !h.held.IsZero() || !h.gone.IsZero() 
 func nothingPruned(run string, all map[string]*runRefs) *fault.Error {
 	for _, h := range all {
 		if h.id == run && !h.gone.IsZero() {
-			return fault.New(fault.NothingPruned, "run %q was pruned and collected", run).
+			return fault.New(fault.NothingPruned, "run %q was pruned and collected, so this repository no longer has the run", run).
 				Hint("if a remote still has the run, fetch it under another id: `git smithers fetch REMOTE %s --as NEWID`", fault.Word(run)).
 				Detail("runId", run)
 		}

@@ -41,8 +41,9 @@ type PrunedAt struct {
 // none is named. It also pushes their tombstones. remote "" means the default remote, see place.Find. With
 // dryRun, PruneRemote only returns the expected results.
 //
-// Error codes: nothing_pruned if a named run was not pruned here, older_format if its tombstone is in an older format; remote_not_found; remote_failed;
-// push_refused, with the result for each run, if a run is still there.
+// Error codes: nothing_pruned if a named run was not pruned in this repository, older_format if its tombstone is in an
+// older format; remote_not_found; remote_failed; push_refused, with the result for each run, if the remote still has a
+// run.
 func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, runs ...string) (*PrunedAt, error) {
 	to, err := place.Find(k.store, remote)
 	if err != nil {
@@ -110,7 +111,8 @@ func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) 
 	return chosen, err
 }
 
-// withoutOlder returns the pruned runs without those whose tombstones are in an older format, about which it warns once.
+// withoutOlder returns the pruned runs without those whose tombstones are in an older format. It warns once
+// about the runs that it leaves out.
 func (k *Keeper) withoutOlder(runs []*runRefs) []*runRefs {
 	var kept []*runRefs
 	var left []*snapshot.OlderFormatError
@@ -192,7 +194,7 @@ func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, re
 		out.moves = append(out.moves, transport.Move{Name: gone, How: transport.Create, New: h.gone})
 	}
 	if !there.tip.IsZero() {
-		if !past.ids[there.tip] {
+		if !past.ids[there.tip] { // the remote's run may have entries that only the remote has, so it must stay
 			out.State, out.moves = ThereUnknown, nil
 			if past.whole {
 				out.State = ThereMoved

@@ -17,9 +17,9 @@ type runRefs struct {
 	id        string      // "" if the component is hashed and the run is unreadable
 	refs      []refs.Ref  // tip, held, frame and tracking refs, but not the tombstone
 	tip       objstore.ID // the run's tip
-	held      objstore.ID // its tip when it was pruned, until it is collected
-	gone      objstore.ID // its tombstone
-	again     bool        // held is another run of the same id
+	held      objstore.ID // the run's tip when the run was pruned, until the run is collected
+	gone      objstore.ID // the run's tombstone
+	again     bool        // held belongs to another run with the same id
 	older     bool        // the run is in an older format, and was moved out of the way; see DropOlder
 }
 
@@ -32,8 +32,9 @@ func (h *runRefs) roots() []objstore.ID {
 	return roots
 }
 
-// holdings groups refs by run, and returns the other refs separately. A run that DropOlder moved out of the way is a run
-// of its own, beside the run that has its id now.
+// holdings groups the refs in list by run, and returns the other refs separately. The keys of runs are ref
+// components. A run that DropOlder moved out of the way is listed separately from the run that has its id now:
+// its key is refs.OlderFolder and its ref component. Tombstones are among the other refs, too.
 func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []refs.Ref) {
 	runs = make(map[string]*runRefs)
 	of := func(component string) *runRefs {
@@ -47,7 +48,7 @@ func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []r
 	for _, ref := range list {
 		folder, component := keptBy(ref.Name)
 		if _, older := ref.Name.BeforeOlder(); older {
-			continue
+			continue // heldOlder groups these refs
 		}
 		switch folder {
 		case "":

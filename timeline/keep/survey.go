@@ -63,7 +63,7 @@ func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref,
 	return s, k.git.sizes(ctx, s.ids, func(id objstore.ID, size int64) { s.sizes[s.places[id]] = size })
 }
 
-// found records that the run with index run reaches the object id at path.
+// found records that a run reaches the object with the given id, at path. run is the run's index in the survey.
 func (s *survey) found(run int32, id objstore.ID, path string) {
 	at, known := s.places[id]
 	if !known {

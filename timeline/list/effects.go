@@ -55,9 +55,10 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	return out, nil
 }
 
-// addEnded adds the ended attempt e to the effect of its frame: the frame with the attempt's files or, if the
-// attempt has no files, the frame with the index since, the first frame after its end. addEnded leaves out
-// cancelled attempts, attempts that a fork inherited from its parent, and attempts whose frame is unknown.
+// addEnded adds the ended attempt e to the effect of its frame: the frame with the attempt's files or, if no
+// frame has them, the first frame after the attempt's end. since is the index of that first frame in
+// run.Frames. addEnded leaves out cancelled attempts, attempts that a fork inherited from its parent, and
+// attempts whose frame is unknown.
 func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int) {
 	if run.Branch != nil && e.FinishedAtMs <= run.Branch.CreatedAtMs {
 		return
@@ -77,10 +78,10 @@ func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int)
 	effect.Failed = effect.Failed || e.State == snapshot.AttemptFailed
 }
 
-// frameAt returns the index of the frame number in frames, which are sorted by number. found is false if
-// frames does not have the frame.
+// frameAt returns the index of the frame with the given number in frames, which are sorted by number. found is
+// false if frames does not have the frame.
 func frameAt(frames []FrameInfo, number int64) (at int, found bool) {
-	if last := len(frames) - 1; last >= 0 && frames[last].FrameNo == number { // fast path: most frames are based on the last of frames
+	if last := len(frames) - 1; last >= 0 && frames[last].FrameNo == number { // fast path: most frames are based on the last frame of frames
 		return last, true
 	}
 	return slices.BinarySearchFunc(frames, number, func(f FrameInfo, no int64) int { return cmp.Compare(f.FrameNo, no) })

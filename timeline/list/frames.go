@@ -26,10 +26,10 @@ type FrameMatch struct {
 	FrameNo     int64         `json:"frameNo"`
 	CreatedAtMs int64         `json:"createdAtMs"`
 	Subject     string        `json:"subject"`
-	Commit      string        `json:"commit"` // of the frame
+	Commit      string        `json:"commit"` // the commit id of the frame
 	VCS         *jjbridge.Tag `json:"vcs"`
 	ChangeID    *string       `json:"changeId"`
-	IDs         []string      `json:"ids,omitempty"` // the ids that the frame's writer gave it, sorted
+	IDs         []string      `json:"ids,omitempty"` // the ids that its writer gave the frame, sorted
 	// Paths are the changed paths at or below the path of the query, with the kind of change, in the run's working
 	// copy and in the tasks' own worktrees. Only queries by path set it.
 	Paths []jjbridge.PathChange `json:"paths,omitempty"`
@@ -75,7 +75,7 @@ func FramesOf(ctx context.Context, s *timeline.Store, query FrameQuery) ([]Frame
 			return nil, timeline.Explain(err)
 		}
 		if row.FrameNo == 0 && entry.Run != row.RunID {
-			continue
+			continue // frame 0 of this fork is the parent's frame, which is listed for the parent
 		}
 		if entry, err = asIndexed(ctx, s, index, row, entry); err != nil {
 			return nil, err
@@ -118,8 +118,8 @@ func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, 
 	return index.FramesByCommit(ctx, commit)
 }
 
-// asIndexed returns entry, the entry of the frame in row, as the run of the row sees the entry. In a fork
-// with an extension, an entry of another run is a frame of the fork, with another number.
+// asIndexed returns entry as the run row.RunID numbers it; row is the index row of the entry. In a fork with an
+// extension, an entry of another run is a frame of the fork, with another number.
 func asIndexed(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, row sqliteindex.FrameRow, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if entry.Run == row.RunID && entry.Frame == row.FrameNo {
 		return entry, nil
@@ -175,7 +175,9 @@ func matchOf(entry *snapshot.Entry) (FrameMatch, error) {
 	return match, err
 }
 
-// framesOfPath returns the frames that changed the path of query. The result is never nil.
+// framesOfPath returns the frames that changed files at or below query.Path, in the run query.Run or, if
+// query.Run is "", in all runs. query.Run must be a whole id. The frames are sorted by run (newest first) and
+// number. The error is limit_exceeded if the frames changed too many paths. The result is never nil.
 func framesOfPath(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, query FrameQuery) ([]FrameMatch, error) {
 	rows, err := index.Runs(ctx)
 	if err != nil {

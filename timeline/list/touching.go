@@ -66,7 +66,8 @@ func framesTouching(ctx context.Context, s *timeline.Store, tip *snapshot.Entry,
 	return slices.SortedFunc(maps.Values(t.found), func(a, b FrameMatch) int { return cmp.Compare(a.FrameNo, b.FrameNo) }), nil
 }
 
-// look compares the files of frame with the files of the newer frames visited so far.
+// look compares the files of frame, the next older frame, with the files of the newer frames that were visited
+// before.
 func (t *pathSearch) look(ctx context.Context, frame *snapshot.Entry) error {
 	id, err := frame.VCSID()
 	if err != nil {
@@ -115,8 +116,8 @@ func (t *pathSearch) lookAtFirsts(ctx context.Context) error {
 	return nil
 }
 
-// compare records the changes at the path between the tree before, which the current frame has, and now, the
-// files of a newer frame. name is the name of the working copy.
+// compare records in t.found the changes at the path between two trees of a working copy. before is the older
+// tree, and now has the files of a newer frame. name is the name of the working copy.
 func (t *pathSearch) compare(ctx context.Context, name string, before objstore.ID, now newerFiles) error {
 	changes, err := code.ChangedFiles(ctx, t.objects, before, now.tree, t.path)
 	if err != nil || len(changes) == 0 {

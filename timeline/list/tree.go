@@ -21,9 +21,9 @@ type FrameInfo struct {
 	Subject     string     `json:"subject"`
 	Commit      string     `json:"commit"`
 	VCS         *FrameVCS  `json:"vcs"`           // nil if the frame has no revision
-	IDs         []string   `json:"ids,omitempty"` // the ids that the frame's writer gave it, sorted
-	BasedOn     *int64     `json:"basedOn"`       // the frame of this run that it is based on; nil if there is none
-	Dropped     bool       `json:"dropped"`       // a later frame stepped over it
+	IDs         []string   `json:"ids,omitempty"` // the ids that its writer gave the frame, sorted
+	BasedOn     *int64     `json:"basedOn"`       // the frame of this run on which this frame is based; nil if there is none
+	Dropped     bool       `json:"dropped"`       // a later frame stepped over this frame
 
 	tree objstore.ID // the captured files; zero if no files were captured
 }

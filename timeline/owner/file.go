@@ -108,7 +108,7 @@ func (d Folder) Claim(epoch int64, now time.Time, durable bool) (*File, error) {
 		made = made || fresh
 	}
 	if err != nil {
-		return nil, fmt.Errorf("claim in %s: %w", d.path, err)
+		return nil, fmt.Errorf("the run cannot be claimed in %s: %w", d.path, err)
 	}
 	f.made = made
 	err = f.write(process{os.Getpid(), epoch, now.UTC()}, durable)
@@ -116,7 +116,7 @@ func (d Folder) Claim(epoch int64, now time.Time, durable bool) (*File, error) {
 		err = f.Touch(now)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("claim in %s: %w", d.path, err), f.Undo())
+		return nil, errors.Join(fmt.Errorf("the run cannot be claimed in %s: %w", d.path, err), f.Undo())
 	}
 	return f, nil
 }
@@ -155,8 +155,8 @@ func (d Folder) newFile() (*File, error) {
 	return nil, errors.Join(errCleared, f.Discard())
 }
 
-// write writes the owner to the file. If durable is true, write puts the file, its folder and the folder above
-// on stable storage.
+// write writes the process that made the claim to the file. If durable is true, write puts the file, its folder
+// and the folder above on stable storage.
 func (f *File) write(owner process, durable bool) error {
 	data, err := json.Marshal(owner)
 	if err != nil {
@@ -244,10 +244,10 @@ func (d Folder) ifDead(token string, f func(path string) error) error {
 	return errors.Join(f(path), lock.Close())
 }
 
-// Clear removes the file of the claim before, so that the claim's process learns of the loss of the run. Clear
-// also removes the files of dead processes. If before is "", Clear removes only the files of dead processes.
-// Missing files are not an error.
-func (d Folder) Clear(before string) error {
+// Clear removes the file of the claim with the token old, so that the claim's process learns that it has lost the
+// run. Clear also removes the files of dead processes. If old is "", Clear removes only the files of dead
+// processes. Missing files are not an error.
+func (d Folder) Clear(old string) error {
 	entries, err := os.ReadDir(d.path)
 	for _, entry := range entries {
 		token := entry.Name()
@@ -255,7 +255,7 @@ func (d Folder) Clear(before string) error {
 			continue
 		}
 		remove := d.ifDead(token, os.Remove)
-		if token == before {
+		if token == old {
 			remove = os.Remove(filepath.Join(d.path, token))
 		}
 		if remove != nil && !errors.Is(remove, fs.ErrNotExist) {

@@ -23,9 +23,9 @@ type Place struct {
 	Component  string // the component of refs/smithers-remote/ for this place
 }
 
-// Find returns the place that a request names. If remote is "", Find returns the place of the setting
-// smithers.remote, the remote of the current branch, the only remote, or origin: the first of these that exists.
-// Code: remote_not_found.
+// Find returns the place that a request names: the name of a remote, a URL or a path. If remote is "", Find
+// returns the place of the setting smithers.remote, the remote of the current branch, the only remote, or
+// origin: the first of these that exists. The error is remote_not_found if there is no such remote.
 func Find(s *timeline.Store, remote string) (Place, error) {
 	remotes := Remotes(s)
 	if remote == "" {
@@ -41,12 +41,12 @@ func Find(s *timeline.Store, remote string) (Place, error) {
 	return placeOf(remote, configured), nil
 }
 
-// placeOf returns the place of the name of a remote, if configured is true, or of a URL or path.
+// placeOf returns the place called name: a remote if configured is true, and otherwise a URL or a path.
 func placeOf(name string, configured bool) Place {
 	return Place{name, configured, refs.RemoteComponent(name, configured)}
 }
 
-// noRemote returns remote_not_found with the message, and hints that name the existing remotes.
+// noRemote returns remote_not_found with message, and hints that name the existing remotes.
 func noRemote(message string, remotes []string) *fault.Error {
 	err := fault.New(fault.RemoteNotFound, "%s", message)
 	switch len(remotes) {
@@ -115,8 +115,8 @@ func branch(s *timeline.Store) string {
 	return branch
 }
 
-// isAddress reports whether a name may be a URL, host:path or a path, and not the name of a remote. As for git,
-// a relative path starts at the top of the working copy.
+// isAddress reports whether name may be a URL, host:path or a path, and not the name of a remote. As for git, a
+// relative path starts at the top of the working copy.
 func isAddress(name string) bool {
 	return strings.ContainsAny(name, `:/\`) && !strings.HasPrefix(name, "-")
 }
@@ -162,5 +162,5 @@ func (p Place) Explain(err error) error {
 	if transport.IsNowhere(err) {
 		return out.Hint("check the address and your permission to read the repository")
 	}
-	return out.Hint("run the same command again to do the rest: nothing is lost")
+	return out.Hint("run the same command again to continue: nothing is lost")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
+// transportSpec names the refs of a remote to fetch, and the tracking refs that get their values.
 type transportSpec = transport.Spec
 
 // tips returns the spec that fetches all tips of the remote into tracking refs.
@@ -30,9 +31,9 @@ func (f *fetch) tip(component string) transportSpec {
 	return transportSpec{From: refs.TipsFolder + component, To: refs.RemoteFolder(f.from.Component) + component}
 }
 
-// bring fetches the refs that specs name; with prune, it deletes the tracking refs of vanished refs. If a
-// named ref is missing, the error wraps refs.ErrNotFound. Any other error has a code: broken_ref,
-// fetch_refused or a code of the remote.
+// bring fetches the refs that specs name. With prune, it also deletes the tracking refs of refs that the remote
+// no longer has. If a named ref is missing, the error wraps refs.ErrNotFound. Any other error has a code:
+// broken_ref, fetch_refused or a code of the remote.
 func (f *fetch) bring(ctx context.Context, specs []transportSpec, prune bool) error {
 	err := f.transport().Fetch(ctx, f.from.Name, specs, prune)
 	if errors.Is(err, refs.ErrNotFound) {

@@ -16,9 +16,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
-// Bundle writes the named runs (ids or unique prefixes), with all that they reach, to w as a git
-// bundle. `git clone` and `git fetch` read it, too. It returns the ids of the runs. A run in an older format is refused
-// (older_format), because Unbundle would refuse it. After an error, the output is not a valid bundle.
+// Bundle writes the named runs (ids or unique prefixes) and all objects that they reach to w, as a git bundle
+// that `git clone` and `git fetch` can read, too. It returns the ids of the runs, each once. The error is
+// older_format if a run is in an older format, because Unbundle would refuse the run. After an error, the
+// output is not a valid bundle.
 func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]string, error) {
 	var ids []string
 	var names []refs.Name
@@ -46,14 +47,14 @@ func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]str
 	return ids, timeline.Explain(s.transport().Bundle(ctx, w, names, nil))
 }
 
-// Unbundle takes runs from the bundle file at path, as [Sharer.Fetch] takes runs from a remote. Without runs,
-// it takes all runs in the bundle. Unlike Fetch, it keeps no tracking refs. The error's code is
+// Unbundle fetches runs from the bundle file at path, as [Sharer.Fetch] fetches runs from a remote. Without
+// runs, it fetches all runs in the bundle. Unlike Fetch, it keeps no tracking refs. The error's code is
 // invalid_bundle if git cannot read the file as a bundle, or one of Fetch's codes.
 func (s *Sharer) Unbundle(ctx context.Context, path string, runs ...string) (*Fetched, error) {
 	return s.UnbundleAs(ctx, path, "", runs...)
 }
 
-// UnbundleAs takes runs like [Sharer.Unbundle]. If as is not empty, it stores the one named run under the id
+// UnbundleAs fetches runs like [Sharer.Unbundle]. If as is not empty, it stores the one named run under the id
 // as; see FetchRequest.As.
 func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string) (*Fetched, error) {
 	path, err := filepath.Abs(path)
@@ -66,7 +67,7 @@ func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string
 	from := place.Place{Name: path, Component: refs.RemoteComponent(path, false)}
 	out, err := s.fetch(ctx, from, FetchRequest{Runs: runs, As: as, command: "unbundle"})
 	if _, forgetErr := s.forget(context.WithoutCancel(ctx), from); forgetErr != nil {
-		s.store.Warn(fmt.Errorf("delete the tracking refs of the bundle: %w", forgetErr))
+		s.store.Warn(fmt.Errorf("the tracking refs of the bundle were not deleted: %w", forgetErr))
 	}
 	return out, explainBundle(err, path)
 }
@@ -76,7 +77,7 @@ func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string
 func checkBundle(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return fault.New(fault.InvalidBundle, "open bundle: %w", err).Hint("name a file that `git smithers bundle` wrote")
+		return fault.New(fault.InvalidBundle, "the bundle cannot be opened: %w", err).Hint("name a file that `git smithers bundle` wrote")
 	}
 	defer file.Close() //nolint:errcheck // opened for reading
 	beginning := []byte("# v? git bundle\n")
@@ -103,5 +104,5 @@ func explainBundle(err error, path string) error {
 		said = git.Stderr
 	}
 	return fault.New(fault.InvalidBundle, "%s cannot be read: %s", path, said).
-		Hint("no run was taken; make the bundle again")
+		Hint("no run was fetched from the bundle; make the bundle again")
 }

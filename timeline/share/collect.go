@@ -24,7 +24,7 @@ func (p *push) collect(ctx context.Context) error {
 		return p.collectNamed(ctx)
 	}
 	if p.req.Revive {
-		return fault.New(fault.Usage, "--revive needs at least one run").Hint("`git smithers push REMOTE RUN --revive`")
+		return fault.New(fault.Usage, "--revive needs at least one run").Hint("`git smithers push REMOTE RUN --revive` brings a run back that was pruned at the remote")
 	}
 	tips, err := p.store.Refs().Tips(ctx)
 	if err = p.broken(err); err != nil {

@@ -20,10 +20,10 @@ import (
 // shownFiles is the maximum number of paths of untracked files that an error lists.
 const shownFiles = 10
 
-// confirmFiles decides whether the untracked files of the runs in open may be pushed, and returns the runs
-// that may be pushed. smithers.pushFiles decides. If its value is ask, an earlier answer for this remote
-// decides, and otherwise PushRequest.Confirm. If the setting forbids untracked files, the runs that have such
-// files are refused. Without a yes, the error's code is unconfirmed.
+// confirmFiles decides whether the untracked files of the runs in open may be pushed, and returns the runs that
+// may be pushed. It follows the setting smithers.pushFiles. If the setting forbids untracked files, the runs
+// that have such files are refused. If the setting is ask, an earlier permission for this remote suffices, and
+// otherwise confirmFiles asks PushRequest.Confirm. Without permission, the error's code is unconfirmed.
 func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoingRun, error) {
 	if p.store.Settings().PushFiles == timeline.PushYes || p.confirmed {
 		return open, nil
@@ -166,7 +166,7 @@ func (a pushAnswers) content(to place.Place) string {
 func (a pushAnswers) given(to place.Place) (bool, error) {
 	data, err := os.ReadFile(a.path(to))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, timeline.Explain(fmt.Errorf("read whether untracked files may be pushed: %w", err))
+		return false, timeline.Explain(fmt.Errorf("the permission to push untracked files cannot be read: %w", err))
 	}
 	return string(data) == a.content(to), nil
 }

@@ -24,8 +24,8 @@ type extension struct {
 	journal []snapshot.Change // changes of attempts whose frame numbers differ in the new run
 }
 
-// extension returns the extension with the frames from tip back to the frame of parent, and its journal. The
-// caller sets the id, the subject and the events.
+// extension returns the extension of parent: its frames, from tip back to the parent's frame, and its journal.
+// The caller sets the id, the subject and the events.
 func (s splitter) extension(ctx context.Context, tip *snapshot.Entry, parent *snapshot.Parent) (*extension, error) {
 	own, err := s.store.Frames(ctx, tip, parent.Commit)
 	if err != nil {
@@ -65,11 +65,11 @@ func (s splitter) renumber(x *extension) error {
 	return nil
 }
 
-// eventsAfter returns the events of the entries of tip's run after the entry after, in order. If after is the
-// zero id, it returns all events of the run. In a run that is itself an extension, after may be an entry of
-// the extended run. The run's first own entry then repeats all events of the extension, and eventsAfter
-// returns only those that come after after.
-func (s splitter) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot.Event, error) {
+// eventsAfter returns the events of the entries of tip's run that follow the entry last, in order. If last is
+// the zero id, it returns all events of the run. In a run that is itself an extension, last may be an entry of
+// the extended run. The run's first own entry repeats all events of the extension, so eventsAfter then returns
+// only those of its events that follow last.
+func (s splitter) eventsAfter(tip *snapshot.Entry, last objstore.ID) ([]snapshot.Event, error) {
 	var newestFirst [][]snapshot.Event
 	entries := snapshot.NewWalk(s.store.Objects(), tip)
 	for {
@@ -77,8 +77,8 @@ func (s splitter) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapsho
 		if err != nil {
 			return nil, err
 		}
-		if entry != nil && entry.IsView() && !after.IsZero() {
-			again, err := s.eventsAfter(entry.Stored(), after)
+		if entry != nil && entry.IsView() && !last.IsZero() {
+			again, err := s.eventsAfter(entry.Stored(), last)
 			if err != nil {
 				return nil, err
 			}
@@ -86,7 +86,7 @@ func (s splitter) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapsho
 			*first = (*first)[max(0, len(*first)-len(again)):]
 			break
 		}
-		if entry == nil || entry.IsView() || entry.ID == after {
+		if entry == nil || entry.IsView() || entry.ID == last {
 			break
 		}
 		events, err := entry.Events()
@@ -142,8 +142,8 @@ func (s splitter) updates(x *extension, tip objstore.ID) ([]refs.Update, error) 
 	return append([]refs.Update{{Name: name, New: tip}}, frames...), err
 }
 
-// keptRefs returns updates that create refs for the first of frames, at most as many as smithers.frameRefs
-// allows. frames is sorted, newest first.
+// keptRefs returns the updates that create refs for the newest of the run's given frames, for at most as many
+// frames as smithers.frameRefs allows. frames is sorted, newest first.
 func (s splitter) keptRefs(run string, frames []refs.FrameRef) ([]refs.Update, error) {
 	frames = frames[:min(int64(len(frames)), s.store.Settings().FrameRefs)]
 	updates := make([]refs.Update, len(frames))

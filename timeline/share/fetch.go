@@ -56,17 +56,20 @@ type Fetched struct {
 	None bool `json:"-"`
 }
 
-// Fetch brings runs from a remote, checks them, and moves the local tips forward. A run that was
-// continued in both places is split: the run becomes the remote's, and the local continuation
-// becomes a fork, whose frame 0 is the last common frame and whose frames are the same commits as
-// before. A run without common history stays as it is here, and so does a run that was pruned here or
-// there. A run that fails the checks, or is in an older format, stays under refs/smithers-remote and changes nothing
-// else.
+// Fetch fetches runs from a remote, checks them, and moves the local tips forward. If a run was continued both
+// in this repository and at the remote, Fetch splits it: the run becomes the remote's run, and the local
+// continuation becomes a fork. Frame 0 of the fork is the last common frame, and its other frames are the same
+// commits as before.
 //
-// Error codes: remote_not_found, remote_failed, run_not_found; fetch_refused if a run is
-// invalid, broken_ref if a ref here is broken, run_owned if a run is busy, run_exists if a named
-// run differs from the local one, older_format if a named run is in an older format, each with the result for each run in Fetched; run_pruned
-// if FetchRequest.As was pruned here.
+// Fetch leaves a local run unchanged if the remote's run with the same id has no common history with it, or if
+// the run was pruned in either repository. If the remote's run fails the checks, or is in an older format, only
+// its tracking ref under refs/smithers-remote changes.
+//
+// Error codes: remote_not_found, remote_failed, run_not_found; run_pruned if a run with the id FetchRequest.As
+// was pruned in this repository. With these further codes, Fetched has the result for each run: fetch_refused
+// if a run is invalid, broken_ref if a local ref is broken, run_owned if a run is busy, run_exists if a named
+// run differs from the local run, older_format if a named run is in an older format, run_pruned if a named run
+// was pruned.
 func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) {
 	from, err := place.Find(s.store, req.Remote)
 	if err != nil {
@@ -102,6 +105,7 @@ type fetch struct {
 	verifier      *verify.EntryVerifier
 }
 
+// named reports whether the request names runs.
 func (f *fetch) named() bool { return len(f.req.Runs) > 0 }
 
 // again returns the command line that repeats this fetch for all runs.
@@ -209,8 +213,8 @@ func (f *fetch) bringThere(ctx context.Context, components []string) error {
 	return f.bring(ctx, specs, false)
 }
 
-// refusal returns the error for the most serious state of a run that was not taken, or nil if no state is an
-// error. Unrelated and pruned runs are an error only if runs were named.
+// refusal returns the error for the most serious state of a run that was not fetched, or nil if no state is an
+// error. Unrelated, pruned and older runs are an error only if the request names runs.
 func (f *fetch) refusal() error {
 	var invalid, broken, busy, other, pruned, older *FetchedRun
 	for i := range f.out.Runs {
@@ -255,7 +259,7 @@ func (f *fetch) refusal() error {
 
 // prunedRun returns the error with code run_pruned for a named run, with hints for getting the run back.
 func (f *fetch) prunedRun(run *FetchedRun) *fault.Error {
-	err := fault.New(fault.RunPruned, "run %q was not taken from %s: %s", run.RunID, f.from.Shown(), run.Reason)
+	err := fault.New(fault.RunPruned, "run %q was not fetched from %s: %s", run.RunID, f.from.Shown(), run.Reason)
 	if run.Reason == prunedHere {
 		err = err.Hint("`git smithers prune --undo %s` brings the run back, unless git has already collected its objects", fault.Word(run.RunID))
 	}

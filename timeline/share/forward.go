@@ -13,11 +13,11 @@ import (
 // framesAtOnce is the maximum number of frame refs that one transaction creates.
 const framesAtOnce = 200
 
-// forward moves the local tip of run to there, a descendant or the tip of a new run, and sets run.Tip and
-// run.Frames. It also creates refs of the new frames if smithers.frameRefs allows them. A frame without a ref
-// is found through the chain.
-func (f *fetch) forward(ctx context.Context, run *incomingRun, there objstore.ID) error {
-	entry, err := snapshot.ReadEntry(f.store.Objects(), there)
+// forward moves the local tip of run to theirTip, the remote's tip, and sets run.Tip and run.Frames. theirTip
+// must descend from the local tip, unless the run is new in this repository. forward also creates refs of the
+// new frames if smithers.frameRefs allows them. A frame without a ref is found through the chain.
+func (f *fetch) forward(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
+	entry, err := snapshot.ReadEntry(f.store.Objects(), theirTip)
 	if err != nil {
 		return err
 	}
@@ -29,10 +29,10 @@ func (f *fetch) forward(ctx context.Context, run *incomingRun, there objstore.ID
 	if err != nil {
 		return err
 	}
-	if err := f.store.Refs().Apply(ctx, refs.Update{Name: tip, Old: run.local, New: there}); err != nil {
+	if err := f.store.Refs().Apply(ctx, refs.Update{Name: tip, Old: run.local, New: theirTip}); err != nil {
 		return err
 	}
-	run.Tip, run.Frames = there, len(fresh.Frames)
+	run.Tip, run.Frames = theirTip, len(fresh.Frames)
 	return f.frameRefs(ctx, run.RunID, fresh.Frames)
 }
 
@@ -71,8 +71,8 @@ func (f *fetch) frameRefs(ctx context.Context, run string, frames []refs.FrameRe
 	return f.store.Refs().PackIfMany(ctx)
 }
 
-// tolerate returns nil if err means that a frame ref is broken, or that another process is creating the ref.
-// The frame is then found through the chain. It returns any other error unchanged.
+// tolerate returns nil if err means that a frame ref is broken, which is a warning, or that another process is
+// creating the ref. The frame is then found through the chain. tolerate returns any other error unchanged.
 func (f *fetch) tolerate(err error) error {
 	if errors.Is(err, refs.ErrConflict) {
 		return nil

@@ -34,7 +34,7 @@ func (p *push) sendFrames(ctx context.Context) error {
 			run.Frames++
 		case transport.UpToDate:
 		case transport.Stale, transport.Refused, transport.Unreadable:
-			run.Reason = cmp.Or(run.Reason, "not all frame refs: "+outcome.Reason)
+			run.Reason = cmp.Or(run.Reason, "not all frame refs were created: "+outcome.Reason)
 		}
 	}
 	return p.to.Explain(err)
@@ -52,7 +52,7 @@ func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner ma
 		for _, run := range p.newestFirst(meant) {
 			found, err := p.framesToMake(ctx, run, max(left, 0))
 			if isDamage(err) {
-				run.Reason = cmp.Or(run.Reason, "not all frame refs: "+err.Error())
+				run.Reason = cmp.Or(run.Reason, "not all frame refs were created: "+err.Error())
 			} else if err != nil {
 				return nil, nil, err
 			}
@@ -68,9 +68,10 @@ func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner ma
 	return moves, owner, nil
 }
 
-// framesToMake returns the moves that create the missing frame refs of a run, newest first. It returns at
-// most most+1 moves; one move more than most means that the limit was reached.
-func (p *push) framesToMake(ctx context.Context, run *outgoingRun, most int64) (moves []transport.Move, err error) {
+// framesToMake returns the moves that create the missing frame refs of a run at the remote, newest first. It returns
+// at most limit+1 moves: one move more than limit means that the run has more missing frame refs than limit. With an
+// error, it may return some moves.
+func (p *push) framesToMake(ctx context.Context, run *outgoingRun, limit int64) (moves []transport.Move, err error) {
 	for frame, err := range p.framesOf(run.Tip) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return moves, err
@@ -83,7 +84,7 @@ func (p *push) framesToMake(ctx context.Context, run *outgoingRun, most int64) (
 			continue
 		}
 		moves = append(moves, transport.Move{Name: name, How: transport.Create, New: frame.ID})
-		if int64(len(moves)) > most {
+		if int64(len(moves)) > limit {
 			break
 		}
 	}
@@ -125,9 +126,9 @@ func (s *Sharer) framesOf(tip objstore.ID) iter.Seq2[refs.FrameRef, error] {
 	}
 }
 
-// newestFirst returns runs that are equal on both sides, the one with the newest change first. If meant is
-// true, it returns those that were pushed or named; otherwise it returns the others. It leaves out runs whose
-// tips cannot be read.
+// newestFirst returns runs that are equal on both sides, the run with the newest change first. If meant is
+// true, it returns the runs that were pushed or named; otherwise it returns the others. It leaves out runs
+// whose tips cannot be read.
 func (p *push) newestFirst(meant bool) []*outgoingRun {
 	var runs []*outgoingRun
 	at := make(map[*outgoingRun]int64)

@@ -10,10 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/refs/transport"
 )
 
-// judge compares each open run with the remote's run, and returns the runs to push. It ends the other runs
-// with a state and a reason, and updates the tracking refs. If this repository lacks the remote's tip, judge
-// fetches that tip only for two kinds of runs: named runs, and runs that were continued in this repository
-// since the last push.
+// judge compares each open run with the remote's run, and returns the runs to push. It ends the other runs with
+// a state and a reason, and updates the tracking refs. If this repository lacks the remote's tip, judge fetches
+// that tip only if the run is named, or was continued in this repository since the last push.
 func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 	var open, unknown []*outgoingRun
 	var found []refs.Update // updates of tracking refs
@@ -66,14 +65,14 @@ func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 	return open, nil
 }
 
-// sighting returns the update that moves the tracking ref of a run to there, the remote's tip. It returns nil
+// sighting returns the update that sets the tracking ref of a run to theirTip, the remote's tip. It returns nil
 // if the tracking ref already has this value.
-func (p *push) sighting(run *outgoingRun, there objstore.ID) []refs.Update {
+func (p *push) sighting(run *outgoingRun, theirTip objstore.ID) []refs.Update {
 	tracked := p.tracked.tips[run.component]
-	if tracked == there {
+	if tracked == theirTip {
 		return nil
 	}
-	return []refs.Update{{Name: refs.Name(refs.RemoteFolder(p.to.Component) + run.component), Old: tracked, New: there}}
+	return []refs.Update{{Name: refs.Name(refs.RemoteFolder(p.to.Component) + run.component), Old: tracked, New: theirTip}}
 }
 
 // prunedHere and prunedThere are the reasons for a run with a tombstone in this repository or at the remote.
@@ -97,10 +96,10 @@ func (p *push) isPruned(run *outgoingRun) bool {
 	return true
 }
 
-// compare compares a run with there, the remote's tip. If the run continues the remote's run, compare returns
-// open with the run added. Otherwise it ends the run with a state and a reason, and returns open.
-func (p *push) compare(run *outgoingRun, there objstore.ID, open []*outgoingRun) []*outgoingRun {
-	kin, err := relate(p.store.Objects(), run.Tip, there)
+// compare compares a run with theirTip, the remote's tip. If the run continues the remote's run, compare
+// returns open with the run added. Otherwise it ends the run with a state and a reason, and returns open.
+func (p *push) compare(run *outgoingRun, theirTip objstore.ID, open []*outgoingRun) []*outgoingRun {
+	kin, err := relate(p.store.Objects(), run.Tip, theirTip)
 	switch {
 	case p.isOlderThere(run, err):
 	case err != nil:

@@ -37,7 +37,7 @@ func (b addressBook) note(at place.Place) {
 		err = os.WriteFile(path, []byte(at.Shown()+"\n"), 0o666)
 	}
 	if err != nil {
-		b.store.Warn(fmt.Errorf("store the address of the remote: %w", err))
+		b.store.Warn(fmt.Errorf("the address of the remote was not stored: %w", err))
 	}
 }
 

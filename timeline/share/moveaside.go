@@ -10,12 +10,12 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// moveAside creates the fork, and moves the run's tip to the remote's tip. If made is not zero, the fork
-// exists already and made is its tip.
+// moveAside creates the fork, and moves the run's tip to the remote's tip. If made is not zero, the fork exists
+// already and made is its tip.
 //
-// moveAside first deletes the frame refs that the run will lose. So no frame ref is ever wrong, and a frame
-// without a ref is found through the chain. It deletes frame refs only while the run's tip is still the local
-// tip. Otherwise another process may have split the run and created these refs.
+// moveAside first deletes the frame refs that the run will lose, so that no frame ref ever points to a wrong
+// frame. A frame without a ref is found through the chain. moveAside deletes frame refs only while the run's
+// tip is still the local tip. Otherwise another process may have split the run and created these refs.
 func (s splitter) moveAside(ctx context.Context, what split, fork *extension, made objstore.ID) error {
 	batch := s.store.Objects().Begin()
 	updates, err := s.forkUpdates(ctx, batch, fork, made)
@@ -79,17 +79,16 @@ func (s splitter) forkUpdates(ctx context.Context, w objstore.Writer, fork *exte
 	return missing, nil
 }
 
-// dropRefs deletes the frame refs of a run for which which returns true, and returns the updates that delete
-// them. The same transaction makes others, updates of other refs, so the deletion fails if one of those refs
-// has moved.
-func (s splitter) dropRefs(ctx context.Context, run string, others []refs.Update, which func(refs.FrameRef) bool) ([]refs.Update, error) {
+// dropRefs deletes the frame refs of a run for which drop returns true, and returns the updates that delete them. The
+// same transaction makes the updates in others, so the deletion fails if a ref of others has moved.
+func (s splitter) dropRefs(ctx context.Context, run string, others []refs.Update, drop func(refs.FrameRef) bool) ([]refs.Update, error) {
 	list, err := s.store.Refs().Frames(ctx, run)
 	if err != nil && !errors.Is(err, refs.ErrBroken) { // the command verify reports broken refs
 		return nil, err
 	}
 	var updates []refs.Update
 	for _, ref := range list {
-		if !which(ref) {
+		if !drop(ref) {
 			continue
 		}
 		name, err := refs.Frame(run, ref.Frame)
@@ -111,7 +110,7 @@ func (s splitter) putBack(ctx context.Context, still refs.Update, dropped []refs
 	for _, update := range dropped {
 		err := s.store.Refs().Apply(ctx, still, refs.Update{Name: update.Name, New: update.Old})
 		if err != nil && !errors.Is(err, refs.ErrConflict) {
-			s.store.Warn(fmt.Errorf("recreate %s: %w", update.Name, err))
+			s.store.Warn(fmt.Errorf("the frame ref %s was not recreated: %w", update.Name, err))
 		}
 	}
 }

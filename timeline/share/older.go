@@ -14,10 +14,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
-// StateOlder is the state of a run that was not pushed or not taken, because it is in an older format.
+// StateOlder is the state of a run that was not pushed or not fetched, because the run is in an older format.
 const StateOlder = "older"
 
-// older returns the error about a tip in an older format; nil for every other tip.
+// older returns an error that describes a tip in an older format, or nil for every other tip.
 func (s *Sharer) older(tip objstore.ID) *snapshot.OlderFormatError {
 	return snapshot.OlderFormat(s.store.Objects(), tip)
 }
@@ -37,10 +37,11 @@ func (s *Sharer) runAt(id objstore.ID) (string, error) {
 	return entry.Run, nil
 }
 
-// isOlder ends a run whose tip here is in an older format, and reports whether it did. An unnamed run that the remote
-// has already is not read.
-func (p *push) isOlder(run *outgoingRun, there objstore.ID) bool {
-	if there == run.Tip && !run.named {
+// isOlder reports whether the local tip of run is in an older format. If so, it ends the run with that reason.
+// It returns false for an unnamed run whose local tip equals theirTip, the remote's tip, without reading the
+// tip.
+func (p *push) isOlder(run *outgoingRun, theirTip objstore.ID) bool {
+	if theirTip == run.Tip && !run.named {
 		return false
 	}
 	older := p.older(run.Tip)
@@ -48,23 +49,24 @@ func (p *push) isOlder(run *outgoingRun, there objstore.ID) bool {
 		return false
 	}
 	run.older = older
-	run.end(StateOlder, fmt.Sprintf("it is in format %d; `%s` moves it out of the way", older.Format, timeline.DropOlder))
+	run.end(StateOlder, fmt.Sprintf("the run is in format %d; `%s` moves the run out of the way", older.Format, timeline.DropOlder))
 	return true
 }
 
-// isOlderThere ends a run that the remote has in an older format, by the error of a comparison, and reports whether it
-// did.
+// isOlderThere reports whether err, the error of a comparison with the remote's run, means that the remote's
+// run is in an older format. If so, it ends the run with that reason.
 func (p *push) isOlderThere(run *outgoingRun, err error) bool {
 	older, ok := errors.AsType[*snapshot.OlderFormatError](err)
 	if !ok {
 		return false
 	}
 	run.olderThere = true
-	run.end(StateUnrelated, fmt.Sprintf("the remote's run of that id is in format %d", older.Format))
+	run.end(StateUnrelated, fmt.Sprintf("the remote's run with this id is in format %d", older.Format))
 	return true
 }
 
-// olderRefusal returns older_format for the first named run in an older format; nil if there is none.
+// olderRefusal returns older_format for the first named run in an older format, or nil if no named run is in an
+// older format.
 func (p *push) olderRefusal() error {
 	for _, run := range p.runs {
 		if run.older != nil && run.named {
@@ -74,7 +76,8 @@ func (p *push) olderRefusal() error {
 	return nil
 }
 
-// hintOlderThere returns the hint for a run that the remote has in an older format.
+// hintOlderThere returns the hint for a run that the remote has in an older format: the command that deletes
+// the remote's run. to is the remote.
 func (r *outgoingRun) hintOlderThere(to place.Place) string {
 	tip, err := refs.Tip(r.RunID)
 	if err != nil {
@@ -83,7 +86,8 @@ func (r *outgoingRun) hintOlderThere(to place.Place) string {
 	return fmt.Sprintf("`git push %s --delete %s` deletes the remote's run; then push again", fault.Word(to.Shown()), fault.Word(string(tip)))
 }
 
-// withoutOlderStones returns the moves without the tombstones in an older format, about which it warns once.
+// withoutOlderStones returns moves, which push tombstones, without the tombstones in an older format. It warns
+// once about the tombstones that it leaves out.
 func (p *push) withoutOlderStones(moves []transport.Move) []transport.Move {
 	var kept []transport.Move
 	for _, move := range moves {
@@ -92,27 +96,28 @@ func (p *push) withoutOlderStones(moves []transport.Move) []transport.Move {
 		}
 	}
 	if count := len(moves) - len(kept); count > 0 {
-		p.store.WarnOnce(fmt.Errorf("not pushed: %s in an older format: `%s` moves it out of the way",
+		p.store.WarnOnce(fmt.Errorf("not pushed: %s in an older format; `%s` moves runs in an older format out of the way",
 			plain.Count(count, "tombstone"), timeline.DropOlder))
 	}
 	return kept
 }
 
-// isOlder ends a run that is in an older format here or at the remote, and reports whether it did. An unnamed run is
-// reported only if the remote's tip is new.
-func (f *fetch) isOlder(run *incomingRun, there objstore.ID) bool {
-	if older := f.older(there); older != nil {
-		run.end(StateOlder, fmt.Sprintf("it is in format %d, which this version does not read", older.Format))
+// isOlder reports whether run is in an older format at the remote or in this repository. If so, it ends the run
+// with that reason. theirTip is the remote's tip. Unless the request names runs, the result is reported only if
+// the remote's tip has changed since the last fetch.
+func (f *fetch) isOlder(run *incomingRun, theirTip objstore.ID) bool {
+	if older := f.older(theirTip); older != nil {
+		run.end(StateOlder, fmt.Sprintf("the run is in format %d, which this version does not read", older.Format))
 	} else if older = f.older(run.local); older != nil && f.req.As == "" {
-		run.end(StateOlder, fmt.Sprintf("the run here is in format %d; `%s` moves it out of the way", older.Format, timeline.DropOlder))
+		run.end(StateOlder, fmt.Sprintf("the run in this repository is in format %d; `%s` moves the run out of the way", older.Format, timeline.DropOlder))
 	} else {
 		return false
 	}
-	run.quiet = there == f.before.tips[run.component]
+	run.quiet = theirTip == f.before.tips[run.component]
 	return true
 }
 
-// olderRun returns older_format for a named run that was not taken.
+// olderRun returns older_format for a named run that was not fetched because it is in an older format.
 func (f *fetch) olderRun(run *FetchedRun) *fault.Error {
 	if older := f.older(run.Tip); older != nil {
 		return timeline.OlderFormat(older)
@@ -120,13 +125,13 @@ func (f *fetch) olderRun(run *FetchedRun) *fault.Error {
 	component, _ := refs.EscapeRun(run.RunID)
 	older := f.older(f.after.tips[component])
 	if older == nil {
-		return fault.New(fault.OlderFormat, "run %q was not taken from %s: %s", run.RunID, f.from.Shown(), run.Reason)
+		return fault.New(fault.OlderFormat, "run %q was not fetched from %s: %s", run.RunID, f.from.Shown(), run.Reason)
 	}
 	at := refs.Name(refs.RemoteFolder(f.from.Component) + component)
 	if f.req.command != "" { // the tracking refs of a bundle are deleted
 		at = ""
 	}
 	out := timeline.OlderFormatAt(older, at)
-	out.Msg = fmt.Sprintf("run %q was not taken from %s: %s", run.RunID, f.from.Shown(), run.Reason)
+	out.Msg = fmt.Sprintf("run %q was not fetched from %s: %s", run.RunID, f.from.Shown(), run.Reason)
 	return out
 }

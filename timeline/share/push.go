@@ -66,14 +66,15 @@ type Pushed struct {
 // rounds is the maximum number of attempts if other processes keep moving the same refs.
 const rounds = 5
 
-// Push pushes runs to a remote, and the tombstones of runs that were pruned here. It lists the
-// remote's refs once, and considers only runs that were named or whose tip differs. A run that
-// was pruned there stays away, and so does a run in an older format. A named remote is contacted even if there is nothing to push.
+// Push pushes runs to a remote, and the tombstones of runs that were pruned in this repository. It lists the
+// remote's refs once, and considers only runs that were named or whose tip differs. It does not push a run that
+// was pruned at the remote, or a run in an older format. If req.Remote is set, Push contacts the remote even if
+// there is nothing to push.
 //
-// Error codes: remote_not_found, remote_failed; push_refused if a run was refused, unless
-// it was unnamed and pruned, with the result for each run in Pushed; older_format if the other refused runs were named
-// and are in an older format; missing_object or corrupt_object if all refused runs are damaged here; unconfirmed if the user has not agreed to push
-// untracked files.
+// Error codes: remote_not_found; remote_failed; unconfirmed if the user has not agreed to push untracked files.
+// The following codes come with the result for each run in Pushed, and the first that applies is returned:
+// push_refused if a run was refused, except an unnamed run that was pruned; older_format if a named run is in
+// an older format; missing_object or corrupt_object if a run is damaged in this repository.
 func (s *Sharer) Push(ctx context.Context, req PushRequest) (*Pushed, error) {
 	to, err := place.Find(s.store, req.Remote)
 	if err != nil {
@@ -120,6 +121,7 @@ type outgoingRun struct {
 	olderThere bool                       // the remote's tip is in an older format
 }
 
+// end sets the final state of the run and the reason. The push then skips the run.
 func (r *outgoingRun) end(state, reason string) { r.State, r.Reason, r.done = state, reason, true }
 
 // run lists the remote's refs and pushes the runs. It repeats both if another process moved a ref first, at
@@ -281,7 +283,7 @@ func (p *push) refusal() error {
 	if damaged != nil {
 		err = err.Hint("run %q is damaged in this repository: `git smithers doctor` shows how to repair the run", damaged.RunID)
 	}
-	if first.State == StateRefused && !p.takesRefs() {
+	if first.State == StateRefused && !p.takesRefs() { // the host probably refuses every ref of a run
 		return err.Hint("if the host accepts only branches and tags, keep runs in another repository: `git config smithers.remote NAME` selects it").
 			Hint("`git smithers bundle %s -o %s.bundle` writes the run to a file", fault.Word(first.RunID), fault.Word(first.RunID)).Detail("runs", p.result().Runs)
 	}
@@ -300,7 +302,7 @@ const (
 	otherHistory   = "the remote's run with this id has another history"
 )
 
-// why returns the reason, for a person, why the run was not pushed.
+// why returns the reason why the run was not pushed, for people.
 func (r *outgoingRun) why() string {
 	if r.Reason != "" {
 		return r.Reason
@@ -326,7 +328,7 @@ func (r *outgoingRun) hint(to place.Place) string {
 		if r.olderThere {
 			return r.hintOlderThere(to)
 		}
-		return fmt.Sprintf("`git smithers fork %s` forks yours under another id; push that", fault.Word(r.RunID))
+		return fmt.Sprintf("`git smithers fork %s` forks your run under another id; then push the fork", fault.Word(r.RunID))
 	case StatePruned:
 		if r.Reason == prunedHere {
 			return fmt.Sprintf("`git smithers prune --undo %s` brings the run back; then push the run with --revive", fault.Word(r.RunID))

@@ -57,8 +57,8 @@ func relate(objects objstore.Reader, local, remote objstore.ID) (relation, error
 	return relation{kinship: unrelated, ahead: len(here.seen), behind: len(there.seen)}, nil
 }
 
-// meet returns the entry at which one side is and which the other side has seen. ok is false if no such entry
-// exists.
+// meet returns the id of an entry that is the current entry of one walk and that the other walk has visited. ok
+// is false if no such entry exists.
 func meet(here, there *walk) (common objstore.ID, ok bool) {
 	for _, sides := range [][2]*walk{{here, there}, {there, here}} {
 		if at := sides[0].at; at != nil {

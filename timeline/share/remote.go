@@ -130,8 +130,8 @@ func (s *Sharer) rememberedPlaces(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// stateAt compares this repository's refs, here, with the tracking refs of a remote. A run that cannot be
-// read is a warning.
+// stateAt returns the state of a remote. at is the remote, and here has this repository's refs, which stateAt
+// compares with the tracking refs of the remote. A run that cannot be read is a warning.
 func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (RemoteState, error) {
 	state := RemoteState{Remote: at.Shown(), Runs: []RunAt{}}
 	there, err := s.remembered(ctx, at.Component)
@@ -165,7 +165,8 @@ func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (Re
 	return state, ctx.Err()
 }
 
-// compareAt compares one run. State is "" if both are equal.
+// compareAt compares the run with the given ref component. The result's State is "" if both sides are equal,
+// and its RunID is not set.
 func (s *Sharer) compareAt(ctx context.Context, component string, here, there atRemote) (RunAt, error) {
 	local, remote := here.tips[component], there.tips[component]
 	if local != remote && slices.ContainsFunc([]objstore.ID{local, remote}, s.isOlderTip) {
@@ -199,7 +200,7 @@ func (s *Sharer) compareAt(ctx context.Context, component string, here, there at
 	return at, err
 }
 
-// length returns the number of entries of tip's run.
+// length returns the number of entries in the chain of the run with the given tip.
 func (s *Sharer) length(ctx context.Context, tip objstore.ID) (int, error) {
 	w, err := walkFrom(s.store.Objects(), tip)
 	for err == nil && w.at != nil {

@@ -21,6 +21,7 @@ type incomingRun struct {
 	quiet     bool        // the result is reported only if the request names runs
 }
 
+// end sets the state of the run and the reason.
 func (r *incomingRun) end(state, reason string) { r.State, r.Reason = state, reason }
 
 // take applies the fetched run with a ref component to the local run, and appends the result to f.out.Runs.
@@ -78,9 +79,9 @@ func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 	return nil
 }
 
-// identify sets run.RunID. If the ref component is a hash, the entry there, the remote's tip, has the id. If
-// the id cannot be determined, identify ends the run as invalid or pruned.
-func (f *fetch) identify(run *incomingRun, there objstore.ID) error {
+// identify sets run.RunID. If the ref component is a hash, identify reads the id from the entry theirTip, the
+// remote's tip. If the id cannot be determined, identify ends the run as invalid or pruned.
+func (f *fetch) identify(run *incomingRun, theirTip objstore.ID) error {
 	id, ok, err := refs.UnescapeRun(run.component)
 	if err != nil {
 		return err
@@ -90,12 +91,12 @@ func (f *fetch) identify(run *incomingRun, there objstore.ID) error {
 		return nil
 	}
 	run.RunID = run.component
-	if there.IsZero() {
+	if theirTip.IsZero() {
 		run.end(StatePruned, prunedThere)
 		run.quiet = true
 		return nil
 	}
-	id, err = f.runAt(there)
+	id, err = f.runAt(theirTip)
 	if err != nil {
 		run.end(StateInvalid, err.Error())
 		return nil
@@ -122,7 +123,7 @@ func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, erro
 	return id, err
 }
 
-// check checks the entries of a run from tip back to until, which it leaves out; a zero until means all
+// check checks the entries of a run from tip back to until, without the entry until; a zero until means all
 // entries. sound is true if the entries pass the checks. Otherwise check ends the run as invalid.
 func (f *fetch) check(ctx context.Context, run *incomingRun, tip, until objstore.ID) (sound bool, err error) {
 	problems, err := f.verifier.Verify(ctx, run.RunID, tip, until, func() {
@@ -135,25 +136,26 @@ func (f *fetch) check(ctx context.Context, run *incomingRun, tip, until objstore
 	return len(problems) == 0, err
 }
 
-// create checks a run that is new in this repository, and creates its tip at there. An unsound run becomes
-// invalid.
-func (f *fetch) create(ctx context.Context, run *incomingRun, there objstore.ID) error {
-	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
+// create checks a run that is new in this repository, and creates the run's tip at theirTip, the remote's tip.
+// A run that fails the checks becomes invalid.
+func (f *fetch) create(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
+	if sound, err := f.check(ctx, run, theirTip, objstore.ID{}); err != nil || !sound {
 		return err
 	}
 	run.end(StateCreated, "")
-	return f.forward(ctx, run, there)
+	return f.forward(ctx, run, theirTip)
 }
 
-// takeUnder checks a run, and stores it under the id FetchRequest.As. An unsound run becomes invalid.
-func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, there objstore.ID) error {
-	if f.isOlder(run, there) {
+// takeUnder checks the run whose tip at the remote is theirTip, and stores the run under the id
+// FetchRequest.As. A run that fails the checks becomes invalid.
+func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
+	if f.isOlder(run, theirTip) {
 		return nil
 	}
-	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
+	if sound, err := f.check(ctx, run, theirTip, objstore.ID{}); err != nil || !sound {
 		return err
 	}
-	tip, err := snapshot.ReadEntry(f.store.Objects(), there)
+	tip, err := snapshot.ReadEntry(f.store.Objects(), theirTip)
 	if err != nil {
 		return err
 	}
@@ -166,14 +168,14 @@ func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, there objstore.
 	return err
 }
 
-// compare compares a run that exists in this repository with there, the remote's tip. It moves the local tip
+// compare compares a run that exists in this repository with theirTip, the remote's tip. It moves the local tip
 // forward, splits the run, or ends the run with another state.
-func (f *fetch) compare(ctx context.Context, run *incomingRun, there objstore.ID) error {
-	if tip, err := snapshot.ReadEntry(f.store.Objects(), there); err != nil || tip.Run != run.RunID {
-		_, err := f.check(ctx, run, there, objstore.ID{}) // check sets the state and the reason
+func (f *fetch) compare(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
+	if tip, err := snapshot.ReadEntry(f.store.Objects(), theirTip); err != nil || tip.Run != run.RunID {
+		_, err := f.check(ctx, run, theirTip, objstore.ID{}) // check sets the state and the reason
 		return err
 	}
-	kin, err := relate(f.store.Objects(), run.local, there)
+	kin, err := relate(f.store.Objects(), run.local, theirTip)
 	if err != nil {
 		run.end(StateInvalid, err.Error())
 		return nil
@@ -185,28 +187,29 @@ func (f *fetch) compare(ctx context.Context, run *incomingRun, there objstore.ID
 	case unrelated:
 		run.end(StateUnrelated, "the run in this repository has another beginning; "+f.takeAs(run.RunID))
 	case behind:
-		if sound, err := f.check(ctx, run, there, run.local); err != nil || !sound {
+		if sound, err := f.check(ctx, run, theirTip, run.local); err != nil || !sound {
 			return err
 		}
 		run.end(StateForwarded, "")
-		return f.forward(ctx, run, there)
+		return f.forward(ctx, run, theirTip)
 	case diverged:
-		return f.divide(ctx, run, there, kin.common)
+		return f.divide(ctx, run, theirTip, kin.common)
 	}
 	return nil
 }
 
-// divide splits a run that was continued in both places, after checking the remote's entries after common. If
-// a process in this repository executes the run, the run becomes busy.
-func (f *fetch) divide(ctx context.Context, run *incomingRun, there, common objstore.ID) error {
-	if sound, err := f.check(ctx, run, there, common); err != nil || !sound {
+// divide splits a run that was continued both in this repository and at the remote. Before that, it checks the
+// entries from theirTip, the remote's tip, back to common, the newest common entry. If a process in this
+// repository executes the run, the run becomes busy.
+func (f *fetch) divide(ctx context.Context, run *incomingRun, theirTip, common objstore.ID) error {
+	if sound, err := f.check(ctx, run, theirTip, common); err != nil || !sound {
 		return err
 	}
 	local, err := snapshot.ReadEntry(f.store.Objects(), run.local)
 	if err != nil {
 		return err
 	}
-	remote, err := snapshot.ReadEntry(f.store.Objects(), there)
+	remote, err := snapshot.ReadEntry(f.store.Objects(), theirTip)
 	if err != nil {
 		return err
 	}
@@ -219,7 +222,7 @@ func (f *fetch) divide(ctx context.Context, run *incomingRun, there, common objs
 		return err
 	}
 	run.end(StateSplit, "")
-	run.Tip, run.Fork = there, fork
+	run.Tip, run.Fork = theirTip, fork
 	for entry, err := range f.store.Chain(remote) {
 		if err != nil || entry.ID == common {
 			return timeline.Explain(err)

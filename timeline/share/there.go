@@ -20,14 +20,17 @@ type atRemote struct {
 	frames     map[refs.Name]bool
 }
 
+// newAtRemote returns an atRemote without refs.
 func newAtRemote() atRemote {
 	return atRemote{make(map[string]objstore.ID), make(map[string]objstore.ID), make(map[refs.Name]bool)}
 }
 
+// transport returns the transport between the store's repository and remotes.
 func (s *Sharer) transport() *transport.Transport {
 	return transport.New(transport.Options{Repo: s.store.Repo(), Env: s.store.Env(), Talk: s.opts.Talk})
 }
 
+// progress passes its arguments to Options.Progress, if Options.Progress is not nil.
 func (s *Sharer) progress(what string, done, total int) {
 	if s.opts.Progress != nil {
 		s.opts.Progress(what, done, total)
@@ -60,7 +63,7 @@ func (s *Sharer) broken(err error) error {
 	return err
 }
 
-// fill adds the refs in from to into, by ref component.
+// fill adds the value of each ref to the map into. The keys are the ref components. from has the refs.
 func fill(into map[string]objstore.ID, from []refs.TipRef) {
 	for _, ref := range from {
 		into[ref.Component] = ref.ID
@@ -131,12 +134,12 @@ func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 		return
 	}
 	if err != nil && !errors.Is(err, refs.ErrConflict) {
-		s.store.Warn(fmt.Errorf("update the tracking refs of the remote: %w", err))
+		s.store.Warn(fmt.Errorf("the tracking refs of the remote were not updated: %w", err))
 	}
 }
 
-// remember sets the tracking ref of each ref that the remote moved, or that was already at its new value. A failure is a
-// warning.
+// remember sets the tracking ref of each ref that the remote moved, or that was already at its new value. A
+// failure is a warning.
 func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
 	ctx = context.WithoutCancel(ctx) // the remote has moved its refs, even if this process is cancelled
 	var moves []refs.Update
@@ -150,7 +153,7 @@ func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
 		}
 		old, err := p.store.Refs().Resolve(ctx, name)
 		if err != nil && !errors.Is(err, refs.ErrNotFound) {
-			p.store.Warn(fmt.Errorf("update the tracking refs of the remote: %w", err))
+			p.store.Warn(fmt.Errorf("the tracking refs of the remote were not updated: %w", err))
 			continue
 		}
 		if old != outcome.New {

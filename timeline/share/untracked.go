@@ -23,7 +23,7 @@ type untrackedFinder struct {
 	meter   *objstore.TreeMeter
 	known   map[objstore.ID]bool   // entries that the remote has
 	seen    map[objstore.ID]bool   // vcs.json blobs that were read
-	walked  map[folder]bool        // folders that were compared with at most one tree
+	walked  map[folder]bool        // folders that were compared with one tracked tree or none
 	paths   int                    // number of paths read
 	files   map[string]objstore.ID // the untracked files so far: the newest blob of each path
 }
@@ -187,9 +187,9 @@ func readCommit(r objstore.Reader, id objstore.ID) (tree objstore.ID, parents []
 	return tree, parents, nil
 }
 
-// added adds to u.files the files below tree whose paths none of the trees in tracked has. prefix is the path
-// of tree and ends with "/". added does not read a tree that is in tracked. A run with too many files is a
-// TreeSizeError.
+// added adds to u.files the files below tree that are at no path of the trees in tracked. prefix is the path of
+// tree and ends with "/", or is "". added does not read a tree that is in tracked. If the run has too many
+// files, the error is a TreeSizeError.
 func (u *untrackedFinder) added(ctx context.Context, tracked []objstore.ID, tree objstore.ID, prefix string) error {
 	if slices.Contains(tracked, tree) || u.wasWalked(tracked, tree, prefix) {
 		return nil
@@ -238,9 +238,9 @@ func (u *untrackedFinder) wasWalked(tracked []objstore.ID, tree objstore.ID, pat
 	return was
 }
 
-// addedAt adds e, the entry at path, to u.files, or the untracked files below it if e is a folder. before
-// holds the entries at path in the tracked trees. addedAt leaves out submodules and tracked files, and keeps
-// a file that a newer entry added.
+// addedAt adds e, the entry at path, to u.files if e is an untracked file. If e is a folder, it adds the
+// untracked files below e. before holds the entries at path in the tracked trees. addedAt leaves out submodules
+// and tracked files. If u.files already has the path, from a newer entry of the run, addedAt keeps that file.
 func (u *untrackedFinder) addedAt(ctx context.Context, before []objstore.TreeEntry, e objstore.TreeEntry, path string) error {
 	var folders []objstore.ID
 	for _, other := range before {
@@ -274,8 +274,8 @@ func (u *untrackedFinder) leaveOut(ctx context.Context, entry *snapshot.Entry) e
 	return nil
 }
 
-// dropFilesOf removes from u.files those of paths at which tree has a file. prefix is the path of tree; paths
-// is sorted, and each path begins with prefix. dropFilesOf reads each tree once.
+// dropFilesOf removes from u.files the paths at which tree has a file. paths are the candidates: sorted, and
+// each begins with prefix, the path of tree. dropFilesOf reads each tree once.
 func (u *untrackedFinder) dropFilesOf(ctx context.Context, tree objstore.ID, paths []string, prefix string) error {
 	if len(paths) == 0 {
 		return nil

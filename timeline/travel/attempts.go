@@ -23,7 +23,7 @@ type attemptChanges struct {
 
 	changes   []snapshot.Change // changes of the journal
 	cancelled []string          // the keys of the attempts that changes cancels, sorted
-	nodes     map[string]bool   // the keys of nodes with attempts that then did not have and that were not cancelled
+	nodes     map[string]bool   // the keys of the nodes with later attempts that since cancelled
 	logs      []string          // the keys of attempts whose live logs changes copies to the journal
 }
 
@@ -36,21 +36,21 @@ func (t *plan) stepOver(why string, at int64) *attemptChanges {
 	}
 }
 
-// all cancels every attempt that the function which accepts.
-func (p *attemptChanges) all(which func(snapshot.Attempt) bool) error {
+// all cancels every attempt for which wanted returns true.
+func (p *attemptChanges) all(wanted func(snapshot.Attempt) bool) error {
 	return p.each(func(row page.Row, a snapshot.Attempt) error {
-		if which(a) {
+		if wanted(a) {
 			p.cancel(row, a)
 		}
 		return nil
 	})
 }
 
-// since gives every attempt its row in the earlier entry then, and cancels the attempts that then does not
-// have. If ended is true, it also cancels the attempts that were in progress in then, because no process
-// continues them.
-func (p *attemptChanges) since(then *snapshot.Entry, ended bool) error {
-	known, err := then.Attempts()
+// since takes the attempts back to an earlier entry. Every attempt that earlier has gets its row in earlier.
+// Every later attempt is cancelled. If ended is true, since also cancels the attempts that were in progress in
+// earlier, because no process continues them.
+func (p *attemptChanges) since(earlier *snapshot.Entry, ended bool) error {
+	known, err := earlier.Attempts()
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (p *attemptChanges) since(then *snapshot.Entry, ended bool) error {
 		}
 		was, err := snapshot.DecodeAttempt(page.Row{Key: row.Key, Value: value})
 		if err == nil {
-			was, err = then.Renumber(was)
+			was, err = earlier.Renumber(was)
 		}
 		if err != nil {
 			return err
@@ -84,8 +84,8 @@ func (p *attemptChanges) since(then *snapshot.Entry, ended bool) error {
 	})
 }
 
-// each calls use for every attempt at the tip, and then sorts p.cancelled.
-func (p *attemptChanges) each(use func(page.Row, snapshot.Attempt) error) error {
+// each calls visit with every attempt at the tip, and then sorts p.cancelled.
+func (p *attemptChanges) each(visit func(page.Row, snapshot.Attempt) error) error {
 	attempts, err := p.tip.Attempts()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (p *attemptChanges) each(use func(page.Row, snapshot.Attempt) error) error 
 		if err != nil {
 			return err
 		}
-		if err := use(row, a); err != nil {
+		if err := visit(row, a); err != nil {
 			return err
 		}
 	}
@@ -106,9 +106,9 @@ func (p *attemptChanges) each(use func(page.Row, snapshot.Attempt) error) error 
 	return nil
 }
 
-// cancel marks the attempt a, with the given row, cancelled. A failed attempt keeps its error. If the attempt
-// is in progress, cancel copies its live log to the journal. An attempt that is cancelled already stays
-// unchanged.
+// cancel adds the changes that mark the attempt a, with the given row, as cancelled. A failed attempt keeps its
+// error. If the attempt is in progress, cancel copies its live log to the journal. An attempt that is cancelled
+// already stays unchanged.
 func (p *attemptChanges) cancel(row page.Row, a snapshot.Attempt) {
 	if a.State == snapshot.AttemptCancelled {
 		return

@@ -69,7 +69,8 @@ func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*destina
 		Hint("`git smithers reset %s` takes the run back to its beginning", fault.Word(head.Row().ID))
 }
 
-// destinationAt returns the destination of run at the entry then. frame is the newest frame at then.
+// destinationAt returns the destination at the entry then, for the run with the id run. frame is the entry of
+// the newest frame at then.
 func destinationAt(run string, then, frame *snapshot.Entry) *destination {
 	switch {
 	case frame.Run == run:
@@ -80,10 +81,13 @@ func destinationAt(run string, then, frame *snapshot.Entry) *destination {
 	return &destination{then, timeline.Address{Run: frame.Run, Frame: frame.Frame}, snapshot.NoFrame}
 }
 
-// dropped returns the numbers of the frames that leave the timeline if a new frame based on the frame based
-// follows tip, oldest first. newest is the newest frame at tip. The result is never nil.
+// dropped returns the numbers of the frames that leave the timeline if the next frame after tip is based on the
+// frame with the number based. newest is the number of the newest frame at tip. The result is sorted and never
+// nil.
 func dropped(s *timeline.Store, tip *snapshot.Entry, newest, based int64) ([]int64, error) {
 	out := []int64{}
+	// live goes back from the newest frame, and kept from the frame based, each to the frame on which its frame is
+	// based. The frames of live before both meet are dropped.
 	live, kept := newest, based
 	step := func(entry *snapshot.Entry, cursor *int64) {
 		if *cursor = entry.Frame - 1; entry.Based != nil {

@@ -75,11 +75,12 @@ func (t *plan) do(ctx context.Context) (*Result, error) {
 	}
 	defer func() {
 		if err := held.Release(ctx); err != nil {
-			t.store.Warn(fmt.Errorf("release the claim of run %q: %w", t.head.Row().ID, err))
+			t.store.Warn(fmt.Errorf("the claim of run %q was not released: %w", t.head.Row().ID, err))
 		}
 	}()
 	t.endCommands(ctx)
 	t.files.Fence = func() error { return t.fence(held) }
+	// If no file changes, record adds the start event to the frame instead of Save.
 	announced := t.files.Changes()
 	if announced {
 		if err := t.files.Save(ctx, t.subject, t.started); err != nil {
@@ -125,8 +126,8 @@ func (t *plan) askFor(workflow *snapshot.Workflow) error {
 	return t.agree(workflow)
 }
 
-// claim claims the run for this process. If another process has moved the tip, claim tries again. If the
-// frame, the epoch or the ops of the run have changed, the error is conflict.
+// claim claims the run for this process. If another process has moved the tip, claim tries again, unless the
+// frame, the epoch or the ops of the run have changed: then the error is conflict.
 func (t *plan) claim(ctx context.Context) (*claim.Claim, error) {
 	before, done := t.head.Row(), t.head.Entry()
 	for try := 1; ; try++ {
@@ -255,6 +256,7 @@ func (t *plan) draft() (*travelDraft, error) {
 			}
 		}
 	}
+	// The next state is computed only to find the nodes that became pending. Nothing is stored.
 	next, err := state.EditWithin(t.store.Settings().Limits, t.store.Objects().Begin(), turn.state)
 	if err != nil {
 		return nil, err
@@ -284,8 +286,9 @@ func (t *plan) draft() (*travelDraft, error) {
 	return &travelDraft{draft, turn.steps}, nil
 }
 
-// redefine sets the workflow of turn: the workflow of re or, if re has no workflow, the workflow of
-// turn.then, if it differs from the tip's. It also sets turn.row to a function that updates the run's row.
+// redefine sets turn.workflow and turn.row so that the run continues with the workflow of re. If re has no
+// workflow, the run continues with the workflow at turn.then; if that is also the tip's workflow, redefine
+// changes nothing. turn.row updates the run's row.
 func (t *plan) redefine(turn *turn, re Redefinition) error {
 	if re.Workflow != nil {
 		turn.workflow = re.Workflow
@@ -310,8 +313,8 @@ func (t *plan) redefine(turn *turn, re Redefinition) error {
 	return nil
 }
 
-// failed returns cause, the error of a restore. If announced is true, the run has a start event; failed then
-// appends the end event with the error, and releases the run. A failure to append is a warning.
+// failed returns cause, the error of a restore. If announced is true, the run has a start event: failed then
+// appends the end event with the error, and releases the run. If that append fails, failed warns.
 func (t *plan) failed(ctx context.Context, cause error, announced bool) error {
 	if !announced {
 		return cause
@@ -324,7 +327,7 @@ func (t *plan) failed(ctx context.Context, cause error, announced bool) error {
 		}, nil
 	})
 	if err != nil {
-		t.store.Warn(fmt.Errorf("record that the files could not be restored: %w", err))
+		t.store.Warn(fmt.Errorf("the failed restore was not recorded in the run: %w", err))
 	}
 	return cause
 }

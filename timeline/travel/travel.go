@@ -122,8 +122,8 @@ func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	return t.do(ctx)
 }
 
-// unowned opens the tip of run, the whole id of a run. If a live process owns the run, the error is
-// run_owned, and unowned also returns the head.
+// unowned opens the run with the whole id run. If a live process owns the run, the error is run_owned, and
+// unowned also returns the head.
 func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head, error) {
 	id, err := s.ResolveRunToChange(ctx, run)
 	if err != nil {
@@ -136,9 +136,9 @@ func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head
 	return head, s.RefuseOwned(head.Row())
 }
 
-// back returns the turn of a travel to the destination to. where names the destination for readers. back
-// makes the node with the key pending, and the nodes that need this node; the key "" means no node. at is the
-// time in milliseconds since 1970.
+// back returns the turn of a travel; to is the destination, and where names the destination for readers. back
+// makes the node with the key pending, and the nodes that need this node. The key "" means no node. re is the
+// workflow with which the run continues. at is the time in milliseconds since 1970.
 func (t *plan) back(to *destination, where, key string, re Redefinition, at int64) (*turn, error) {
 	state, err := to.then.State()
 	if err != nil {
@@ -165,8 +165,9 @@ func (t *plan) back(to *destination, where, key string, re Redefinition, at int6
 	return turn, t.redefine(turn, re)
 }
 
-// again returns the turn of a travel that makes the node of attempt pending and keeps the rest of the state.
-// It cancels the attempt and the later attempts of the same iteration.
+// again returns the turn of a travel that makes the node of attempt pending and keeps the rest of the state. It
+// cancels attempt and the later attempts of the same iteration. re is the workflow with which the run
+// continues. at is the time in milliseconds since 1970.
 func (t *plan) again(attempt snapshot.Attempt, re Redefinition, at int64) (*turn, error) {
 	key := snapshot.Key(attempt.NodeID, attempt.Iteration)
 	steps := t.stepOver(key+" was made pending again", at)

@@ -26,7 +26,7 @@ type UndoRequest struct {
 // its earlier status back, but a run that was running becomes pending: no process executes the run, and
 // resume continues it.
 //
-// Undo takes a revert or restore back with a frame that has the files from before the op. The state stays.
+// Undo takes a revert or restore back with a frame that has the files as they were before the op. The state stays.
 // Undo takes a fork back only if the fork has not run: the fork is then cancelled and no longer listed among
 // its parent's forks.
 //
@@ -69,7 +69,7 @@ func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Resul
 	}
 	then, err := snapshot.ReadEntry(s.Objects(), op.Before)
 	if err != nil {
-		return nil, timeline.Explain(fmt.Errorf("the entry before op %d: %w", op.Number, err))
+		return nil, timeline.Explain(fmt.Errorf("the state before op %d cannot be read: %w", op.Number, err))
 	}
 	row, err := then.RunRow()
 	if err != nil {
@@ -120,7 +120,8 @@ func describeOp(op snapshot.Op) string {
 	return out
 }
 
-// before returns the turn of an undo that goes back to then, the entry before the op. row is the row of then.
+// before returns the turn of an undo that goes back to then, the entry before the op. row is the run's row in
+// then. at is the time in milliseconds since 1970.
 func (t *plan) before(then *snapshot.Entry, row snapshot.Run, at int64) (*turn, error) {
 	steps := t.stepOver("the run went back to before "+describeOp(*t.undoes), at)
 	if err := steps.since(then, false); err != nil {

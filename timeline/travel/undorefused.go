@@ -14,7 +14,7 @@ const (
 )
 
 // refuseOlder returns undo_refused for an undo without a run. here are the operations of this clone that the
-// undo cannot take back, newest first. older is the next op before them that undo can take back, or nil. The
+// undo cannot take back, newest first. older is the next older operation, which undo can take back, or nil. The
 // hints name the commands that take these operations back.
 func refuseOlder(here []PassedOver, older *undoable) error {
 	groups := groupPrunes(here)
@@ -29,7 +29,7 @@ func refuseOlder(here []PassedOver, older *undoable) error {
 		}
 	}
 	if more := len(groups) - passedNamed; more > 0 {
-		err = err.Hint("undo also leaves alone %s", plain.Count(more, "older operation"))
+		err = err.Hint("undo cannot take back %s either", plain.Count(more, "older operation"))
 	}
 	if older != nil {
 		err = err.Hint("`git smithers undo %s` takes back an older operation: op %d of run %q, %s",
@@ -39,9 +39,9 @@ func refuseOlder(here []PassedOver, older *undoable) error {
 	return err.Detail("passedOver", passedDetails(here))
 }
 
-// nothingToUndo returns nothing_to_undo for an undo without a run in a repository without an op to undo.
-// passed are the operations that the undo leaves alone, newest first of this clone; the hints describe the
-// first.
+// nothingToUndo returns nothing_to_undo for an undo without a run in a repository without an op to undo. passed
+// are the operations that the undo leaves alone: first those of this clone, newest first, and then those of
+// other clones. The hints describe the first.
 func nothingToUndo(passed []PassedOver) error {
 	err := fault.New(fault.NothingToUndo, "this clone has no operation to undo")
 	if len(passed) == 0 {
@@ -54,7 +54,7 @@ func nothingToUndo(passed []PassedOver) error {
 	}
 	err = err.Hint("%s", hint)
 	if more := len(groups) - 1; more > 0 {
-		err = err.Hint("undo also leaves alone %s", plain.Count(more, "more operation"))
+		err = err.Hint("without a run, undo cannot take back %s either", plain.Count(more, "other operation"))
 	}
 	return err.Detail("passedOver", passedDetails(passed))
 }

@@ -178,7 +178,7 @@ func prunedHere(ctx context.Context, s *timeline.Store, lines map[string]int) ([
 		}
 		tombstone, err := snapshot.ReadTombstone(s.Objects(), stone.ID)
 		if err != nil {
-			s.Warn(fmt.Errorf("left out: tombstone %s: %w", stone.Component, err))
+			s.Warn(fmt.Errorf("tombstone %s is unreadable and was left out: %w", stone.Component, err))
 			continue
 		}
 		one := undoable{PassedOver{Run: tombstone.Run, Op: snapshot.Op{AtMs: tombstone.AtMs}, Why: PassedCollected}, line}

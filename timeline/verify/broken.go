@@ -16,14 +16,16 @@ type brokenChain struct {
 	err error       // the reason
 }
 
-// brokenTip checks the run id, whose tip ref is broken by err, as far as its frame refs reach. It notes err.
+// brokenTip checks the run with the given id, whose tip ref is broken, as far as its frame refs reach. err is
+// the error of the tip ref, which brokenTip notes.
 func (v *verifier) brokenTip(ctx context.Context, id string, err error) error {
 	v.report.Runs++
 	return v.withoutTip(ctx, id, objstore.ID{}, err)
 }
 
-// withoutTip checks the run id, whose entry tip is unreadable by err, as far as its frame refs reach. tip is
-// zero if the tip ref is broken. withoutTip notes err.
+// withoutTip checks the run with the given id, whose newest entry is unreadable, as far as its frame refs
+// reach. tip is the id of that entry, or zero if the tip ref is broken. err is the reason, which withoutTip
+// notes.
 func (v *verifier) withoutTip(ctx context.Context, id string, tip objstore.ID, err error) error {
 	frames := make(map[int64]objstore.ID)
 	if err := v.remains(ctx, id, nil, frames, &brokenChain{tip, err}); err != nil {

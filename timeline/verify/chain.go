@@ -66,7 +66,7 @@ func (v *verifier) begins(first *link, ops *opsVerifier) error {
 func firstEvents(first *link) error {
 	events, err := first.entry.Events()
 	if err == nil && first.row.NextSeq != int64(len(events)) {
-		err = fmt.Errorf("%w: the run's first event is %d", objstore.ErrCorrupt, first.row.NextSeq-int64(len(events)))
+		err = fmt.Errorf("%w: the run's events begin at number %d, expected 0", objstore.ErrCorrupt, first.row.NextSeq-int64(len(events)))
 	}
 	return err
 }
@@ -89,12 +89,13 @@ func countsOn(older snapshot.Run, newer *link) error {
 		return err
 	}
 	if seq := row.NextSeq - int64(len(events)); seq != older.NextSeq {
-		return fmt.Errorf("%w: the next event is %[3]d, expected %[2]d", objstore.ErrCorrupt, older.NextSeq, seq)
+		return fmt.Errorf("%w: the next event has the number %[3]d, expected %[2]d", objstore.ErrCorrupt, older.NextSeq, seq)
 	}
 	return nil
 }
 
-// keepsState returns an error if newer is not a frame but changes the state of older. The mailbox may change.
+// keepsState returns an error if newer is not a frame and its state differs from the state of older. The
+// mailbox in the state may differ.
 func keepsState(older, newer *snapshot.Entry) error {
 	if newer.Frame != snapshot.NoFrame {
 		return nil
@@ -113,7 +114,7 @@ func keepsState(older, newer *snapshot.Entry) error {
 	return nil
 }
 
-// keepsJournal checks every row that newer adds to the journal of older, or changes. It returns an error if
+// keepsJournal checks every row that newer adds to, or changes in, the journal of older. It returns an error if
 // newer removes a row. It reads only changed collections.
 func keepsJournal(older, newer *snapshot.Entry) error {
 	before, beforeErr := older.Journal()
@@ -126,7 +127,7 @@ func keepsJournal(older, newer *snapshot.Entry) error {
 			switch {
 			case err != nil:
 			case delta.To == nil:
-				err = fmt.Errorf("%w: %q is lost", objstore.ErrCorrupt, delta.Key)
+				err = fmt.Errorf("%w: an entry removes the row %q", objstore.ErrCorrupt, delta.Key)
 			default:
 				err = part.Check(page.Row{Key: delta.Key, Value: delta.To})
 			}

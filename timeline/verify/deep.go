@@ -23,7 +23,7 @@ func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int)
 		if err != nil && fault.CodeOf(err) != fault.BrokenRef {
 			return nil, err
 		}
-		if err == nil {
+		if err == nil { // Runs reports a run with a broken tip ref
 			ids = append(ids, id)
 		}
 	}

@@ -18,7 +18,7 @@ func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
 	case p == nil || p.Extension != older.entry.ID || newer.entry.Frame != snapshot.NoFrame:
 		return fmt.Errorf("%w: the fork continues %v, but its run.json does not name this entry", objstore.ErrCorrupt, older.entry.ID)
 	case newer.row.Frame != older.row.Frame-p.Frame:
-		return fmt.Errorf("%w: frame %d, minus the parent's frame %d, is followed by frame %d", objstore.ErrCorrupt, older.row.Frame, p.Frame, newer.row.Frame)
+		return fmt.Errorf("%w: the fork continues at frame %d, expected frame %d - %d", objstore.ErrCorrupt, newer.row.Frame, older.row.Frame, p.Frame)
 	}
 	if err := firstEvents(newer); err != nil {
 		return err
@@ -35,8 +35,8 @@ func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
 	return ops.turn(older.stored())
 }
 
-// renumbers checks that newer, the first own entry of a fork, has the journal of older, in which only the
-// frame numbers of attempts may differ. It skips the collections that belong to one run, such as ops.
+// renumbers checks that newer, the first own entry of a fork, has the same journal as older. Only the frame
+// numbers of attempts may differ. renumbers skips the collections that belong to one run, such as ops.
 func (v *verifier) renumbers(older *snapshot.Entry, newer *link) error {
 	before, err := older.Journal()
 	if err != nil {
@@ -103,7 +103,7 @@ func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
 		number, from = 0, nil // frame 0 of the extended run is a frame of that run's parent
 	}
 	if begins := first.row.Frame - seen.Frame; entry.Frame == snapshot.NoFrame || number != begins {
-		return fmt.Errorf("%w: the run was forked from frame %d, which is not %v", objstore.ErrCorrupt, begins, entry.ID)
+		return fmt.Errorf("%w: the run was forked from frame %d, but its first entry follows %v, which is not that frame", objstore.ErrCorrupt, begins, entry.ID)
 	}
 	if from == nil {
 		return v.begins(&link{first.stored(), first.row}, ops)

@@ -40,8 +40,8 @@ type fileDamage struct {
 	err   error       // the reason
 }
 
-// shownNames is the maximal number of names of a path in an error, and shownBytes the maximal length of a name in bytes.
-// A hostile path may have thousands of names.
+// shownNames is the maximal number of names of a path in an error, and shownBytes the maximal length of a name in
+// bytes. A hostile path may have thousands of names.
 const (
 	shownNames = 64
 	shownBytes = 256
@@ -131,8 +131,8 @@ func (v *fileVerifier) attempts(ctx context.Context, entry *snapshot.Entry) erro
 	return nil
 }
 
-// root checks the tree id and all objects that it reaches. The error begins with what, the name of the tree.
-// root accepts the zero id, which means that no files were captured.
+// root checks the tree with the given id and all objects that it reaches. Errors begin with what, the name of
+// the tree. root accepts the zero id, which means that no files were captured.
 func (v *fileVerifier) root(ctx context.Context, what string, id objstore.ID) error {
 	if id.IsZero() {
 		return nil
@@ -152,7 +152,8 @@ func tooLarge(size objstore.TreeSize, id objstore.ID) *fileDamage {
 	return nil
 }
 
-// check returns damage as an error that begins with what, the name of the tree, or nil if damage is nil.
+// check returns nil if damage is nil, and otherwise damage as an error. The error begins with what, the name of
+// the tree.
 func (v *fileVerifier) check(what string, damage *fileDamage) error {
 	switch {
 	case damage == nil:

@@ -23,7 +23,7 @@ func newOpsVerifier() *opsVerifier {
 	return &opsVerifier{place: make(map[objstore.ID]int), made: make(map[int]int)}
 }
 
-// met records the entry id as the next older entry of the chain.
+// met records that the entry with the given id is the next older entry of the chain.
 func (o *opsVerifier) met(id objstore.ID) { o.place[id] = len(o.place) }
 
 // step checks the changes to the ops between the entries older and newer. An entry may add ops, and mark
@@ -81,7 +81,7 @@ func undone(row page.Row, after snapshot.Op, known int) error {
 	was := before.UndoneBy
 	before.UndoneBy = after.UndoneBy
 	if was != 0 || after.UndoneBy <= known || string(snapshot.EncodeOp(before).Value) != string(snapshot.EncodeOp(after).Value) {
-		return fmt.Errorf("%w: a later entry changes op %d, and does more than mark it as undone once", objstore.ErrCorrupt, after.Number)
+		return fmt.Errorf("%w: an entry changes op %d, but it may only mark the op as undone, once", objstore.ErrCorrupt, after.Number)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (o *opsVerifier) first(first *link) error {
 			return err
 		}
 		if op.Kind != snapshot.OpFork || op.Number != 1 || first.row.Parent == nil {
-			return fmt.Errorf("%w: the first entry of the run has op %d, of kind %s; only the op 1 of a fork may be there", objstore.ErrCorrupt, op.Number, op.Kind)
+			return fmt.Errorf("%w: the run's first entry has op %d of kind %s, but only a fork may have an op there: op 1 of kind fork", objstore.ErrCorrupt, op.Number, op.Kind)
 		}
 		if err := o.add(op, first); err != nil {
 			return err
@@ -148,7 +148,8 @@ func (o *opsVerifier) check(tip *snapshot.Entry) error {
 }
 
 // disagreement compares op with the op that it undoes and with the op that undid it. It returns "" if all three
-// agree, and otherwise what is wrong. ops[n-1] is op n, so op.Undoes must be a valid number.
+// agree, and otherwise a sentence that describes the disagreement. ops[n-1] is op n, so op.Undoes must be a
+// valid number.
 func disagreement(op snapshot.Op, ops []snapshot.Op) string {
 	if op.Undoes != 0 {
 		switch undone := ops[op.Undoes-1]; {

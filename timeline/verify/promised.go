@@ -48,9 +48,9 @@ func Unpromised(ctx context.Context, store *timeline.Store, missing []objstore.I
 	return missing, nil // with so many lost objects, a search for each of the others would take too long
 }
 
-// firstUnpromised returns an object of missing that no remote promises and that is not in lost, or the zero
-// id if missing has no such object. It writes a tree that names the objects to the folder scratch, and git
-// checks the objects during a walk of the tree.
+// firstUnpromised returns an object that is in missing, not in lost, and that no remote promises, or the zero
+// id if there is no such object. It writes a tree that names the objects to the folder scratch, and git checks
+// the objects during a walk of the tree.
 func firstUnpromised(ctx context.Context, store *timeline.Store, scratch string, missing, lost []objstore.ID) (objstore.ID, error) {
 	var entries []objstore.TreeEntry
 	known := asSet(lost)
@@ -89,7 +89,7 @@ func asSet(ids []objstore.ID) map[objstore.ID]bool {
 	return set
 }
 
-// inOrder returns the elements of all that are in some, in the order of all.
+// inOrder returns the ids that are in both slices, in the order of all.
 func inOrder(all, some []objstore.ID) []objstore.ID {
 	wanted := asSet(some)
 	var out []objstore.ID

@@ -28,8 +28,8 @@ type Problem struct {
 	What   string     `json:"message"`
 }
 
-// Report is the result of a verification: the numbers of checked runs, entries and frames, and the problems. Problems is
-// never nil.
+// Report is the result of a verification: the numbers of checked runs, entries and frames, and the problems.
+// Problems is never nil.
 type Report struct {
 	Runs    int `json:"runs"`
 	Entries int `json:"entries"`
@@ -188,8 +188,8 @@ func (v *verifier) brokenTips(ctx context.Context, err error) error {
 	return err
 }
 
-// run checks one run. A run in an older format is one problem, and its frame refs are not read. Only a cancelled context
-// is an error.
+// run checks the run with the given id and tip, and notes its problems. A run in an older format is one
+// problem, and its frame refs are not read. run returns an error only if ctx has ended.
 func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	v.report.Runs++
 	entry, err := snapshot.ReadEntry(v.store.Objects(), tip)
@@ -242,13 +242,13 @@ func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (m
 	return frames, nil
 }
 
-// stretch checks the entries of a chain from the entry from back to its start, and notes their problems. It
-// adds the commits of the frames to frames, and records the entries in ops. It returns the place where the
-// chain becomes unreadable, or nil if the whole chain is readable.
-func (v *verifier) stretch(ctx context.Context, id string, from *snapshot.Entry, frames map[int64]objstore.ID, ops *opsVerifier) *brokenChain {
+// stretch checks the entries of a chain, from newest back to the start of the chain, and notes their problems. id is
+// the run's id. stretch adds the commits of the frames to frames, and records the entries in ops. It returns the
+// place where the chain becomes unreadable, or nil if the whole chain is readable.
+func (v *verifier) stretch(ctx context.Context, id string, newest *snapshot.Entry, frames map[int64]objstore.ID, ops *opsVerifier) *brokenChain {
 	var newer *link
-	at := from
-	for entry, err := range v.store.Chain(from) {
+	at := newest
+	for entry, err := range v.store.Chain(newest) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -343,7 +343,7 @@ func (v *verifier) state(entry *snapshot.Entry) error {
 		return err
 	}
 	if sum := state.ContentHash(); sum != entry.ContentHash {
-		return fmt.Errorf("%w: content hash is %v, but the commit has %v", objstore.ErrCorrupt, sum, entry.ContentHash)
+		return fmt.Errorf("%w: the state's content hash is %v, but the commit has %v", objstore.ErrCorrupt, sum, entry.ContentHash)
 	}
 	if v.states[state.ID()] || state.ID().IsZero() {
 		return nil
@@ -398,7 +398,7 @@ func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[i
 		frame := ref.Frame
 		v.report.Problems = append(v.report.Problems, Problem{
 			Run: row.ID, Frame: &frame, Commit: ref.ID.String(), Code: fault.BrokenRef,
-			What: fmt.Sprintf("the ref of frame %d is not part of the run's chain", ref.Frame),
+			What: fmt.Sprintf("the ref of frame %d points to an entry that is not this frame in the run's chain", ref.Frame),
 		})
 	}
 }

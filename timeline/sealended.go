@@ -111,6 +111,6 @@ func (s sealer) addToGraph(ctx context.Context, tips []objstore.ID) {
 		}
 	}
 	if err := s.graph().addChains(ctx, tips); err != nil {
-		s.store.warn(fmt.Errorf("write commit-graph: %w", err))
+		s.store.warn(fmt.Errorf("git's commit-graph was not updated: %w", err))
 	}
 }

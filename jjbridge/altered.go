@@ -21,34 +21,40 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// contentRules are the user's settings and attributes that decide how git stores the content of
-// files, and how a checkout writes it.
+// contentRules reads the user's settings and attributes that decide which bytes git stores for a file of a
+// working copy, and which bytes a checkout writes.
 type contentRules struct {
 	config    gitexec.Config
-	root      string // of the working copy
-	commonDir string
-	env       []string
+	root      string   // the top of the working copy
+	commonDir string   // git's common directory, which contains info/attributes
+	env       []string // NAME=value; HOME and XDG_CONFIG_HOME lead to the user's own attributes
 }
 
+// newContentRules returns the contentRules of the working copy w.
 func newContentRules(w *Workspace) contentRules {
 	return contentRules{config: w.Repo.Config, root: w.Root, commonDir: w.Repo.CommonDir, env: w.env}
 }
 
+// full returns the path in the file system of a file whose path in the working copy is path.
 func (r contentRules) full(path string) string {
 	return filepath.Join(r.root, filepath.FromSlash(path))
 }
 
-// altered returns the files whose bytes a checkout of the captured tree would change, without the
-// user's filters. If no attribute and no setting changes files, it reads nothing. Otherwise it reads
-// the files that the tree of the last capture does not have so. files are the edits of HEAD's tree.
-func (c *filesCapture) altered(ctx context.Context, tree objstore.ID, files map[string]treeFile) (gitindex.AlteredFiles, error) {
+// altered returns the files of tree, the captured tree, whose bytes a checkout of tree would change if the
+// user's filters did not run. edits has, by path, the edits that turned HEAD's tree into tree. The result is
+// zero if no attribute and no setting changes bytes, and in a jj workspace. Otherwise altered reads only the
+// files that differ from the tree of the last capture, and takes over the result of the last capture for all
+// other files.
+func (c *filesCapture) altered(ctx context.Context, tree objstore.ID, edits map[string]treeFile) (gitindex.AlteredFiles, error) {
 	if c.git.gitDir != "" {
-		return gitindex.AlteredFiles{}, nil // stored byte for byte
+		return gitindex.AlteredFiles{}, nil // a jj workspace: git stores files byte for byte
 	}
-	rules := newContentRules(c.w).sum(c.attributeFiles(files))
+	rules := newContentRules(c.w).sum(c.attributeFiles(edits))
 	if rules == "" {
 		return gitindex.AlteredFiles{}, nil
 	}
+	// A list that other rules made, or that belongs to another tree than the last captured one, does not
+	// count.
 	known := c.state.Altered
 	if known.Rules != rules || known.Tree != c.state.Tree {
 		known = gitindex.AlteredFiles{Rules: rules}
@@ -70,7 +76,8 @@ func (c *filesCapture) altered(ctx context.Context, tree objstore.ID, files map[
 	return gitindex.AlteredFiles{Rules: rules, Tree: tree, Files: fresh}, nil
 }
 
-// attributeFiles returns the captured .gitattributes files: those of the user's index with the edits.
+// attributeFiles returns the blob ids of the captured .gitattributes files by path: the files of the user's
+// index, changed by edits.
 func (c *filesCapture) attributeFiles(edits map[string]treeFile) map[string]objstore.ID {
 	found := make(map[string]objstore.ID)
 	for _, file := range c.state.Survey.Attributes {
@@ -87,11 +94,13 @@ func (c *filesCapture) attributeFiles(edits map[string]treeFile) map[string]objs
 	return found
 }
 
-// alteredRules is the version of compareStored's rules. A list that another version stored is computed anew.
+// alteredRules is the version of the rules by which compareStored finds altered files. It is a part of every
+// sum, so a list that another version stored is computed anew.
 const alteredRules = "2"
 
-// sum returns a hash of the attributes and settings that decide how git stores files and gives them back, or ""
-// if there are none. files are the captured .gitattributes files.
+// sum returns a hash, in hex, of the attributes and settings that decide how git stores files and checks them
+// out. files has the blob ids of the captured .gitattributes files by path. If there is no attribute file and
+// core.autocrlf is off, git stores every file byte for byte, and sum returns "".
 func (r contentRules) sum(files map[string]objstore.ID) string {
 	sum := sha1.New()
 	sum.Write([]byte(alteredRules))
@@ -114,6 +123,7 @@ func (r contentRules) sum(files map[string]objstore.ID) string {
 	if !found {
 		return ""
 	}
+	// Without an attribute or core.autocrlf, these settings change no file.
 	for _, key := range slices.Sorted(maps.Keys(r.config)) {
 		if strings.HasPrefix(key, "filter.") || key == "core.eol" {
 			value, _ := r.config.Get(key)
@@ -123,8 +133,8 @@ func (r contentRules) sum(files map[string]objstore.ID) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// attributeFiles returns the paths of the files, besides those in the index, in which git looks for
-// attributes: the top .gitattributes, info/attributes and the user's own file. The files may be missing.
+// attributeFiles returns the paths of three files in which git looks for attributes: the .gitattributes at
+// the top, info/attributes and the user's own file. The files may be missing.
 func (r contentRules) attributeFiles() []string {
 	files := []string{r.full(".gitattributes"), filepath.Join(r.commonDir, "info", "attributes")}
 	home, _ := gitexec.LookupEnv(r.env, "HOME")
@@ -138,7 +148,8 @@ func (r contentRules) attributeFiles() []string {
 	return append(files, filepath.Join(cmp.Or(folder, filepath.Join(home, ".config")), "git", "attributes"))
 }
 
-// compareStored returns those of the captured files whose bytes a checkout would change.
+// compareStored returns the files whose bytes a checkout would change if the user's filters did not run.
+// files has the captured files to check, by path. The result is not sorted.
 func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeFile) ([]snapshot.Altered, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -177,11 +188,13 @@ func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeF
 // attributes has the values of one path's attributes, by name. Unspecified attributes are missing.
 type attributes map[string]string
 
-// given reports whether the attribute is set or has a value.
+// given reports whether the attribute with the given name is set or has a value.
 func (a attributes) given(name string) bool { return a[name] != "" && a[name] != "unset" }
 
-// alteredBy returns the name of what changes a file's bytes in a checkout, or "" if nothing does.
-// If only git can answer, undecided is true, and by is the name to use if the bytes do change.
+// alteredBy returns the conversion by which a checkout changes the bytes of file, the captured file at path,
+// in the words of snapshot.Altered.By. by is "" if the bytes stay, and if the file cannot be read. has holds
+// the attributes of path. If only git can answer, undecided is true, and by is the conversion to name if the
+// bytes do change.
 func (r contentRules) alteredBy(path string, file treeFile, has attributes) (by string, undecided bool) {
 	if file.mode != objstore.ModeFile && file.mode != objstore.ModeExecutable {
 		return "", false
@@ -213,8 +226,8 @@ func (r contentRules) alteredBy(path string, file treeFile, has attributes) (by 
 	return "", false
 }
 
-// filterOf returns the value of the attribute filter, or "" if the configuration has no clean or process
-// command for that filter.
+// filterOf returns the name of a file's filter, or "" if the file has no filter or the configuration has no
+// clean or process command for the filter. has holds the file's attributes.
 func (r contentRules) filterOf(has attributes) string {
 	name := has["filter"]
 	for _, command := range []string{"clean", "process"} {
@@ -225,15 +238,15 @@ func (r contentRules) filterOf(has attributes) string {
 	return ""
 }
 
-// askedFile is a file that git must check out to show whether the bytes change.
+// askedFile is a captured file of which only a checkout by git shows whether the bytes change.
 type askedFile struct {
 	entry gitindex.Entry
-	by    string
+	by    string // the conversion to name if the bytes change
 }
 
-// askGit returns the files whose bytes a checkout changes. git checks files out into a temporary folder. No
-// command of the user runs, because a file with a filter is never in files. A file that can no longer be read
-// is left out of the result.
+// askGit returns those of files whose bytes a checkout changes, in the order of files. git checks the files
+// out into a temporary folder. No command of the user runs, because a file with a filter is never in files. A
+// file of the working copy that can no longer be read is left out of the result.
 func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snapshot.Altered, err error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -251,7 +264,7 @@ func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snaps
 		index.Entries = append(index.Entries, file.entry)
 	}
 	index.Sort()
-	private := filepath.Join(dir, ".git") // no captured path
+	private := filepath.Join(dir, ".git") // never the path of a captured file
 	if err := index.Write(private); err != nil {
 		return nil, err
 	}

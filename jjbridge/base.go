@@ -31,7 +31,7 @@ func (w *Workspace) BaseCommit(ctx context.Context, remote string) (objstore.ID,
 	return id, err
 }
 
-// findBase returns the result of BaseCommit, without a limit of time.
+// findBase returns the commit that BaseCommit describes, without a limit of time.
 func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, error) {
 	tip, err := tipOf(ctx, w)
 	if err != nil {

@@ -54,7 +54,7 @@ func (o CaptureOptions) withDefaults() CaptureOptions {
 	return o
 }
 
-// leaves reports whether an entry of Leave names path or a folder above it. as is this entry, or "" if ok is
+// leaves reports whether an entry of Leave names path or a folder above path. as is the entry, or "" if ok is
 // false.
 func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
 	for _, leave := range o.Leave {
@@ -72,8 +72,8 @@ func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
 type Captured struct {
 	VCS snapshot.VCS
 
-	repository *objstore.Store      // the caller's; nil if it has none open
-	made       []madeObject         // more objects that the repository may not have
+	repository *objstore.Store      // CaptureOptions.Objects, which may be nil
+	made       []madeObject         // the new objects outside the quarantine; the repository may have some of them
 	objects    string               // the quarantine's object directory; "" for none
 	quarantine *gitindex.Quarantine // nil for none
 	release    func()               // ends the pin; nil if nothing is pinned
@@ -159,15 +159,15 @@ func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured
 	return c.unless(err)
 }
 
-// capturePinned pins the objects of the repository and then captures. The result holds the pin until its
-// Close.
+// capturePinned pins the objects of the repository and then captures the working copy. objects is the
+// repository's store, and opts is a result of withDefaults. The result holds the pin until its Close.
 func (w *Workspace) capturePinned(ctx context.Context, objects *objstore.Store, opts CaptureOptions) (*Captured, error) {
 	release, err := objects.Pin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var c *Captured
-	stored, err := objects.OnDisk() // the cache of the store may have objects that git has pruned
+	stored, err := objects.OnDisk() // bypasses the cache of the store, which may have objects that git has pruned
 	switch {
 	case err != nil:
 	case w.Type == snapshot.VCSJJ:
@@ -195,8 +195,8 @@ func (c *Captured) unless(err error) (*Captured, error) {
 	return nil, err
 }
 
-// captureGit captures the working copy of a git repository under the lock of its private index. With ScopeOff
-// it reads HEAD without the lock.
+// captureGit captures the working copy of a git repository under the lock of its private index. With
+// ScopeOff, captureGit only reads HEAD, without the lock.
 func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opts CaptureOptions) (_ *Captured, err error) {
 	c := &Captured{VCS: snapshot.VCS{Type: snapshot.VCSGit, Root: w.vcsRoot()}}
 	if opts.Scope == ScopeOff {
@@ -222,7 +222,7 @@ func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opt
 	return c, nil
 }
 
-// take makes the captured files part of c.
+// take copies the tree, the lists and the new objects of files into c. From then on, c.Close closes files.q.
 func (c *Captured) take(files capturedFiles) {
 	c.VCS.Tree, c.VCS.Scope = files.tree, files.scope
 	c.VCS.LeftOut, c.VCS.Altered = files.left, files.altered

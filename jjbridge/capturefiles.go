@@ -13,22 +13,23 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// filesCapture is one capture of files by git, under the lock of the private folder. Usually it runs
-// git status alone: the captured tree is that of HEAD with the files that git status lists. Files that
-// the last capture has read and that have not changed since are not read again.
+// filesCapture is one capture of the files of a working copy, under the lock of its private folder. The
+// captured tree is HEAD's tree with the changes that git status lists. Apart from git status, the capture runs
+// git only for files that a plainReader does not read, and to find altered files. A file that has not changed
+// since the last capture read it is not read again.
 type filesCapture struct {
 	w       *Workspace
-	p       *gitindex.Folder
-	opts    CaptureOptions // after withDefaults
-	objects objstore.Reader
-	state   gitindex.State
-	before  *gitindex.Index // the files that the last capture has read; never nil
+	p       *gitindex.Folder // the private folder, locked
+	opts    CaptureOptions   // after withDefaults
+	objects objstore.Reader  // the repository's objects
+	state   gitindex.State   // of the last capture; the survey of the user's index is new after track
+	before  *gitindex.Index  // the files that the last capture has read; never nil
 	builder *treeBuilder
-	q       *gitindex.Quarantine // nil until there is a new object
+	q       *gitindex.Quarantine // nil until it is needed
 	git     gitRun               // environment, settings and git directory with which git reads files
 	made    []madeObject         // new contents that are not in the quarantine
 
-	scope string
+	scope string // opts.Scope, or snapshot.ScopeTracked if too many untracked files are left out
 	left  leftOuts
 }
 
@@ -45,8 +46,9 @@ type capturedFiles struct {
 // captureRounds limits how often git reads the same files if they change during a capture.
 const captureRounds = 4
 
-// newFilesCapture begins a capture with what the last one has left in the folder. That counts only if
-// the last capture was stored.
+// newFilesCapture returns a capture that goes on from the last one: from its state and its index of changed
+// files, both in the folder p. If objects lacks the tree of the last capture, that capture was not stored.
+// Its contents may then be missing, too, so its tree and its index do not count.
 func newFilesCapture(w *Workspace, p *gitindex.Folder, objects objstore.Reader, opts CaptureOptions) *filesCapture {
 	c := &filesCapture{
 		w: w, p: p, opts: opts, objects: objects, scope: opts.Scope,
@@ -72,7 +74,9 @@ func newFilesCapture(w *Workspace, p *gitindex.Folder, objects objstore.Reader, 
 	return c
 }
 
-// look returns what git status says.
+// look brings the copy of the user's index up to date and returns the result of git status. If a filter
+// fails, git status runs once more without filters. After any other error, the copy may be damaged: unless it
+// is new, look copies the user's index again and git status runs once more.
 func (c *filesCapture) look(ctx context.Context) (*status, error) {
 	made, err := c.track(ctx, false)
 	if err != nil {
@@ -82,7 +86,7 @@ func (c *filesCapture) look(ctx context.Context) (*status, error) {
 	if filterFailure(err) != nil {
 		return c.status(ctx, c.w.withoutFilters()...)
 	}
-	if err != nil && !made && ctx.Err() == nil { // the copy may be damaged
+	if err != nil && !made && ctx.Err() == nil {
 		if _, err := c.track(ctx, true); err != nil {
 			return nil, err
 		}
@@ -91,7 +95,9 @@ func (c *filesCapture) look(ctx context.Context) (*status, error) {
 	return found, err
 }
 
-// run captures the files. After an error only files in the private folder stay, which do no harm.
+// run captures the files. found is the result of git status. The error is an *objstore.TreeSizeError if there
+// are too many files for one tree. After an error, only the private folder has leftover files, which do no
+// harm.
 func (c *filesCapture) run(ctx context.Context, found *status) (capturedFiles, error) {
 	chosen := c.choose(found)
 	size := objstore.TreeSize{Paths: int64(c.state.Survey.Entries + len(found.untracked))}
@@ -108,7 +114,9 @@ func (c *filesCapture) run(ctx context.Context, found *status) (capturedFiles, e
 	return c.finish(ctx, base, chosen)
 }
 
-// finish reads the chosen files and makes the tree of them on a base.
+// finish reads the wanted files of chosen and applies the edits of chosen to the tree base. A zero base is
+// the empty tree. finish also stores the state for the next capture. The caller must close the quarantine of
+// the result. After an error, finish has closed it.
 func (c *filesCapture) finish(ctx context.Context, base objstore.ID, chosen *choice) (_ capturedFiles, err error) {
 	defer func() {
 		if err != nil && c.q != nil {
@@ -138,7 +146,8 @@ func (c *filesCapture) finish(ctx context.Context, base objstore.ID, chosen *cho
 	return result, c.remember(result.tree, altered)
 }
 
-// remember writes the state for the next capture, if it has changed.
+// remember stores the state for the next capture: the captured tree, its altered files and the fingerprint of
+// the index of changed files. It writes nothing if the stored state is the same.
 func (c *filesCapture) remember(tree objstore.ID, altered gitindex.AlteredFiles) error {
 	changed, _, err := gitindex.ReadFingerprint(c.p.ChangedPath(), func(gitindex.Fingerprint) bool { return false })
 	if err != nil {
@@ -154,8 +163,10 @@ func (c *filesCapture) remember(tree objstore.ID, altered gitindex.AlteredFiles)
 	return c.p.WriteState(c.state)
 }
 
-// readChosen reads the wanted files of a choice, and adds them to its edits.
+// readChosen reads the wanted files of chosen and adds them to the edits of chosen. It writes the index of
+// changed files for the next capture: the files read, and chosen.known.
 func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
+	// All known files are from c.before, so equal numbers mean that the index is up to date.
 	if len(chosen.wanted) == 0 && len(chosen.known) == len(c.before.Entries) {
 		return nil
 	}
@@ -186,6 +197,7 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 		return err
 	}
 	for _, path := range left {
+		// The captured tree lacks a file that is gone or that git could not read.
 		file := treeFile{}
 		if i, found := now.Find(path); found && !c.left.failed[path] {
 			file = treeFile{mode: now.Entries[i].Mode, id: now.Entries[i].ID}
@@ -195,11 +207,14 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 	if err := c.keepBlobs(now, left); err != nil {
 		return err
 	}
+	// git has written the index anew, with a date after the files were read.
 	return os.Chtimes(c.p.ChangedPath(), index.Made, index.Made)
 }
 
-// readPlain adds to the index those of the wanted files that need no git to be read, and returns the
-// others, sorted.
+// readPlain reads those wanted files of chosen that git would store byte for byte. It appends them to the
+// entries of index and adds them to the edits of chosen. It adds a content to c.made unless the last capture
+// read the same content at the path. left are the paths of the other wanted files, sorted, which git has to
+// read.
 func (c *filesCapture) readPlain(chosen *choice, index *gitindex.Index) (left []string) {
 	reader := c.newPlainReader()
 	for _, path := range slices.Sorted(maps.Keys(chosen.wanted)) {
@@ -221,7 +236,9 @@ func (c *filesCapture) readPlain(chosen *choice, index *gitindex.Index) (left []
 	return left
 }
 
-// readAgain makes git read files into the index of changed files, and returns it.
+// readAgain makes git read the files at paths into the index of changed files, and returns this index. If a
+// file changes meanwhile, git reads it again, at most captureRounds times in all; then the last content
+// counts. readAgain warns of failed filters.
 func (c *filesCapture) readAgain(ctx context.Context, paths []string) (*gitindex.Index, error) {
 	var now *gitindex.Index
 	again := paths
@@ -242,7 +259,9 @@ func (c *filesCapture) readAgain(ctx context.Context, paths []string) (*gitindex
 	return now, nil
 }
 
-// read makes git read files into the index of changed files. A file that git cannot read is left out.
+// read makes git read the files at paths into the index of changed files, and write new contents into the
+// quarantine. It removes the entry of a file that is gone. If git cannot read a file, read records it in
+// c.left.
 func (c *filesCapture) read(ctx context.Context, paths []string) error {
 	if err := c.quarantine(); err != nil {
 		return err
@@ -303,9 +322,10 @@ func changedMeanwhile(w *Workspace, now *gitindex.Index, paths []string) []strin
 	return changed
 }
 
-// keepBlobs copies into the quarantine each new content at paths that the repository already has. The
-// repository may have the content only for a short time, and drop it before the capture is stored. keepBlobs
-// skips a content that c.objects cannot read.
+// keepBlobs copies into the quarantine the blobs of the files at paths that the repository has already
+// stored. Git may drop such a blob before the capture is stored. keepBlobs skips the blobs that the last
+// capture had at the same path, and each blob that c.objects cannot read. now is the index with the files at
+// paths.
 func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 	for _, path := range paths {
 		i, found := now.Find(path)
@@ -318,7 +338,7 @@ func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 		}
 		kind, data, err := c.objects.Get(id)
 		if err != nil {
-			continue // only git can read the content
+			continue // only git can read the blob
 		}
 		if err := c.q.Add(id, kind, data); err != nil {
 			return err

@@ -26,6 +26,7 @@ func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts
 		}
 		return &Captured{VCS: *v}, nil
 	}
+	// git lists the nested repositories while jj takes its snapshot.
 	embedded := make(chan []string, 1)
 	go func() {
 		folders, err := embeddedInJJ(ctx, w)
@@ -77,7 +78,8 @@ func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reade
 	if err != nil {
 		return capturedFiles{}, err
 	}
-	// jj has just added new files, unless it was told not to.
+	// No file is missing in jj's list: the snapshot has just added the new files, except those that the user
+	// told jj to leave out.
 	files := newFilesCapture(w, p, objects, opts)
 	files.git = gitRun{env: plain.env, settings: plain.settings, gitDir: plain.gitDir}
 	chosen := files.newChoice()

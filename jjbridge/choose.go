@@ -10,23 +10,25 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// choice decides what to do with every path that is not as in HEAD.
+// choice holds the decisions of a capture about every path that differs from HEAD.
 type choice struct {
 	*filesCapture
-	edits  treeEdits           // of the base
-	known  []gitindex.Entry    // files that are as the last capture has read them
-	wanted map[string]treeFile // files that git has to read, by path, as they are in the user's index
+	edits  treeEdits           // the changes of the base tree that are known without reading a file
+	known  []gitindex.Entry    // files that have not changed since the last capture read them
+	wanted map[string]treeFile // the files to read: for each path, its file in the user's index, if any
 }
 
 // lstat returns the file information of path. It does not follow a symbolic link.
 func lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
 
+// newChoice returns a choice without decisions.
 func (c *filesCapture) newChoice() *choice {
 	return &choice{filesCapture: c, edits: treeEdits{files: make(map[string]treeFile)}, wanted: make(map[string]treeFile)}
 }
 
-// choose turns what git status says into edits of HEAD's tree and wanted files, within the limits,
-// and records what is left out.
+// choose returns the decisions about all paths in found, the result of git status: edits of HEAD's tree, and
+// files to read. In c.left it records the files that the capture leaves out because of limits or because they
+// are unreadable. The captured tree lacks all files in a folder that git could not read.
 func (c *filesCapture) choose(found *status) *choice {
 	ch := c.newChoice()
 	for _, folder := range found.unreadable {
@@ -45,13 +47,13 @@ func (c *filesCapture) choose(found *status) *choice {
 	return ch
 }
 
-// tracked decides on a path of HEAD or of the user's index.
+// tracked decides about f, a path of HEAD or of the user's index.
 func (c *choice) tracked(f statusFile) {
 	switch {
 	case f.module.is:
 		c.module(f)
 	case f.same:
-		c.edits.files[f.path] = f.index // may be none
+		c.edits.files[f.path] = f.index // removes the path if the index lacks it
 	case !f.exists:
 		c.edits.files[f.path] = treeFile{}
 	default:
@@ -59,7 +61,9 @@ func (c *choice) tracked(f statusFile) {
 	}
 }
 
-// module decides on a submodule: it is its HEAD, or what the user's index has if it is not initialized.
+// module decides about the submodule f. The captured tree has the commit at the submodule's HEAD or, if the
+// submodule is not initialized, the commit in the user's index. Changes inside the submodule are recorded as
+// left out.
 func (c *choice) module(f statusFile) {
 	c.edits.files[f.path] = f.index
 	if f.module.moved {
@@ -70,7 +74,8 @@ func (c *choice) module(f statusFile) {
 	}
 }
 
-// modified decides on a tracked path whose file looks different.
+// modified decides about a tracked path whose file may differ from index, its file in the user's index. If
+// the file is missing or left out, the captured tree lacks the path.
 func (c *choice) modified(path string, index treeFile) {
 	info, err := lstat(c.w.full(path))
 	if err != nil || !c.take(path, info, index) {
@@ -78,21 +83,24 @@ func (c *choice) modified(path string, index treeFile) {
 	}
 }
 
-// unwatched decides on the files that the user told git not to look at.
+// unwatched decides about the files at which git status does not look because the user marked them
+// assume-unchanged or skip-worktree.
 func (c *choice) unwatched() {
 	for _, u := range c.state.Survey.Unwatched {
 		if c.underUnreadable(u.Path) {
 			continue
 		}
 		if _, err := lstat(c.w.full(u.Path)); err != nil && u.Skipped {
-			continue // as in the index
+			continue // git treats a missing file with skip-worktree as unchanged
 		}
 		c.modified(u.Path, treeFile{mode: u.Mode, id: u.ID})
 	}
 }
 
-// take captures a file, and reports whether it does. It does not if the file is left out, or is of a
-// kind that git does not track.
+// take captures the file at path, and reports whether it does. info describes the file, and index is the file
+// of the same path in the user's index, if any. A file that has changed since the last capture is added to
+// c.wanted. take returns false for a file that is too large or unreadable, which it records as left out, and
+// for a file that is neither regular nor a symbolic link.
 func (c *choice) take(path string, info fs.FileInfo, index treeFile) bool {
 	link := info.Mode()&fs.ModeSymlink != 0
 	switch {
@@ -111,7 +119,8 @@ func (c *choice) take(path string, info fs.FileInfo, index treeFile) bool {
 	return true
 }
 
-// unchanged takes the content that the last capture has read, and reports whether the file still has it.
+// unchanged reports whether the file at path still has the content that the last capture read. If so,
+// unchanged captures this content without reading the file.
 func (c *choice) unchanged(path string, info fs.FileInfo) bool {
 	i, found := c.before.Find(path)
 	if !found || !c.before.Fresh(&c.before.Entries[i], info) {
@@ -133,15 +142,16 @@ func readable(path string) bool {
 	return f.Close() == nil
 }
 
+// underUnreadable reports whether path is in a folder that c.left has as left out.
 func (c *choice) underUnreadable(path string) bool {
 	return slices.ContainsFunc(c.left.all, func(l snapshot.LeftOut) bool {
 		return strings.HasSuffix(l.Path, "/") && strings.HasPrefix(path, l.Path)
 	})
 }
 
-// untracked decides about the files that the user's index lacks. paths are all existing files that are
-// neither tracked nor ignored. The edits remove every other untracked path from the private index; if c.scope
-// is not snapshot.ScopeAll, they remove all untracked paths.
+// untracked decides about paths, the files that are neither tracked nor ignored. It captures those within the
+// limits, and records the others as left out: files that CaptureOptions.Leave excludes, repositories inside
+// the working copy, and folders with too many or too large files.
 func (c *choice) untracked(paths []string) {
 	paths = slices.DeleteFunc(c.withoutRepositories(paths), c.leave)
 	sizes := c.sizes(paths)
@@ -165,10 +175,10 @@ func (c *choice) leave(path string) bool {
 // untrackedFile is an untracked file and its weight against the limits.
 type untrackedFile struct {
 	bytes int64       // 0 if the file is too large to be captured
-	info  fs.FileInfo // nil for a file that is gone
+	info  fs.FileInfo // nil only in the zero value, which stands for a file that is gone
 }
 
-// sizes returns the sizes of files by path.
+// sizes returns the information about the files at paths, by path. A missing file is not in the result.
 func (c *choice) sizes(paths []string) map[string]untrackedFile {
 	files := make(map[string]untrackedFile, len(paths))
 	for _, path := range paths {
@@ -201,5 +211,6 @@ func (c *choice) withoutRepositories(paths []string) []string {
 	if len(kept) == len(paths) {
 		return kept
 	}
+	// The files of a nested jj repository that are outside its .jj folder are still in kept.
 	return slices.DeleteFunc(kept, c.underUnreadable)
 }

@@ -26,7 +26,10 @@ type treeFile struct {
 	id   objstore.ID
 }
 
-func (f treeFile) exists() bool   { return f.mode != 0 }
+// exists reports whether the tree has an entry at the path.
+func (f treeFile) exists() bool { return f.mode != 0 }
+
+// isModule reports whether the entry is a submodule.
 func (f treeFile) isModule() bool { return f.mode == objstore.ModeCommit }
 
 // change returns e as a PathChange, without its content.
@@ -40,8 +43,8 @@ func (e edit) change() PathChange {
 	return PathChange{Path: e.path, Op: OpModify}
 }
 
-// compare returns the edits that turn the files of p.From into those of p.To, sorted by path. It returns an
-// error if the plan has more changes than a tree may have paths: git lists all changes in memory.
+// compare returns the edits that turn the files of p.From into those of p.To, sorted by path. The error is
+// that of checkChanges if the plan has too many changes, because git keeps the list of all changes in memory.
 func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 	if err := p.checkChanges(ctx, w); err != nil {
 		return nil, err
@@ -55,7 +58,7 @@ func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 	return parseEdits(out)
 }
 
-// checkChanges returns an error if p has more changes than one tree may have paths.
+// checkChanges returns an *objstore.TreeSizeError if p has more changes than one tree may have paths.
 func (p *Plan) checkChanges(ctx context.Context, w *Workspace) error {
 	return withObjects(w.Repo, p.repository, func(objects *objstore.Store) (err error) {
 		reader := capturedReader{repository: objects}
@@ -110,6 +113,8 @@ func parseEdits(out []byte) ([]edit, error) {
 	return edits, nil
 }
 
+// parseTreeFile returns the treeFile with an octal mode and a hex id, as git prints them. If mode is 0, the
+// treeFile does not exist.
 func parseTreeFile(mode, id string) (treeFile, error) {
 	m, err := strconv.ParseUint(mode, 8, 32)
 	if err != nil {

@@ -79,6 +79,7 @@ func (c *filesCapture) readApart(ctx context.Context, files []string, err error)
 	return c.readGroups(ctx, [][]string{files[:half], files[half:]})
 }
 
+// readGroups reads each group of files with c.read, up to the first error.
 func (c *filesCapture) readGroups(ctx context.Context, groups [][]string) error {
 	for _, group := range groups {
 		if err := c.read(ctx, group); err != nil {
@@ -88,7 +89,8 @@ func (c *filesCapture) readGroups(ctx context.Context, groups [][]string) error 
 	return nil
 }
 
-// byFilter returns files in groups, by the value of their attribute filter.
+// byFilter returns files in groups. The key of a group is the value of the attribute filter, or "unspecified"
+// for the files without that attribute.
 func (c *filesCapture) byFilter(ctx context.Context, files []string) (map[string][]string, error) {
 	out, err := c.w.gitWith(ctx, gitRun{
 		args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: paths(files),

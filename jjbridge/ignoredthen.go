@@ -113,8 +113,8 @@ func (f *ignoreFiles) write(ctx context.Context, dir string, tree objstore.ID) e
 	return nil
 }
 
-// writeFile writes the blob id as the .gitignore file of the folder dir. tree is the tree of the folder, for
-// the error about too many files.
+// writeFile writes the .gitignore file of dir, a folder. id is the id of the file's blob. tree is the id of
+// the folder's tree, for the error about too many files.
 func (f *ignoreFiles) writeFile(dir string, tree, id objstore.ID) error {
 	if f.written++; f.written > maxIgnoreFiles {
 		return &objstore.TreeSizeError{ID: tree, Reason: fmt.Sprintf("more than %d %s files", maxIgnoreFiles, ignoreFile)}

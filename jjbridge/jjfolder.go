@@ -39,7 +39,7 @@ func readJJ(top string) (jjFolder, error) {
 		return jjFolder{}, fmt.Errorf("%w: %w", ErrNoStore, err)
 	}
 	if string(kind) != "git" {
-		return jjFolder{}, fmt.Errorf("%w: its type is %q", ErrBackend, kind)
+		return jjFolder{}, fmt.Errorf("%w: its store has the type %q", ErrBackend, kind)
 	}
 	if link.target, err = follow(store, filepath.Join(store, "git_target")); err != nil {
 		return jjFolder{}, fmt.Errorf("%w: %w", ErrNoStore, err)

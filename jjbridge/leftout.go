@@ -15,6 +15,8 @@ type leftOuts struct {
 	filters []failedFilter     // filters that git requires and that failed
 }
 
+// add records path as left out because of reason, one of the values of snapshot.LeftOut.Reason. size is in
+// bytes, or 0 if it is not recorded.
 func (l *leftOuts) add(path, reason string, size int64) {
 	l.all = append(l.all, snapshot.LeftOut{Path: path, Reason: reason, Bytes: size})
 }

@@ -54,7 +54,7 @@ func (r contentRules) textIsCRLF() bool {
 	return runtime.GOOS == "windows"
 }
 
-// lineEndsOf returns how git converts the line ends of a file with the attributes has.
+// lineEndsOf returns how git converts the line ends of a file. has holds the file's attributes.
 func (r contentRules) lineEndsOf(has attributes) lineEnds {
 	text, known := textAttribute(has["text"])
 	if !known {
@@ -63,6 +63,7 @@ func (r contentRules) lineEndsOf(has attributes) lineEnds {
 	if text == "unset" {
 		return lineEnds{}
 	}
+	// The attribute eol decides first, then the attribute text, and at last the settings.
 	ends := lineEnds{converts: true, guesses: text == "auto"}
 	switch eol := has["eol"]; {
 	case eol == "lf":
@@ -89,9 +90,9 @@ func textAttribute(value string) (_ string, known bool) {
 	return "", false
 }
 
-// alters reports whether a checkout of the stored file id writes other bytes than data, the content of the
-// file in the working copy. stored means that id is the id of data itself. alters returns false if the file
-// has changed since it was stored.
+// alters reports whether a checkout of a stored file writes other bytes than data, the content of the file in
+// the working copy. id is the id of the file's blob; stored is true if the blob's content is data itself.
+// alters returns false if the file has changed since it was stored.
 func (e lineEnds) alters(data []byte, id objstore.ID, stored bool) bool {
 	if !e.converts {
 		return false
@@ -105,8 +106,8 @@ func (e lineEnds) alters(data []byte, id objstore.ID, stored bool) bool {
 	return !bytes.Equal(data, e.checkedOut(normal))
 }
 
-// checkedOut returns the bytes that a checkout writes for a file with the stored bytes. The result may be
-// stored itself.
+// checkedOut returns the bytes that a checkout writes for a file. stored is the file's content as git stores
+// it. The result may be the slice stored itself.
 func (e lineEnds) checkedOut(stored []byte) []byte {
 	crlf := bytes.Count(stored, []byte("\r\n"))
 	lf := bytes.Count(stored, []byte("\n")) - crlf

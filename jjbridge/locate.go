@@ -130,6 +130,7 @@ func isGitDir(dir string) bool {
 	return err == nil && isFolder(filepath.Join(dir, "objects")) && isFolder(filepath.Join(dir, "refs"))
 }
 
+// isFolder reports whether path leads to a folder, perhaps through symbolic links.
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

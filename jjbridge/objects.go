@@ -41,14 +41,14 @@ func (r capturedReader) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	return r.GetAtMost(id, math.MaxInt64)
 }
 
-// GetAtMost returns the kind and the bytes of an object. It returns an error if the object has more than most
+// GetAtMost returns the kind and the bytes of an object. It returns an error if the object has more than limit
 // bytes. If neither store has the object, the error wraps objstore.ErrNotFound.
-func (r capturedReader) GetAtMost(id objstore.ID, most int64) (objstore.Kind, []byte, error) {
+func (r capturedReader) GetAtMost(id objstore.ID, limit int64) (objstore.Kind, []byte, error) {
 	if r.captured != nil {
-		kind, data, err := r.captured.GetAtMost(id, most)
+		kind, data, err := r.captured.GetAtMost(id, limit)
 		if !errors.Is(err, objstore.ErrNotFound) {
 			return kind, data, err
 		}
 	}
-	return r.repository.GetAtMost(id, most)
+	return r.repository.GetAtMost(id, limit)
 }

@@ -76,6 +76,7 @@ func (o *obstacles) find() {
 		written[o.fold(e.path)] = e.path
 		in := o.folder(path.Dir(e.path), true)
 		o.refuse(in.refusal)
+		// At the path of a captured file there is no obstacle, and git itself looks for changes of the file.
 		if in.refusal == nil && !in.absent && !e.to.isModule() && (!e.from.exists() || e.from.isModule()) {
 			o.checkNew(e.path)
 		}
@@ -90,8 +91,8 @@ func (o *obstacles) refuse(r *Refusal) {
 	}
 }
 
-// inTheWay returns a refusal because a file that was not captured is at the path name. what is the kind of
-// the file. If the capture left the file out, the refusal repeats the reason.
+// inTheWay returns a refusal because a file that was not captured is in the way. name is the path of the
+// file, and what is its kind in words. If the capture left the file out, the refusal repeats the reason.
 func (o *obstacles) inTheWay(name, what string) *Refusal {
 	reason := unrecorded(what)
 	if left, ok := o.leftOut[name]; ok {
@@ -100,9 +101,9 @@ func (o *obstacles) inTheWay(name, what string) *Refusal {
 	return &Refusal{name, reason}
 }
 
-// folder checks whether files can be created in the folder name or, if create is false, removed from the
-// folder. Each existing folder from the top down to name must be a writable folder; apart from the top, it
-// must not be a repository. folder stores the result in o.folders for the next call.
+// folder checks whether files can be created in a folder or, if create is false, removed from it. name is the
+// path of the folder. Each existing folder from the top down to name must be a writable folder; apart from
+// the top, it must not be a repository. folder stores the result in o.folders for the next call.
 func (o *obstacles) folder(name string, create bool) folderState {
 	use := folderUse{name, create}
 	found, ok := o.folders[use]
@@ -113,7 +114,7 @@ func (o *obstacles) folder(name string, create bool) folderState {
 	return found
 }
 
-// lookAtFolder makes the check of folder, without a look at stored results of the folder itself.
+// lookAtFolder makes the check that folder describes, even if o.folders has a result for the folder itself.
 func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	if name != "." {
 		if in := o.folder(path.Dir(name), create); in.refusal != nil || in.absent {
@@ -143,8 +144,8 @@ func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	return folderState{}
 }
 
-// checkNew checks whether a file can be written at the path name, where no file was captured. It refuses the
-// path if a file that no edit removes, or a folder that the edits do not empty, is in the way.
+// checkNew checks whether a file can be written at a path at which no file was captured. name is the path.
+// checkNew refuses it if a file that no edit removes, or a folder that the edits do not empty, is in the way.
 func (o *obstacles) checkNew(name string) {
 	info, err := os.Lstat(o.full(name))
 	switch {
@@ -158,8 +159,9 @@ func (o *obstacles) checkNew(name string) {
 	}
 }
 
-// checkCleared checks whether the edits remove every file in the folder name, so that a file can replace the
-// folder. It refuses each file that stays, a repository, and a parent folder that is not writable.
+// checkCleared checks whether the edits remove every file in a folder, so that a file can replace the folder.
+// name is the path of the folder. checkCleared refuses each file that stays, a repository, and a parent
+// folder that is not writable.
 func (o *obstacles) checkCleared(name string) {
 	if isRepository(o.full(name)) {
 		o.refuse(&Refusal{name, "another repository is in the way"})
@@ -188,6 +190,7 @@ func (o *obstacles) checkCleared(name string) {
 // unrecorded returns the reason of a refusal because a file was not captured. what is the kind of the file.
 func unrecorded(what string) string { return "a " + what + " that was not recorded is in the way" }
 
+// full returns the path in the file system of a file. name is the file's path in the working copy.
 func (o *obstacles) full(name string) string {
 	return filepath.Join(o.root, filepath.FromSlash(name))
 }
@@ -222,8 +225,8 @@ func isRepository(dir string) bool {
 	return false
 }
 
-// badPath returns the reason why a restore never writes a file at the path name, or "" if the path is
-// allowed. git refuses more paths.
+// badPath returns the reason why a restore never writes a file at a path, or "" if the path is allowed. name
+// is the path. git refuses more paths.
 func badPath(name string) string {
 	for part := range strings.SplitSeq(name, "/") {
 		switch {

@@ -14,21 +14,24 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// The bounds of what plainReader keeps in memory. git reads the rest.
+// The limits of the contents that a plainReader keeps in memory, in bytes. git reads all other files.
 const (
-	maxPlainFile  = 1 << 20
-	maxPlainBytes = 8 << 20
+	maxPlainFile  = 1 << 20 // of one file
+	maxPlainBytes = 8 << 20 // of all files
 )
 
-// plainReader reads files that git would store byte for byte, so that no git has to run for them.
+// plainReader reads the files that git would store byte for byte. Without any other files, a capture need not
+// run git to read contents.
 type plainReader struct {
 	c          *filesCapture
-	fileMode   bool            // whether git takes executable bits from files
-	attributes map[string]bool // by folder: whether it, or one above, has a .gitattributes
-	bytes      int64           // of the files read
+	fileMode   bool            // core.fileMode: whether git takes executable bits from files
+	attributes map[string]bool // by folder: whether the folder, or one above it, has a .gitattributes file
+	bytes      int64           // the total size of the files read
 }
 
-// newPlainReader returns nil if any attribute or setting may make git store other bytes.
+// newPlainReader returns a plainReader for the capture, or nil if an attribute or a setting may make git
+// store other bytes than those of a file. The result is also nil on systems other than Linux, where the
+// places of the system's attribute files are unknown.
 func (c *filesCapture) newPlainReader() *plainReader {
 	rules := newContentRules(c.w)
 	if c.git.gitDir != "" || runtime.GOOS != "linux" || len(c.state.Survey.Attributes) > 0 || rules.autoCRLF() != autoCRLFOff {
@@ -53,8 +56,9 @@ func (c *filesCapture) newPlainReader() *plainReader {
 	return &plainReader{c: c, fileMode: fileMode, attributes: make(map[string]bool)}
 }
 
-// systemAttributes returns where git may look for the system's attributes: in etc beside the folder of
-// the program or, for a git in /usr/bin, in /etc.
+// systemAttributes returns the paths of all files in which git may look for the system's attributes. They are
+// /etc/gitattributes and etc/gitattributes beside the folder of the program git in env's PATH, with and
+// without symbolic links resolved. The files may be missing.
 func systemAttributes(env []string) []string {
 	files := []string{"/etc/gitattributes"}
 	program, err := gitexec.Find(env, "git")
@@ -71,8 +75,10 @@ func systemAttributes(env []string) []string {
 	return files
 }
 
-// read reads a file, which the user's index may have. ok is false if git has to read it: it is large,
-// has attributes, or changes meanwhile.
+// read reads one file of the working copy. file is the path of the file, and index is what the user's index
+// has at this path, if anything. read returns the entry of the file for an index, and the content; the
+// content of a symbolic link is its target. ok is false if git has to read the file: it is large, may have
+// attributes, changes meanwhile, or is neither regular nor a symbolic link.
 func (r *plainReader) read(file string, index treeFile) (_ gitindex.Entry, data []byte, ok bool) {
 	full := r.c.w.full(file)
 	before, err := os.Lstat(full)
@@ -103,7 +109,8 @@ func (r *plainReader) read(file string, index treeFile) (_ gitindex.Entry, data 
 	return gitindex.NewEntry(file, mode, objstore.Hash(objstore.Blob, data), after), data, true
 }
 
-// mode returns the mode as which git stores a file.
+// mode returns the mode with which git stores the regular file that info describes. If git does not take
+// executable bits from files, the mode is that of index, the file in the user's index.
 func (r *plainReader) mode(info fs.FileInfo, index treeFile) objstore.Mode {
 	switch {
 	case !r.fileMode && index.mode == objstore.ModeExecutable, r.fileMode && info.Mode()&0o100 != 0:
@@ -112,7 +119,8 @@ func (r *plainReader) mode(info fs.FileInfo, index treeFile) objstore.Mode {
 	return objstore.ModeFile
 }
 
-// hasAttributes reports whether a folder, or one above, has a .gitattributes.
+// hasAttributes reports whether folder, or one above it in the working copy, has a .gitattributes file.
+// folder is relative to the top; "." is the top. If hasAttributes cannot look into a folder, it returns true.
 func (r *plainReader) hasAttributes(folder string) bool {
 	if has, known := r.attributes[folder]; known {
 		return has

@@ -52,7 +52,8 @@ func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, er
 	return names, nil
 }
 
-// attributes returns, by path, the values of contentAttributes as one text. Equal texts mean equal values.
+// attributes returns the attributes of files by path. names are the paths. The values of all
+// contentAttributes of a file are one text; equal texts mean equal values.
 func (g *filesGit) attributes(ctx context.Context, names []string) (map[string]string, error) {
 	out, err := g.runWith(ctx, paths(names), append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...)...)
 	if err != nil {
@@ -70,8 +71,8 @@ func paths(names []string) io.Reader {
 	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
 }
 
-// checkOutAgain checks out each file of tree in names whose attributes differ from before, an earlier result
-// of attributes.
+// checkOutAgain writes again each file whose attributes have changed. names are the paths to look at, and
+// before is an earlier result of attributes for them. tree has the content of the files.
 func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []string, before map[string]string) error {
 	after, err := g.attributes(ctx, names)
 	if err != nil {

@@ -84,7 +84,7 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 	}
 	from := have.VCS.Tree
 	if from.IsZero() {
-		return nil, fmt.Errorf("%w: its files were not captured", ErrNoWorkingCopy)
+		return nil, fmt.Errorf("%w whose files were captured", ErrNoWorkingCopy)
 	}
 	objects, err := have.directory(ctx, w)
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 func (p *Plan) snapshot(ctx context.Context, w *Workspace, dir string) error {
 	err := p.track(ctx, w, dir)
 	if err != nil {
-		return fmt.Errorf("%w: all files are restored, but jj has not recorded them: %w", ErrUnfinished, err)
+		return fmt.Errorf("%w: jj has not recorded the restored files: %w", ErrUnfinished, err)
 	}
 	return nil
 }
 
-// track runs the commands of snapshot. dir is for temporary files.
+// track runs the commands that snapshot describes. dir is a folder for temporary files.
 func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	config := filepath.Join(dir, "jj.toml"+gitindex.Unfinished)
 	if err := os.WriteFile(config, snapshotConfig(p), 0o666); err != nil {
@@ -33,6 +33,7 @@ func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	if err != nil || rev.conflict || len(p.added()) == 0 {
 		return err
 	}
+	// jj's commit lacks the added files that jj ignores.
 	out, err := w.RunGit(ctx, diffTreeArgs(rev.commit, p.To.String())...)
 	if err != nil {
 		return err

@@ -13,8 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// skip applies the edits of files outside of a sparse checkout to the index. It writes no file in the working
-// copy. skip reports whether there are such edits.
+// skip applies those of edits whose files are outside of git's sparse checkout to the private index, and
+// marks the files skip-worktree. It writes no file in the working copy. skip reports whether there are such
+// edits.
 func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	if _, err := lstat(filepath.Join(g.w.Repo.GitDir, "info", "sparse-checkout")); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -78,8 +79,8 @@ func sparseRefusals(ctx context.Context, w *Workspace, edits []edit) ([]Refusal,
 	return refused, nil
 }
 
-// isBelowAny reports whether the path name is in folders, or is below an element of folders. The folder "."
-// contains all paths.
+// isBelowAny reports whether a path is an element of folders, or is below one. name is the path. The folder
+// "." contains all paths.
 func isBelowAny(name string, folders []string) bool {
 	for _, folder := range folders {
 		if folder == "." || folder == name || strings.HasPrefix(name, folder+"/") {

@@ -15,21 +15,21 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// status is what git status says about a working copy.
+// status is the result of git status for one working copy.
 type status struct {
-	commit, branch string // both "" before the first commit; branch is "" if HEAD is detached
+	commit, branch string // HEAD; both "" before the first commit; branch is "" if HEAD is detached
 	files          []statusFile
-	untracked      []string // a path that ends in a slash is a repository of its own
-	unreadable     []string // folders that git could not read, with a slash at their end
+	untracked      []string // neither tracked nor ignored; a path with a final slash is a nested git repository
+	unreadable     []string // folders that git could not read, each with a final slash
 }
 
-// statusFile is a path of HEAD or of the index that is not the same in HEAD, in the index and in the
-// working copy.
+// statusFile is a path that is not the same in HEAD, in the index and in the working copy.
 type statusFile struct {
 	path string
-	// index is the path in the index, or does not exist. Of a conflict it is one of the sides.
+	// index is the file in the index; it does not exist if the index lacks the path. In a conflict, it is the
+	// file of the lowest stage: base, ours or theirs.
 	index treeFile
-	// same means that the file is as in index, as far as git knows.
+	// same is true if git finds no difference between the index and the working copy.
 	same   bool
 	exists bool // in the working copy
 	module moduleStatus
@@ -37,13 +37,15 @@ type statusFile struct {
 
 // moduleStatus is the state of a submodule. It is zero for every other path.
 type moduleStatus struct {
-	is    bool // in the index and in the working copy
-	moved bool // its HEAD is not the commit of the index
-	dirty bool // there are changes in it
+	is    bool // the path is a submodule in the index and in the working copy
+	moved bool // the submodule's HEAD is not the commit in the index
+	dirty bool // the submodule has changed or untracked files
 }
 
-// status runs git status on the copy of the user's index. What git finds out about files stays in the
-// copy, unless there are submodules: git would do the same to their own indexes.
+// status runs git status on the copy of the user's index and returns the result. settings are more
+// configuration, as for git's -c. git stores its findings about files in the copy, except if there are
+// submodules, because git would also write to the submodules' own indexes. If HEAD moves meanwhile, git
+// status runs again, at most captureRounds times in all; then the last result counts.
 func (c *filesCapture) status(ctx context.Context, settings ...string) (*status, error) {
 	untracked := "all"
 	if c.scope != snapshot.ScopeAll {
@@ -72,6 +74,8 @@ func (c *filesCapture) status(ctx context.Context, settings ...string) (*status,
 	return c.w.runStatus(ctx, run)
 }
 
+// runStatus makes one call of git status, which run describes. It returns the result, with the unreadable
+// folders that git warns of.
 func (w *Workspace) runStatus(ctx context.Context, run gitRun) (*status, error) {
 	out, stderr, err := w.gitFull(ctx, run)
 	if err != nil {
@@ -81,8 +85,8 @@ func (w *Workspace) runStatus(ctx context.Context, run gitRun) (*status, error) 
 	return s, s.parse(string(out))
 }
 
-// withoutFilters returns settings under which git compares files without running a filter: each file
-// with a filter looks modified unless its times show that it is not.
+// withoutFilters returns settings, as for git's -c, with which git compares files without running a filter.
+// git then reports each file with a filter as modified, unless the file's times show that it is unchanged.
 func (w *Workspace) withoutFilters() []string {
 	var settings []string
 	for _, key := range slices.Sorted(maps.Keys(w.Repo.Config)) {
@@ -101,14 +105,14 @@ func (w *Workspace) withoutFilters() []string {
 	return settings
 }
 
-// headMark returns a text that differs once HEAD has moved. git status reads HEAD twice, so it must not
-// move meanwhile.
+// headMark returns a text that changes if HEAD moves. git status reads HEAD twice, so HEAD must not move
+// meanwhile.
 func (w *Workspace) headMark() string {
-	head, _ := os.ReadFile(filepath.Join(w.Repo.GitDir, "HEAD")) // git complains if it is missing
+	head, _ := os.ReadFile(filepath.Join(w.Repo.GitDir, "HEAD")) // if the file is missing, git status fails
 	var mark strings.Builder
 	mark.Write(head)
 	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); ok {
-		value, _ := os.ReadFile(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(ref))) // it may be packed
+		value, _ := os.ReadFile(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(ref))) // missing if the ref is packed
 		mark.Write(value)
 	}
 	for _, name := range []string{"packed-refs", "reftable/tables.list"} {
@@ -119,7 +123,7 @@ func (w *Workspace) headMark() string {
 	return mark.String()
 }
 
-// parse reads the output of git status --porcelain=v2 --branch -z --no-renames.
+// parse decodes out, the output of git status --porcelain=v2 --branch -z --no-renames, into s.
 func (s *status) parse(out string) error {
 	for len(out) > 0 {
 		line, rest, _ := strings.Cut(out, "\x00")
@@ -150,6 +154,7 @@ func (s *status) parse(out string) error {
 
 var errUnexpectedFields = errors.New("unexpected fields")
 
+// header reads a header line, without its "# ", and sets s.commit or s.branch if the line has one of them.
 func (s *status) header(text string) {
 	switch name, value, _ := strings.Cut(text, " "); {
 	case name == "branch.oid" && value != "(initial)":
@@ -159,7 +164,7 @@ func (s *status) header(text string) {
 	}
 }
 
-// changed reads "XY sub mH mI mW hH hI path".
+// changed reads the line of a changed path. text is the line without its "1 ": "XY sub mH mI mW hH hI path".
 func (s *status) changed(text string) error {
 	fields := strings.SplitN(text, " ", 8)
 	if len(fields) != 8 || len(fields[0]) != 2 {
@@ -172,14 +177,15 @@ func (s *status) changed(text string) error {
 	return s.add(fields[7], index, fields[0][1] == '.', fields[4], fields[1])
 }
 
-// unmerged reads "XY sub m1 m2 m3 mW h1 h2 h3 path".
+// unmerged reads the line of a path in conflict. text is the line without its "u ":
+// "XY sub m1 m2 m3 mW h1 h2 h3 path".
 func (s *status) unmerged(text string) error {
 	fields := strings.SplitN(text, " ", 10)
 	if len(fields) != 10 {
 		return errUnexpectedFields
 	}
 	var index treeFile
-	for _, stage := range []int{4, 3, 2} { // the last one that exists counts: the first stage
+	for _, stage := range []int{4, 3, 2} { // the last file that exists counts, so the lowest stage
 		side, err := parseTreeFile(fields[stage], fields[stage+4])
 		if err != nil {
 			return err
@@ -191,6 +197,9 @@ func (s *status) unmerged(text string) error {
 	return s.add(fields[9], index, false, fields[5], fields[1])
 }
 
+// add adds a path to s.files. index and same are fields of its statusFile. mode is the file's octal mode in
+// the working copy, 0 if there is no file. module is git's field sub: "N..." or, for a submodule, "S" and
+// three letters.
 func (s *status) add(path string, index treeFile, same bool, mode, module string) error {
 	now, err := strconv.ParseUint(mode, 8, 32)
 	if err != nil {
@@ -204,7 +213,7 @@ func (s *status) add(path string, index treeFile, same bool, mode, module string
 	return nil
 }
 
-// splitPaths splits a list of paths, each with a NUL at its end.
+// splitPaths returns the paths in out, in which each path ends in a NUL. The result is nil if out is empty.
 func splitPaths(out []byte) []string {
 	if len(out) == 0 {
 		return nil
@@ -212,7 +221,8 @@ func splitPaths(out []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// unreadableFolders returns the folders that git could not read, by its warnings.
+// unreadableFolders returns the folders, each with a final slash, that git could not read. stderr has git's
+// warnings about them.
 func unreadableFolders(stderr []byte) []string {
 	var folders []string
 	for line := range strings.Lines(string(stderr)) {

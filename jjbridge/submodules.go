@@ -98,6 +98,7 @@ type moduleGit struct {
 	env []string
 }
 
+// run runs git with args in the submodule and returns git's standard output. The error is a *gitexec.Error.
 func (g moduleGit) run(ctx context.Context, args ...string) ([]byte, error) {
 	dotGit := filepath.Join(g.dir, ".git")
 	out, _, err := gitexec.Process{

@@ -19,18 +19,18 @@ import (
 // writes files byte for byte.
 type filesGit struct {
 	w        *Workspace
-	index    *gitindex.Folder
-	env      []string
-	settings []string
-	gitDir   string
+	index    *gitindex.Folder // the folder of the private index, locked
+	env      []string         // as in gitRun
+	settings []string         // as in gitRun
+	gitDir   string           // as in gitRun
 }
 
-// filesGit returns a filesGit for the private index in the folder index, whose lock the caller holds. objects
-// is a second object directory for git to read, or "".
+// filesGit returns a filesGit for a private index. index is the folder of this index, whose lock the caller
+// holds. objects is a second object directory for git to read, or "".
 func (w *Workspace) filesGit(index *gitindex.Folder, objects string) (*filesGit, error) {
 	g := &filesGit{
 		w: w, index: index, env: append(alternates(objects), "GIT_INDEX_FILE="+index.IndexPath()),
-		// The first would hide changes of written files.
+		// core.ignoreStat would hide changes of the files that git writes.
 		settings: []string{"core.ignoreStat=false", "index.sparse=false"},
 	}
 	if w.Type != snapshot.VCSJJ {
@@ -44,10 +44,13 @@ func (w *Workspace) filesGit(index *gitindex.Folder, objects string) (*filesGit,
 	return g, nil
 }
 
+// run runs git with args, on the files of the working copy and the private index, and returns git's standard
+// output. The error is a *gitexec.Error.
 func (g *filesGit) run(ctx context.Context, args ...string) ([]byte, error) {
 	return g.runWith(ctx, nil, args...)
 }
 
+// runWith runs git as run does, with stdin as git's standard input. stdin may be nil.
 func (g *filesGit) runWith(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 	return g.w.gitWith(ctx, gitRun{args: args, env: g.env, stdin: stdin, settings: g.settings, gitDir: g.gitDir})
 }
@@ -67,8 +70,9 @@ func (g *filesGit) switchTree(ctx context.Context, from, to objstore.ID) error {
 	return g.readTree(ctx, from, to)
 }
 
-// begin makes the index that of a tree. What git knows of unchanged files it takes from the copy of
-// the user's index or, with jj, from the restore before.
+// begin fills the private index with the files of tree. So that git need not read unchanged files, begin
+// starts from an index that has their times: the copy of the user's index or, in a jj workspace, the private
+// index of the last restore.
 func (g *filesGit) begin(ctx context.Context, tree objstore.ID) error {
 	if g.w.Type != snapshot.VCSJJ {
 		if err := g.index.UseTracked(); err != nil {
@@ -76,7 +80,7 @@ func (g *filesGit) begin(ctx context.Context, tree objstore.ID) error {
 		}
 	}
 	if _, err := g.run(ctx, "read-tree", "--reset", tree.String()); err != nil {
-		// The index is only a cache, so a damaged one is made anew.
+		// The private index is only a cache, so begin makes a damaged one anew.
 		if err := os.Remove(g.index.IndexPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -106,7 +110,7 @@ func (g *filesGit) refresh(ctx context.Context) error {
 	return err
 }
 
-// readTree makes one attempt at switchTree.
+// readTree makes one attempt at switchTree, with the parameters and the errors of switchTree.
 func (g *filesGit) readTree(ctx context.Context, from, to objstore.ID) error {
 	trees := []string{from.String(), to.String()}
 	if from.IsZero() {

@@ -14,8 +14,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// track brings the copy of the user's index up to date. It reports whether it has made the copy anew;
-// with again it always does.
+// track brings the copy of the user's index, and the survey of the index, up to date. It copies the index
+// only if the index has changed since the last copy, or if again is true. made reports whether track has
+// copied the index.
 func (c *filesCapture) track(ctx context.Context, again bool) (made bool, err error) {
 	path := filepath.Join(c.w.Repo.GitDir, "index")
 	id, data, err := gitindex.ReadFingerprint(path, func(id gitindex.Fingerprint) bool { return again || id != c.state.User })
@@ -34,8 +35,10 @@ func (c *filesCapture) track(ctx context.Context, again bool) (made bool, err er
 	return true, c.p.WriteState(c.state)
 }
 
-// copyIndex copies the user's index to the private folder. If git cannot read it either, the files of
-// HEAD count as tracked.
+// copyIndex copies the user's index to the private folder and returns the index's survey. data is the index
+// and id its fingerprint; both are zero if there is no index. If gitindex cannot read the index, git writes
+// the copy anew in a form that gitindex can read. If git cannot read it either, copyIndex warns, and the
+// files of HEAD count as tracked.
 func (c *filesCapture) copyIndex(ctx context.Context, id gitindex.Fingerprint, data []byte) (gitindex.Survey, error) {
 	if err := c.p.CopyTracked(id, data); err != nil || id == (gitindex.Fingerprint{}) {
 		return gitindex.Survey{}, err
@@ -52,7 +55,7 @@ func (c *filesCapture) copyIndex(ctx context.Context, id gitindex.Fingerprint, d
 		return gitindex.Survey{}, err
 	}
 	if err != nil {
-		c.opts.Warn(fmt.Errorf("git's index cannot be read, so the files of the last commit are taken for the tracked ones: %w", err))
+		c.opts.Warn(fmt.Errorf("git's index cannot be read, so the capture treats the files of the last commit as the tracked ones: %w", err))
 		if err := c.trackHead(ctx, env); err != nil {
 			return gitindex.Survey{}, err
 		}
@@ -67,7 +70,8 @@ func (c *filesCapture) copyIndex(ctx context.Context, id gitindex.Fingerprint, d
 	return gitindex.SurveyOf(data, sparse)
 }
 
-// trackHead replaces the copy of the user's index by an index of HEAD's tree.
+// trackHead replaces the copy of the user's index by an index of HEAD's tree. Before the first commit, it
+// only removes the copy. env makes git use the copy as its index.
 func (c *filesCapture) trackHead(ctx context.Context, env []string) error {
 	if err := os.Remove(c.p.TrackedPath()); err != nil {
 		return err
@@ -80,7 +84,7 @@ func (c *filesCapture) trackHead(ctx context.Context, env []string) error {
 	return err
 }
 
-// has reports whether objects can read the object id.
+// has reports whether objects can read the object with the given id.
 func has(objects objstore.Reader, id objstore.ID) bool {
 	_, _, err := objects.Get(id)
 	return err == nil

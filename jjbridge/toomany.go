@@ -25,7 +25,7 @@ func (c *choice) fewEnough(paths []string, sizes map[string]untrackedFile) []str
 	for i := 0; c.tooMuch(rest); i++ {
 		name, gone := folders.heaviest(func(w weight) int64 { return c.excess(rest, w) })
 		if name == "" || i == maxLeftFolders {
-			c.opts.Warn(fmt.Errorf("all untracked files, %s, are left out; the limits are %s", all, c.limits()))
+			c.opts.Warn(fmt.Errorf("the capture leaves out all untracked files (%s); the limits are %s", all, c.limits()))
 			c.left.add("", snapshot.LeftUntracked, all.bytes)
 			c.scope = snapshot.ScopeTracked
 			return nil
@@ -36,7 +36,7 @@ func (c *choice) fewEnough(paths []string, sizes map[string]untrackedFile) []str
 	if len(left) == 0 {
 		return paths
 	}
-	c.opts.Warn(fmt.Errorf("the untracked files in %s are left out, %s of %s; the limits are %s",
+	c.opts.Warn(fmt.Errorf("the capture leaves out the untracked files in %s (%s of %s); the limits are %s",
 		strings.Join(left, ", "), all.minus(rest), all, c.limits()))
 	for _, name := range left {
 		c.left.add(name, snapshot.LeftUntracked, 0) // no size, because a size would make every capture differ
@@ -68,10 +68,12 @@ func (c *choice) excess(all, w weight) int64 {
 // weight is a number of files and their total size in bytes.
 type weight struct{ files, bytes int64 }
 
+// minus returns w without the files and bytes of other.
 func (w weight) minus(other weight) weight {
 	return weight{w.files - other.files, w.bytes - other.bytes}
 }
 
+// String returns the weight in words, such as "20 files with 3 MB".
 func (w weight) String() string {
 	return fmt.Sprintf("%d files with %d MB", w.files, w.bytes>>20)
 }
@@ -91,7 +93,8 @@ func newFolder(paths []string, sizes map[string]untrackedFile) *folder {
 	return top
 }
 
-// add adds a file with the weight w at path, which is relative to f, to f and the folders below f.
+// add adds the weight w of a file to f and to the folders below f that contain the file. path is the file's
+// path relative to f.
 func (f *folder) add(path string, w weight) {
 	f.files, f.bytes = f.files+w.files, f.bytes+w.bytes
 	name, rest, ok := strings.Cut(path, "/")
@@ -114,18 +117,19 @@ const (
 	concentrated = 90
 )
 
-// heaviest removes the heaviest folder from f, and returns its path, with a final slash, and its weight. of
-// returns the measure of a weight. path is "" if f has no folder with a positive measure. If few subfolders
-// have most of the heaviest folder's weight, heaviest removes only the heaviest of these subfolders.
-func (f *folder) heaviest(of func(weight) int64) (path string, gone weight) {
-	name := f.largest(of)
+// heaviest removes the heaviest folder from f, and returns its path, with a final slash, and its weight.
+// measure returns a weight as one number. path is "" if f has no folder with a positive measure. If few
+// subfolders have most of the heaviest folder's weight, heaviest removes only the heaviest of these
+// subfolders.
+func (f *folder) heaviest(measure func(weight) int64) (path string, gone weight) {
+	name := f.largest(measure)
 	if name == "" {
 		return "", weight{}
 	}
 	child := f.below[name]
-	if child.holdsFew(of) {
+	if child.holdsFew(measure) {
 		var inner string
-		inner, gone = child.heaviest(of)
+		inner, gone = child.heaviest(measure)
 		path = name + "/" + inner
 	} else {
 		path, gone = name+"/", child.weight
@@ -135,28 +139,29 @@ func (f *folder) heaviest(of func(weight) int64) (path string, gone weight) {
 	return path, gone
 }
 
-// holdsFew reports whether few subfolders have most of f's weight, as spreadOver and concentrated define. of
-// returns the measure of a weight. holdsFew returns false if several such subfolders have all of f's weight,
-// because then f itself can be left out.
-func (f *folder) holdsFew(of func(weight) int64) bool {
+// holdsFew reports whether few subfolders have most of f's weight, as spreadOver and concentrated define.
+// measure returns a weight as one number. holdsFew returns false if several such subfolders have all of f's
+// weight, because then f itself can be left out.
+func (f *folder) holdsFew(measure func(weight) int64) bool {
+	whole := measure(f.weight)
 	var inLarge int64
 	for _, inner := range f.below {
-		if of(inner.weight)*spreadOver >= of(f.weight) {
-			inLarge += of(inner.weight)
+		if part := measure(inner.weight); part*spreadOver >= whole {
+			inLarge += part
 		}
 	}
-	return inLarge*100 >= of(f.weight)*concentrated && (inLarge < of(f.weight) || len(f.below) == 1)
+	return inLarge*100 >= whole*concentrated && (inLarge < whole || len(f.below) == 1)
 }
 
-// largest returns the name of the heaviest subfolder of f, or "" if no subfolder has a positive measure. of
-// returns the measure of a weight. Of equally heavy subfolders, largest returns the first by name.
-func (f *folder) largest(of func(weight) int64) string {
+// largest returns the name of the heaviest subfolder of f, or "" if no subfolder has a positive measure.
+// measure returns a weight as one number. Of equally heavy subfolders, largest returns the first by name.
+func (f *folder) largest(measure func(weight) int64) string {
 	var largest string
 	for name, child := range f.below {
-		if of(child.weight) == 0 {
+		if measure(child.weight) == 0 {
 			continue
 		}
-		if largest == "" || cmp.Or(-cmp.Compare(of(child.weight), of(f.below[largest].weight)), cmp.Compare(name, largest)) < 0 {
+		if largest == "" || cmp.Or(-cmp.Compare(measure(child.weight), measure(f.below[largest].weight)), cmp.Compare(name, largest)) < 0 {
 			largest = name
 		}
 	}

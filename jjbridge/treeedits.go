@@ -8,19 +8,19 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// treeEdits are the differences of a tree from another one.
+// treeEdits holds the changes that turn one tree into another.
 type treeEdits struct {
 	files   map[string]treeFile // by path; a treeFile that does not exist removes the path
-	folders []string            // folders to remove, each with a slash at its end
+	folders []string            // folders to remove with all files, each with a final slash
 }
 
-// treeBuilder builds trees, reading only those that edits touch.
+// treeBuilder builds trees by edits of other trees. It reads only the trees above an edited path.
 type treeBuilder struct {
 	objects objstore.Reader
-	made    map[objstore.ID][]byte // the trees that it has built
+	made    map[objstore.ID][]byte // the encoded trees that b has built, by id
 }
 
-// Get returns an object, also a tree that was built.
+// Get returns the kind and the bytes of an object: a tree in b.made, or an object of b.objects.
 func (b *treeBuilder) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	if data, ok := b.made[id]; ok {
 		return objstore.Tree, data, nil
@@ -28,8 +28,9 @@ func (b *treeBuilder) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	return b.objects.Get(id)
 }
 
-// edited returns the tree base with the edits. A zero base is the empty tree. Of a path and the paths
-// below it, the path wins. An empty folder is none.
+// edited applies edits to the tree base and returns the id of the new tree. New trees are added to b.made. A
+// zero base is the empty tree. If edits has a file and also paths below the file's path, the file wins. The
+// new tree has no empty folders. edited changes edits.files.
 func (b *treeBuilder) edited(base objstore.ID, edits treeEdits) (objstore.ID, error) {
 	for _, folder := range edits.folders {
 		for path := range edits.files {
@@ -47,7 +48,8 @@ func (b *treeBuilder) edited(base objstore.ID, edits treeEdits) (objstore.ID, er
 	return id, err
 }
 
-// comparePaths orders paths so that those of a folder are in a row, and follow the folder's own.
+// comparePaths compares paths for a sort, with the slash as the smallest byte: so all paths below a path
+// directly follow the path.
 func comparePaths(a, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -65,8 +67,10 @@ func comparePaths(a, b string) int {
 	return len(a) - len(b)
 }
 
-// build edits the tree base, whose path is prefix. paths are those that begin with prefix. The result
-// is zero if nothing is left.
+// build applies edits to the tree base, and returns the id of the new tree, or a zero id if no entry is left.
+// prefix is the path of base: "", or a path with a final slash. paths are the edited paths that begin with
+// prefix, in the order of comparePaths. files has the edits of these paths and maybe of others. A zero base is
+// the empty tree.
 func (b *treeBuilder) build(base objstore.ID, prefix string, paths []string, files map[string]treeFile) (objstore.ID, error) {
 	var entries []objstore.TreeEntry
 	if !base.IsZero() {
@@ -81,15 +85,15 @@ func (b *treeBuilder) build(base objstore.ID, prefix string, paths []string, fil
 	}
 	for len(paths) > 0 {
 		name, _, _ := strings.Cut(paths[0][len(prefix):], "/")
-		of := 1
-		for of < len(paths) && strings.HasPrefix(paths[of], prefix+name+"/") {
-			of++
+		count := 1 // of the paths that are name or below name
+		for count < len(paths) && strings.HasPrefix(paths[count], prefix+name+"/") {
+			count++
 		}
-		entry, err := b.entry(byName[name], prefix+name, paths[:of], files)
+		entry, err := b.entry(byName[name], prefix+name, paths[:count], files)
 		if err != nil {
 			return objstore.ID{}, err
 		}
-		paths = paths[of:]
+		paths = paths[count:]
 		if entry.ID.IsZero() {
 			delete(byName, name)
 			continue
@@ -103,12 +107,15 @@ func (b *treeBuilder) build(base objstore.ID, prefix string, paths []string, fil
 	return b.add(base, slices.Collect(maps.Values(byName))), nil
 }
 
-// entry returns the edited entry at path. paths are path itself, if it is edited, and those below.
+// entry applies edits to e, the entry at path, and returns the new entry without its name. An entry with a
+// zero id is to be removed. paths are the edited paths in the order of comparePaths: path itself, if it is
+// edited, and the paths below it. files has their edits. e is zero if the tree has no entry at path.
 func (b *treeBuilder) entry(e objstore.TreeEntry, path string, paths []string, files map[string]treeFile) (objstore.TreeEntry, error) {
 	if file, ok := files[path]; ok {
 		if file.exists() {
 			return objstore.TreeEntry{Mode: file.mode, ID: file.id}, nil
 		}
+		// A folder at the removed path stays if it has edited paths: they decide.
 		if e.Mode != objstore.ModeTree || len(paths) == 1 {
 			e = objstore.TreeEntry{}
 		}
@@ -124,7 +131,7 @@ func (b *treeBuilder) entry(e objstore.TreeEntry, path string, paths []string, f
 	return objstore.TreeEntry{Mode: objstore.ModeTree, ID: id}, err
 }
 
-// add returns the tree of entries, and keeps it if it is not base.
+// add returns the id of the tree with entries, and adds the tree to b.made unless it is base.
 func (b *treeBuilder) add(base objstore.ID, entries []objstore.TreeEntry) objstore.ID {
 	data := objstore.EncodeTree(entries)
 	id := objstore.Hash(objstore.Tree, data)
@@ -134,7 +141,8 @@ func (b *treeBuilder) add(base objstore.ID, entries []objstore.TreeEntry) objsto
 	return id
 }
 
-// newTrees returns those of the trees built for now that the tree before does not have at their path.
+// newTrees returns the encoded trees that b has built for a new tree, and that the old tree does not have at
+// the same path. before is the id of the old tree, or zero; now is the id of the new tree.
 func (b *treeBuilder) newTrees(before, now objstore.ID) ([][]byte, error) {
 	var trees [][]byte
 	err := b.compare(before, now, "", func(id objstore.ID) bool {
@@ -147,14 +155,16 @@ func (b *treeBuilder) newTrees(before, now objstore.ID) ([][]byte, error) {
 	return trees, err
 }
 
-// newFiles returns the files of the tree now that the tree before does not have so, by path.
+// newFiles returns, by path, the files and submodules of a new tree, except those that are the same in the
+// old tree. before is the id of the old tree, or zero; now is the id of the new tree.
 func (b *treeBuilder) newFiles(before, now objstore.ID) (map[string]treeFile, error) {
 	files := make(map[string]treeFile)
 	err := b.compare(before, now, "", func(objstore.ID) bool { return true }, func(path string, f treeFile) { files[path] = f })
 	return files, err
 }
 
-// has reports whether a tree has a file, or a submodule, at a path.
+// has reports whether tree has a file or a submodule at path. It returns false if a tree above path cannot be
+// read.
 func (b *treeBuilder) has(tree objstore.ID, path string) bool {
 	entries, err := objstore.ReadForeignTree(b, tree)
 	if err != nil {
@@ -168,8 +178,11 @@ func (b *treeBuilder) has(tree objstore.ID, path string) bool {
 	return !inner || b.has(entries[i].ID, rest)
 }
 
-// compare compares the tree now, at the path prefix, with before, which may be zero. It calls enter
-// with each tree that differs, and goes into it if enter returns true; file with each differing file.
+// compare compares a new tree with an old tree. now and before are their ids; before may be zero. prefix is
+// the path of both: "", or a path with a final slash. compare calls enter with the id of each new tree, the
+// outermost first, that differs from the old tree at the same path. If enter returns true, compare also
+// compares the entries of that tree. It calls file with each file or submodule that is not the same in the
+// old tree. It does not report paths that only the old tree has.
 func (b *treeBuilder) compare(before, now objstore.ID, prefix string, enter func(objstore.ID) bool, file func(path string, f treeFile)) error {
 	if before == now || !enter(now) {
 		return nil

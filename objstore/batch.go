@@ -57,15 +57,15 @@ func (b *Batch) addDeferred(d deferred) error {
 // of the store.
 func (b *Batch) Get(id ID) (Kind, []byte, error) { return b.GetAtMost(id, b.store.opts.MaxObject) }
 
-// GetAtMost returns an object as Get does. An object of the store that has more than most bytes is
+// GetAtMost returns an object as Get does. An object of the store that has more than limit bytes is
 // a [*CorruptError]. The objects of the batch have no limit, because this process made or captured
 // them.
-func (b *Batch) GetAtMost(id ID, most int64) (Kind, []byte, error) {
+func (b *Batch) GetAtMost(id ID, limit int64) (Kind, []byte, error) {
 	if i, ok := b.objects[id]; ok {
 		o, err := b.order[i].read()
 		return o.kind, o.data, err
 	}
-	return b.store.GetAtMost(id, most)
+	return b.store.GetAtMost(id, limit)
 }
 
 // read returns the object. It verifies bytes from a file against the id.
@@ -82,24 +82,25 @@ func (b *Batch) Len() int { return len(b.order) }
 // Bytes returns the number of bytes of these objects in memory. Objects in files do not count.
 func (b *Batch) Bytes() int64 { return b.bytes }
 
-// Commit writes the batch as one pack, to stable storage unless the store is [Relaxed], and then
-// calls then. It protects the pack from a concurrent git gc until then returns. then moves the refs
-// that make the objects reachable; it may be nil. For an empty batch, Commit writes no pack.
+// Commit writes the batch as one pack, to stable storage unless the store is [Relaxed]. After that
+// it calls moveRefs, which moves the refs that make the objects reachable; moveRefs may be nil.
+// Commit protects the pack from a concurrent git gc until moveRefs returns. For an empty batch,
+// Commit writes no pack.
 //
-// Commit returns an error of then unchanged. After any other error, then has not run and the batch
-// is unchanged; [errors.Is] recognizes ENOSPC, EROFS and EACCES. Once then has run, successful or
-// not, the batch is empty and may be used again, and its objects are in the store. The pack stays
-// even if then failed, because a ref may have moved before the failure. git gc removes the pack if
-// no ref reaches its objects.
-func (b *Batch) Commit(ctx context.Context, then func() error) error {
-	if then == nil {
-		then = func() error { return nil }
+// Commit returns an error of moveRefs unchanged. After any other error, moveRefs has not run and the
+// batch is unchanged; [errors.Is] recognizes ENOSPC, EROFS and EACCES. Once moveRefs has run,
+// successful or not, the batch is empty and may be used again, and its objects are in the store. The
+// pack stays even if moveRefs failed, because a ref may have moved before the failure. git gc
+// removes the pack if no ref reaches its objects.
+func (b *Batch) Commit(ctx context.Context, moveRefs func() error) error {
+	if moveRefs == nil {
+		moveRefs = func() error { return nil }
 	}
 	if len(b.order) == 0 {
 		if err := b.syncNames(); err != nil {
 			return fmt.Errorf("write pack: %w", err)
 		}
-		return then()
+		return moveRefs()
 	}
 	release, err := b.write(ctx, b.store.opts.Fsync == Durable)
 	if err != nil {
@@ -112,7 +113,7 @@ func (b *Batch) Commit(ctx context.Context, then func() error) error {
 		return err
 	}
 	b.empty()
-	return then()
+	return moveRefs()
 }
 
 // Flush writes the batch as one pack and empties the batch, for a write that is too large for
@@ -164,8 +165,8 @@ func (b *Batch) empty() {
 
 // write writes the batch as a pack and publishes the pack. git leaves the pack alone until the
 // caller calls release. If the store is Durable, the pack's bytes are on stable storage when write
-// returns. If name is true, so is the pack's name.
-func (b *Batch) write(ctx context.Context, name bool) (release func(), err error) {
+// returns. If syncName is true, so is the pack's name.
+func (b *Batch) write(ctx context.Context, syncName bool) (release func(), err error) {
 	s := b.store
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -191,7 +192,7 @@ func (b *Batch) write(ctx context.Context, name bool) (release func(), err error
 			_ = s.temp.fs.Remove(keep)
 		}
 	}
-	if err := s.packs.publish(staged, name, s.failpoints); err != nil {
+	if err := s.packs.publish(staged, syncName, s.failpoints); err != nil {
 		letGo()
 		return nil, err
 	}

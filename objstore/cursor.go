@@ -48,7 +48,7 @@ func (r *packRest) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// use prepares c to read file from the start. The entries end at the offset end.
+// use prepares c to read file from the start. end is the offset at which the entries of file end.
 func (c *packCursor) use(file io.ReaderAt, end int64) {
 	c.rest = packRest{file: file, end: end}
 	if c.ahead == nil {
@@ -87,7 +87,7 @@ func (c *packCursor) stream(head entryHead) ([]byte, error) { return c.inflate(c
 // safe for concurrent use.
 type cursorPool struct{ pool sync.Pool }
 
-// get returns a cursor that reads file, whose entries end at the offset end.
+// get returns a cursor that reads file. end is the offset at which the entries of file end.
 func (p *cursorPool) get(file io.ReaderAt, end int64) *packCursor {
 	c, ok := p.pool.Get().(*packCursor)
 	if !ok {

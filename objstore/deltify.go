@@ -130,6 +130,8 @@ func (d *deltifier) compareJoined(folder int32, file TreeEntry) error {
 	return nil
 }
 
+// compareTrees compares the entries of two versions of a tree: entries of the same name with each other, and
+// the rest by compareMoved. It skips entries whose object is in both versions.
 func (d *deltifier) compareTrees(older, newer int32) error {
 	oldEntries, err := d.entries(older)
 	if err != nil {
@@ -168,9 +170,11 @@ func (d *deltifier) compareTrees(older, newer int32) error {
 	return d.compareMoved(gone, fresh)
 }
 
-// compareMoved compares the entries whose name is gone, or has another entry of the older tree now, with
-// those that the newer tree has got: the last with the last of the same mode, and so on. So the chunks of a
-// value find their successors after one more or one less before them, and files theirs after a renaming.
+// compareMoved compares entries of an older tree with entries of a newer tree. gone has the older entries
+// without a successor of the same name, and fresh has the newer entries whose objects are new. compareMoved
+// pairs entries of the same mode, the last with the last and so on; the first entry in fresh is paired with
+// all remaining entries in gone. So it finds the next version of a renamed file, and of a value's chunks
+// after a chunk before them was added or removed.
 func (d *deltifier) compareMoved(gone, fresh []TreeEntry) error {
 	last := make(map[Mode][]TreeEntry)
 	for _, e := range fresh {
@@ -215,6 +219,8 @@ func (d *deltifier) pair(older, newer int32) error {
 	if o.base != noBase || o.size > maxDeltify || d.objects[newer].size > maxDeltify {
 		return nil
 	}
+	// Count the deltas from newer down to a full object. If older is one of the bases, a delta would make a
+	// circle.
 	depth := int32(1)
 	for n := newer; ; n = d.objects[n].base {
 		if n == older {

@@ -119,7 +119,7 @@ func (d *dropper) try(ctx context.Context, what DropRequest, pins *flock.Flock, 
 	}
 	defer func() { err = errors.Join(err, pins.Unlock()) }()
 	if still, err := what.Still(ctx, ids); err != nil || !still {
-		return DropResult{}, err != nil, err
+		return DropResult{}, err != nil, err // without an error, the next attempt chooses anew
 	}
 	touched, err := d.touched(having)
 	if err != nil || len(touched) > 0 && !last {
@@ -145,8 +145,8 @@ func (d *dropper) touched(packs []mergePack) (map[string]bool, error) {
 	return touched, nil
 }
 
-// replace publishes the staged pack, unless it is nil, and removes the packs in having, except
-// touched ones. It returns the result of dropping ids. If git holds the lock of its
+// replace publishes the staged pack, unless it is nil, and removes the packs in having whose names
+// are not in touched. It returns the result of dropping ids. If git holds the lock of its
 // multi-pack-index for long, replace changes nothing, and all objects count as left.
 func (d *dropper) replace(ctx context.Context, having []mergePack, touched map[string]bool, staged *stagedPack, ids map[ID]struct{}) (DropResult, error) {
 	holds, err := d.holdings(having, ids)

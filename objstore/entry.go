@@ -26,9 +26,9 @@ func (h entryHead) isDelta() bool { return h.kind == offsetDelta || h.kind == id
 // errEntryHead is the error about an entry head that does not have git's format.
 var errEntryHead = errors.New("malformed entry head")
 
-// readEntryHead reads the head of the entry that starts at offset at, with numbers in their
-// shortest form as appendEntryHead writes them. Any other content is errEntryHead. readEntryHead
-// returns errors of r unchanged.
+// readEntryHead reads the head of an entry, with numbers in their shortest form as appendEntryHead
+// writes them. at is the offset at which the entry starts. Any other content is errEntryHead.
+// readEntryHead returns errors of r unchanged.
 func readEntryHead(r io.ByteReader, at int64) (entryHead, error) {
 	b, err := r.ReadByte()
 	if err != nil {
@@ -56,9 +56,10 @@ func readEntryHead(r io.ByteReader, at int64) (entryHead, error) {
 	return entryHead{}, errEntryHead
 }
 
-// readBaseOffset reads the distance to the base, and returns h with base and length set. A byte has
-// seven bits of the distance, the highest first. Each continuation adds one, so every distance has
-// only one encoding. A base before the first entry is errEntryHead.
+// readBaseOffset reads the distance to the base, and returns h with base and length set. at is the
+// offset at which the entry starts. A byte has seven bits of the distance, the highest first. Each
+// continuation adds one, so every distance has only one encoding. A base before the first entry is
+// errEntryHead.
 func readBaseOffset(r io.ByteReader, h entryHead, at int64) (entryHead, error) {
 	var distance int64
 	for {
@@ -83,7 +84,8 @@ func readBaseOffset(r io.ByteReader, h entryHead, at int64) (entryHead, error) {
 	return h, nil
 }
 
-// readBaseID reads the id of the base, and returns h with baseID and length set.
+// readBaseID reads the id of the base, and returns h with baseID and length set. A zero id is
+// errEntryHead.
 func readBaseID(r io.ByteReader, h entryHead) (entryHead, error) {
 	var raw [idSize]byte
 	for i := range raw {
@@ -102,7 +104,8 @@ func readBaseID(r io.ByteReader, h entryHead) (entryHead, error) {
 	return h, nil
 }
 
-// appendEntryHead appends the head h of the entry that starts at offset at. It ignores h.length.
+// appendEntryHead appends the head h of an entry to out, and returns the result. at is the offset at
+// which the entry starts. h.length is ignored.
 func appendEntryHead(out []byte, h entryHead, at int64) []byte {
 	b := h.kind<<4 | uint8(h.size&15)
 	for rest := h.size >> 4; rest > 0; rest >>= 7 {

@@ -49,6 +49,7 @@ func encodeIndex(entries []indexEntry, packSum [sha1.Size]byte) []byte {
 	slices.SortFunc(entries, func(a, b indexEntry) int { return a.id.Compare(b.id) })
 	out := make([]byte, 0, indexTableAt+len(entries)*indexEntrySize+indexTailSize)
 	out = append(out, indexMagic[:]...)
+	// The tables follow: fan-out, ids, CRC-32s, offsets, and offsets of 64 bits.
 	var fan [256]uint32
 	for _, e := range entries {
 		fan[e.id.sum[0]]++
@@ -264,7 +265,7 @@ func (x *index) offset(i int64) (int64, error) {
 	return int64(offset), nil
 }
 
-// all returns every entry, sorted by id.
+// all returns every entry, sorted by id. The error wraps errIndex if the index is malformed.
 func (x *index) all() ([]indexEntry, error) {
 	ids, err := x.part(indexTableAt, x.count*idSize)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 )
 
-// readLoose returns the loose object id of the object directory dir, verified. The error wraps
-// ErrNotFound if the file is missing. A damaged object and an object of more than maxObject bytes
-// are a [*CorruptError].
+// readLoose returns the loose object with the given id, verified. dir is the object directory. The
+// error wraps ErrNotFound if the file is missing. A damaged object and an object of more than
+// maxObject bytes are a [*CorruptError].
 func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 	r, err := openLoose(dir, id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,9 +43,9 @@ func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 	return bad("loose object does not match its id")
 }
 
-// openLoose opens the file of the loose object id in dir, and returns an unverified reader of its
-// content. The error wraps fs.ErrNotExist if the file is missing, and is a [*CorruptError] if the
-// head of the object is damaged.
+// openLoose opens the file of the loose object with the given id, and returns an unverified reader
+// of the object's bytes. dir is the object directory. The error wraps fs.ErrNotExist if the file is
+// missing, and is a [*CorruptError] if the head of the object is damaged.
 func openLoose(dir string, id ID) (_ *objectReader, err error) {
 	hex := id.String()
 	f, err := os.Open(filepath.Join(dir, hex[:2], hex[2:]))
@@ -163,8 +163,8 @@ func (p *pack) entries() ([]indexEntry, error) {
 	return idx.all()
 }
 
-// reader returns an unverified reader of the object id, whose entry starts at offset. The pack is
-// closed when the reader is closed, and also after an error.
+// reader returns an unverified reader of the object with the given id, whose entry starts at offset.
+// The pack is closed when the reader is closed, and also after an error.
 func (p *pack) reader(id ID, offset int64) (*objectReader, error) {
 	r, err := p.openEntry(offset)
 	if err != nil {

@@ -59,6 +59,7 @@ func (c mergeChooser) choose(now time.Time, share int) (chosen []mergePack, all 
 		if len(chosen) < 2 {
 			return nil, len(packs), nil
 		}
+		// Only the chosen packs are opened. If another program made some of them, choose again without these.
 		others := make(map[string]bool)
 		for _, p := range chosen {
 			if !ours[p.name] {
@@ -137,8 +138,8 @@ func (c mergeChooser) mergeable() ([]mergePack, error) {
 	return c.selectMergeable(found, held), nil
 }
 
-// selectMergeable returns those of the found packs that may be merged, sorted. held has the names
-// of packs with another file, such as .keep.
+// selectMergeable returns those of the found packs that may be merged, sorted by their number of
+// objects and their name. held has the names of packs with another file, such as .keep.
 func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[string]bool) []mergePack {
 	c.owners.mu.Lock()
 	defer c.owners.mu.Unlock()

@@ -104,11 +104,11 @@ func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 	return nil, errMidx
 }
 
-// cutMidxNames returns the first packs names of text, without ".idx". Each name in text ends with a
-// NUL.
-func cutMidxNames(text []byte, packs int) ([]string, error) {
+// cutMidxNames returns the pack names at the start of text, without ".idx". count is the number of
+// names. Each name in text ends with a NUL. The error is errMidx if text has another form.
+func cutMidxNames(text []byte, count int) ([]string, error) {
 	var names []string
-	for range packs {
+	for range count {
 		name, rest, ok := bytes.Cut(text, []byte{0})
 		if !ok {
 			return nil, errMidx

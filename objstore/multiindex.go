@@ -60,8 +60,8 @@ func (x *multiIndex) missing() ([]string, error) {
 	return missing, nil
 }
 
-// mend removes a multi-pack-index that names missing packs, or moves it to the folder aside if
-// aside is not empty. It first removes the locks of dead merges. If git holds a lock for long, mend
+// mend removes a multi-pack-index that names missing packs or, if aside is not "", moves it to aside,
+// the path of a folder. It first removes the locks of dead merges. If git holds a lock for long, mend
 // leaves the multi-pack-index in place and returns nil. The caller holds the merge lock.
 func (x *multiIndex) mend(ctx context.Context, aside string) error {
 	for _, path := range x.locks() {

@@ -81,45 +81,46 @@ type Writer interface {
 // A boundedReader is a Reader that checks the size of an object before it takes memory for the
 // object.
 type boundedReader interface {
-	GetAtMost(id ID, most int64) (Kind, []byte, error)
+	GetAtMost(id ID, limit int64) (Kind, []byte, error)
 }
 
-// GetAtMost returns an object as r.Get does, if the object has at most most bytes. A larger object
+// GetAtMost returns an object as r.Get does, if the object has at most limit bytes. A larger object
 // is a [*CorruptError], except an uncommitted object of a [Batch]. A [Store] reads only the head of
 // a larger object; a reader without a GetAtMost method reads the whole object first.
-func GetAtMost(r Reader, id ID, most int64) (Kind, []byte, error) {
+func GetAtMost(r Reader, id ID, limit int64) (Kind, []byte, error) {
 	if bounded, ok := r.(boundedReader); ok {
-		return bounded.GetAtMost(id, most)
+		return bounded.GetAtMost(id, limit)
 	}
 	kind, data, err := r.Get(id)
-	if err == nil && int64(len(data)) > most {
-		return 0, nil, &CorruptError{ID: id, Reason: tooLarge(int64(len(data)), most).Error()}
+	if err == nil && int64(len(data)) > limit {
+		return 0, nil, &CorruptError{ID: id, Reason: tooLarge(int64(len(data)), limit).Error()}
 	}
 	return kind, data, err
 }
 
-// GetBlob returns the bytes of the blob id, of at most most bytes. A larger object and an object of
-// another kind are a [*CorruptError].
-func GetBlob(r Reader, id ID, most int64) ([]byte, error) { return getKind(r, id, Blob, most) }
+// GetBlob returns the content of the blob with the given id. A blob of more than limit bytes and an
+// object of another kind are a [*CorruptError].
+func GetBlob(r Reader, id ID, limit int64) ([]byte, error) { return getKind(r, id, Blob, limit) }
 
-// GetKind returns the bytes of the object id, which must be of the kind want. An object of another
-// kind, a tree of more than maxTreeBytes and a commit of more than maxCommitBytes are a
+// GetKind returns the bytes of the object with the given id. want is the expected kind. An object of
+// another kind, a tree of more than maxTreeBytes and a commit of more than maxCommitBytes are a
 // [*CorruptError]. For a blob of a known size, use [GetBlob].
 func GetKind(r Reader, id ID, want Kind) ([]byte, error) {
-	most := int64(math.MaxInt64)
+	limit := int64(math.MaxInt64)
 	switch want {
 	case Tree:
-		most = maxTreeBytes
+		limit = maxTreeBytes
 	case Commit:
-		most = maxCommitBytes
+		limit = maxCommitBytes
 	case Blob, Tag:
 	}
-	return getKind(r, id, want, most)
+	return getKind(r, id, want, limit)
 }
 
-// getKind returns the bytes of the object id, of the kind want and of at most most bytes.
-func getKind(r Reader, id ID, want Kind, most int64) ([]byte, error) {
-	kind, data, err := GetAtMost(r, id, most)
+// getKind returns the bytes of the object with the given id. An object of another kind than want and
+// an object of more than limit bytes are a [*CorruptError].
+func getKind(r Reader, id ID, want Kind, limit int64) ([]byte, error) {
+	kind, data, err := GetAtMost(r, id, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -43,12 +43,12 @@ func newObjectDir(path string, r reading) *objectDir {
 // packDir returns the path of the folder with the packs.
 func (d *objectDir) packDir() string { return filepath.Join(d.path, "pack") }
 
-// read returns an object of at most most bytes, verified against id. If it finds no readable copy
+// read returns an object of at most limit bytes, verified against id. If it finds no readable copy
 // in the known packs or loose, it scans the directory and looks again, until two scans in a row
 // find the same packs or maxScans is reached. git packs and unpacks objects at any time, and a scan
 // while packs are replaced may find neither the old packs nor the new packs. The error wraps
 // ErrNotFound if there is no copy, and is a [*CorruptError] if no copy is sound.
-func (d *objectDir) read(id ID, most int64) (object, error) {
+func (d *objectDir) read(id ID, limit int64) (object, error) {
 	packs, err := d.known()
 	if err != nil {
 		return object{}, err
@@ -57,10 +57,10 @@ func (d *objectDir) read(id ID, most int64) (object, error) {
 	agreed := 0
 	for range maxScans {
 		var o object
-		if o, failed = d.readPacked(packs, id, most); failed == nil {
+		if o, failed = d.readPacked(packs, id, limit); failed == nil {
 			return o, nil
 		}
-		if o, err = readLoose(d.path, id, most); err == nil {
+		if o, err = readLoose(d.path, id, limit); err == nil {
 			return o, nil
 		}
 		if errors.Is(failed, ErrNotFound) {
@@ -86,7 +86,7 @@ func (d *objectDir) read(id ID, most int64) (object, error) {
 // the last object first. If packs have only damaged copies, it returns the error about the first
 // damaged copy. If the packs with a copy are gone, vanished returns true for the error. If no pack
 // lists the object, the error wraps ErrNotFound.
-func (d *objectDir) readPacked(packs []*pack, id ID, most int64) (object, error) {
+func (d *objectDir) readPacked(packs []*pack, id ID, limit int64) (object, error) {
 	var failed error
 	try := func(p *pack) (object, bool) {
 		offset, found, err := p.find(id)
@@ -95,7 +95,7 @@ func (d *objectDir) readPacked(packs []*pack, id ID, most int64) (object, error)
 		}
 		var o object
 		if err == nil {
-			if o, err = p.read(id, offset, most); err == nil {
+			if o, err = p.read(id, offset, limit); err == nil {
 				d.latest.Store(p)
 				return o, true
 			}

@@ -36,8 +36,8 @@ func (s *Store) OnDisk() (Reader, error) {
 func (r onDisk) Get(id ID) (Kind, []byte, error) { return r.GetAtMost(id, r.store.opts.MaxObject) }
 
 // GetAtMost implements boundedReader.
-func (r onDisk) GetAtMost(id ID, most int64) (Kind, []byte, error) {
-	return r.store.getThrough(r.cache, id, most)
+func (r onDisk) GetAtMost(id ID, limit int64) (Kind, []byte, error) {
+	return r.store.getThrough(r.cache, id, limit)
 }
 
 // Holds reports whether the object directory itself has a sound copy of an object. A copy in an
@@ -87,8 +87,8 @@ func (s *Store) Unacknowledged(id ID) (bool, error) {
 	return kept, nil
 }
 
-// findHolders reports whether a pack with a .keep file of this program has the object id (kept),
-// and whether another pack has the object (free).
+// findHolders looks for the object with the given id in packs. kept is true if a pack with a .keep
+// file of this program has the object, and free is true if another pack has it.
 func findHolders(packs []*pack, files packFiles, id ID) (kept, free bool, err error) {
 	for _, p := range packs {
 		_, found, err := p.find(id)

@@ -204,15 +204,15 @@ func (p *pack) find(id ID) (offset int64, found bool, err error) {
 }
 
 // read returns the object whose entry starts at offset, verified against id. A damaged object, an
-// object of another id and an object of more than most bytes are a [*CorruptError].
-func (p *pack) read(id ID, offset, most int64) (object, error) {
+// object of another id and an object of more than limit bytes are a [*CorruptError].
+func (p *pack) read(id ID, offset, limit int64) (object, error) {
 	f, end, err := p.open()
 	if err != nil {
 		return object{}, err
 	}
 	c := p.cursors.get(f, end)
 	defer p.cursors.put(c)
-	o, err := p.readAt(c, offset, most)
+	o, err := p.readAt(c, offset, limit)
 	if err != nil {
 		return object{}, p.explain(id, c, err)
 	}
@@ -222,10 +222,10 @@ func (p *pack) read(id ID, offset, most int64) (object, error) {
 	return o, nil
 }
 
-// explain returns the error to report if c failed with err while it read the object id. It adds the
-// file's name to an error of reading the file. It returns a CorruptError unchanged, and also an
-// error for which vanished returns true. It makes any other error, which is about the content, a
-// [*CorruptError].
+// explain returns the error to report if c failed with err while it read the object with the given
+// id. It adds the file's name to an error of reading the file. It returns a CorruptError unchanged,
+// and also an error for which vanished returns true. It makes any other error, which is about the
+// content, a [*CorruptError].
 func (p *pack) explain(id ID, c *packCursor, err error) error {
 	if c.rest.err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Base(p.packPath), c.rest.err)
@@ -248,17 +248,17 @@ var (
 // smaller. git makes no delta whose base is more than 32 times as large as its target.
 const maxBase = 64 << 20
 
-// tooLarge returns an error about an object of size bytes where at most most bytes are allowed. The
+// tooLarge returns an error about an object of size bytes where at most limit bytes are allowed. The
 // error wraps errTooLarge.
-func tooLarge(size, most int64) error {
-	return fmt.Errorf("%w: %d bytes, the limit is %d", errTooLarge, size, most)
+func tooLarge(size, limit int64) error {
+	return fmt.Errorf("%w: %d bytes, the limit is %d", errTooLarge, size, limit)
 }
 
 // readAt returns the object whose entry starts at offset, without verification against its id. The
-// error wraps errTooLarge if the object has more than most bytes, and is errChain if the chain of
+// error wraps errTooLarge if the object has more than limit bytes, and is errChain if the chain of
 // deltas is longer than maxChain or too large for memory. readAt checks sizes before it inflates
 // anything, and caches the bases of deltas that it resolves.
-func (p *pack) readAt(c *packCursor, offset, most int64) (object, error) {
+func (p *pack) readAt(c *packCursor, offset, limit int64) (object, error) {
 	type step struct {
 		offset int64
 		delta  []byte
@@ -266,16 +266,17 @@ func (p *pack) readAt(c *packCursor, offset, most int64) (object, error) {
 	var chain []step
 	var held int64
 	var o object
-	mostHere, mostBase := most, min(max(most, maxBase), p.maxObject)
+	limitHere, limitBase := limit, min(max(limit, maxBase), p.maxObject)
+	// Follow the chain down to a cached or full object, and then apply the deltas in reverse order.
 	for {
 		var cached bool
 		if o, cached = p.cache.get(p.key(offset)); cached {
-			if int64(len(o.data)) > mostHere {
-				return object{}, tooLarge(int64(len(o.data)), mostHere)
+			if int64(len(o.data)) > limitHere {
+				return object{}, tooLarge(int64(len(o.data)), limitHere)
 			}
 			break
 		}
-		head, data, err := p.entry(c, offset, mostHere)
+		head, data, err := p.entry(c, offset, limitHere)
 		if err != nil {
 			return object{}, err
 		}
@@ -286,20 +287,20 @@ func (p *pack) readAt(c *packCursor, offset, most int64) (object, error) {
 			}
 			break
 		}
-		if held += int64(len(data)); len(chain) == maxChain || held > mostBase {
+		if held += int64(len(data)); len(chain) == maxChain || held > limitBase {
 			return object{}, errChain
 		}
-		if made, ok := delta.TargetSize(data); ok && made > mostHere {
-			return object{}, tooLarge(made, mostHere)
+		if made, ok := delta.TargetSize(data); ok && made > limitHere {
+			return object{}, tooLarge(made, limitHere)
 		}
-		mostHere = mostBase
+		limitHere = limitBase // from now on, the entries are bases
 		chain = append(chain, step{offset, data})
 		if offset, err = p.baseOffset(head); err != nil {
 			return object{}, err
 		}
 	}
 	for i, step := range slices.Backward(chain) {
-		data, err := delta.Apply(o.data, step.delta, mostBase)
+		data, err := delta.Apply(o.data, step.delta, limitBase)
 		if err != nil {
 			return object{}, err
 		}
@@ -319,9 +320,9 @@ func (p *pack) key(offset int64) cacheKey { return cacheKey{pack: p.serial, offs
 const deltaRoom = 64 << 10
 
 // entry returns the head of the entry at offset and its inflated stream: the bytes of an object or
-// the instructions of a delta. The error wraps errTooLarge if an object has more than most bytes,
-// if a delta has more than most plus deltaRoom bytes, or if either exceeds the pack's maxObject.
-func (p *pack) entry(c *packCursor, offset, most int64) (entryHead, []byte, error) {
+// the instructions of a delta. The error wraps errTooLarge if an object has more than limit bytes,
+// if a delta has more than limit plus deltaRoom bytes, or if either exceeds the pack's maxObject.
+func (p *pack) entry(c *packCursor, offset, limit int64) (entryHead, []byte, error) {
 	if offset < packHeadSize {
 		return entryHead{}, nil, errTruncated
 	}
@@ -330,10 +331,10 @@ func (p *pack) entry(c *packCursor, offset, most int64) (entryHead, []byte, erro
 		return entryHead{}, nil, err
 	}
 	if head.isDelta() {
-		most += deltaRoom
+		limit += deltaRoom
 	}
-	if most = min(most, p.maxObject); head.size > most {
-		return entryHead{}, nil, tooLarge(head.size, most)
+	if limit = min(limit, p.maxObject); head.size > limit {
+		return entryHead{}, nil, tooLarge(head.size, limit)
 	}
 	data, err := c.stream(head)
 	return head, data, err

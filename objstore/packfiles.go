@@ -80,8 +80,8 @@ func (f packFiles) remove(name string) error {
 	return nil
 }
 
-// setAside moves all files of a pack to the folder aside. If a multi-pack-index names the pack,
-// setAside moves its files, too.
+// setAside moves all files of a pack to aside, the path of a folder. If a multi-pack-index names the
+// pack, setAside also moves the files of the multi-pack-index.
 func (f packFiles) setAside(name, aside string) error {
 	held, err := midxPacks(f.dir)
 	if err != nil && !errors.Is(err, errMidx) {

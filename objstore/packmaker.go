@@ -208,7 +208,7 @@ func (m *packMaker) rewriteIndex(staged *stagedPack) {
 }
 
 // reindex replaces the index of the pack p by a new index of p's entries, and reopens the pack for
-// readers. It first links an existing index into the folder aside.
+// readers. It first links an existing index into aside, the path of a folder.
 func (m *packMaker) reindex(p *anyPack, aside string) error {
 	f, err := m.temp.create()
 	if err != nil {

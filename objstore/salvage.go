@@ -35,8 +35,9 @@ func (s salvager) salvage(ctx context.Context, name, aside string) (SalvageResul
 		return SalvageResult{}, err
 	}
 	if p.packReason == "" && p.indexReason == "" && len(bad) == 0 {
-		return SalvageResult{Objects: len(p.entries)}, nil
+		return SalvageResult{Objects: len(p.entries)}, nil // nothing is damaged
 	}
+	// If only the index is damaged and all objects were found, the pack itself can stay.
 	if p.packReason == "" && p.indexReason != "" && len(bad) == 0 {
 		if n, err := p.count(); err == nil && n == len(p.entries) {
 			return SalvageResult{Objects: n, Indexed: true}, s.packs.reindex(p, aside)
@@ -103,8 +104,8 @@ func (s salvager) writeAgain(ctx context.Context, p *anyPack, good []indexEntry)
 	return s.packs.publish(staged, true, s.failpoints)
 }
 
-// setAside moves the files of a pack to the folder aside, and removes the pack from the known
-// packs.
+// setAside moves the files of a pack to aside, the path of a folder, and removes the pack from the
+// known packs.
 func (s salvager) setAside(name, aside string) error {
 	if err := s.files.setAside(name, aside); err != nil {
 		return err
@@ -113,8 +114,8 @@ func (s salvager) setAside(name, aside string) error {
 	return s.files.sync()
 }
 
-// setLooseAside moves the file of a damaged loose object to the folder aside. It does nothing if
-// the object is sound or missing.
+// setLooseAside moves the file of a damaged loose object to aside, the path of a folder. It does
+// nothing if the object is sound or missing.
 func (s salvager) setLooseAside(id ID, aside string) error {
 	if _, err := readLoose(s.dir.path, id, s.dir.maxObject); err == nil || errors.Is(err, ErrNotFound) {
 		return nil

@@ -39,7 +39,7 @@ func (c mergeChooser) chooseSeal(ctx context.Context, now time.Time, commits []I
 			return nil, 0, err
 		}
 		if spare && (p.weight() > sealShare*int64(len(commits)) || taken > 0 && p.weight() > sealGrowth*taken) {
-			break
+			break // all other packs are at least as heavy
 		}
 		if !c.owners.isOurs(p.name) {
 			continue

@@ -183,25 +183,25 @@ func (s *Store) Begin() *Batch {
 // sound copy.
 func (s *Store) Get(id ID) (Kind, []byte, error) { return s.GetAtMost(id, s.opts.MaxObject) }
 
-// GetAtMost returns the kind and the bytes of an object as Get does. An object of more than most
+// GetAtMost returns the kind and the bytes of an object as Get does. An object of more than limit
 // bytes is a [*CorruptError]; GetAtMost checks the size before it takes memory for the object or
 // for bases of deltas.
-func (s *Store) GetAtMost(id ID, most int64) (Kind, []byte, error) {
-	return s.getThrough(s.cache, id, most)
+func (s *Store) GetAtMost(id ID, limit int64) (Kind, []byte, error) {
+	return s.getThrough(s.cache, id, limit)
 }
 
-// getThrough returns an object of at most most bytes from the cache c, or otherwise from files. It
+// getThrough returns an object of at most limit bytes from the cache c, or otherwise from files. It
 // adds an object from files to c.
-func (s *Store) getThrough(c *cache, id ID, most int64) (Kind, []byte, error) {
-	most = min(most, s.opts.MaxObject)
-	if o, ok := c.get(cacheKey{id: id}); ok && int64(len(o.data)) <= most {
+func (s *Store) getThrough(c *cache, id ID, limit int64) (Kind, []byte, error) {
+	limit = min(limit, s.opts.MaxObject)
+	if o, ok := c.get(cacheKey{id: id}); ok && int64(len(o.data)) <= limit {
 		return o.kind, o.data, nil
 	}
 	if err := s.enter(); err != nil {
 		return 0, nil, fmt.Errorf("read object %v: %w", id, err)
 	}
 	defer s.life.RUnlock()
-	o, err := s.read(id, most)
+	o, err := s.read(id, limit)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -209,19 +209,19 @@ func (s *Store) getThrough(c *cache, id ID, most int64) (Kind, []byte, error) {
 	return o.kind, o.data, nil
 }
 
-// read returns an object of at most most bytes from the files of the store or, if they have no
+// read returns an object of at most limit bytes from the files of the store or, if they have no
 // sound copy, from an alternate.
-func (s *Store) read(id ID, most int64) (object, error) {
-	if id.size != idSize {
+func (s *Store) read(id ID, limit int64) (object, error) {
+	if id.size != idSize { // the zero id or a sha256; the store has only sha1 objects
 		return object{}, fmt.Errorf("%w: %v", ErrNotFound, id)
 	}
-	o, err := s.main.read(id, most)
+	o, err := s.main.read(id, limit)
 	if err == nil {
 		return o, nil
 	}
 	s.alternatesOnce.Do(s.openAlternates)
 	for _, d := range s.alternates {
-		o, otherErr := d.read(id, most)
+		o, otherErr := d.read(id, limit)
 		if otherErr == nil {
 			return o, nil
 		}

@@ -56,7 +56,7 @@ func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 		}
 		switch {
 		case present[name+".idx"] || !headIsOurs(s.files.path(name, ".pack")):
-		case present[name+".keep"]:
+		case present[name+".keep"]: // the write died between the .keep file, which is gone now, and the index
 			_ = s.files.temp.fs.Remove(s.files.path(name, ".pack")) // the next merge tries again
 		default:
 			s.mendLost(ctx, name, old)

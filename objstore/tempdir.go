@@ -212,7 +212,8 @@ func (t *tempDir) keep(path string) (made bool, err error) {
 	return true, nil
 }
 
-// makeParents creates the folder of path and the permanent file empty, if they are missing.
+// makeParents creates the folder of path, and the permanent file whose path is empty, if they are
+// missing.
 func (t *tempDir) makeParents(empty, path string) error {
 	if err := t.fs.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err

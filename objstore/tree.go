@@ -67,9 +67,10 @@ func EncodeTree(entries []TreeEntry) []byte {
 	return out
 }
 
-// DecodeTree returns the entries of the tree object id, in git's order. The ids in the tree have
-// the size of id. DecodeTree accepts only bytes that [EncodeTree] writes; other bytes are a
-// [*CorruptError]. A tree of more than MaxTreePaths entries is a [*TreeSizeError].
+// DecodeTree returns the entries of a tree, in git's order. data is the tree's bytes, and id is its
+// id, for errors; the ids in the tree have the size of id. DecodeTree accepts only bytes that
+// [EncodeTree] writes; other bytes are a [*CorruptError]. A tree of more than MaxTreePaths entries is
+// a [*TreeSizeError].
 func DecodeTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, true) }
 
 // DecodeForeignTree decodes a tree that another program may have written, and is as tolerant as
@@ -175,7 +176,8 @@ func FindEntry(entries []TreeEntry, name string) (TreeEntry, bool) {
 	return entries[i], true
 }
 
-// ReadTree returns the entries of the tree id, which it reads with r and decodes with [DecodeTree].
+// ReadTree returns the entries of the tree with the given id. It reads the tree with r and decodes it
+// with [DecodeTree].
 func ReadTree(r Reader, id ID) ([]TreeEntry, error) {
 	data, err := GetKind(r, id, Tree)
 	if err != nil {
@@ -184,9 +186,9 @@ func ReadTree(r Reader, id ID) ([]TreeEntry, error) {
 	return DecodeTree(id, data)
 }
 
-// ReadForeignTree returns the entries of the tree id, which any program may have written. It
-// decodes the tree with [DecodeForeignTree]. It returns no entries for [EmptyTree], which git need
-// not store.
+// ReadForeignTree returns the entries of the tree with the given id, which any program may have
+// written. It decodes the tree with [DecodeForeignTree]. It returns no entries for [EmptyTree], which
+// git need not store.
 func ReadForeignTree(r Reader, id ID) ([]TreeEntry, error) {
 	if id == EmptyTree {
 		return nil, nil

@@ -52,8 +52,8 @@ type TreeSize struct {
 	Depth int   // levels of folders below the tree
 }
 
-// Check returns nil if s is within the limits, and otherwise a [*TreeSizeError] about the tree id.
-// A zero id stands for the working copy.
+// Check returns nil if s is within the limits, and otherwise a [*TreeSizeError]. id is the id of the
+// tree, for the error; a zero id stands for the working copy.
 func (s TreeSize) Check(id ID) error {
 	switch {
 	case s.Depth > MaxTreeDepth:
@@ -66,7 +66,8 @@ func (s TreeSize) Check(id ID) error {
 	return nil
 }
 
-// tooDeep returns the [*TreeSizeError] about the tree id if its folders exceed MaxTreeDepth.
+// tooDeep returns the [*TreeSizeError] about a tree whose folders exceed MaxTreeDepth. id is the id
+// of the tree.
 func tooDeep(id ID) error {
 	return &TreeSizeError{id, fmt.Sprintf("folders nested more than %d levels deep", MaxTreeDepth)}
 }

@@ -143,10 +143,10 @@ func (s *Store) CheckFiles(ctx context.Context, progress func(done, total int)) 
 }
 
 // Salvage saves the readable objects of the damaged pack with the given name. If only the index is
-// damaged or missing, the pack gets a new index, and Salvage links the old index into the folder
-// aside. Otherwise Salvage writes the readable objects to a new pack and moves the old files to
-// aside. Salvage never deletes a pack file, and does not change an undamaged pack. The folder aside
-// must be on the same file system as the pack.
+// damaged or missing, the pack gets a new index, and Salvage links the old index into aside.
+// Otherwise Salvage writes the readable objects to a new pack and moves the old files to aside. aside
+// is the path of a folder on the file system of the pack; Salvage creates the folder. Salvage never
+// deletes a pack file, and does not change an undamaged pack.
 //
 // The new files are on stable storage before Salvage moves an old file, so every readable object
 // stays readable at any time.
@@ -162,15 +162,15 @@ func (s *Store) Salvage(ctx context.Context, name, aside string) (SalvageResult,
 	return saved, nil
 }
 
-// SetAside moves the damaged loose object id to the folder aside. It does nothing if the object is
-// sound or missing.
+// SetAside moves the file of a damaged loose object to aside, the path of a folder. id is the id of
+// the object. SetAside does nothing if the object is sound or missing.
 func (s *Store) SetAside(id ID, aside string) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	defer s.life.RUnlock()
 	if err := s.salvager.setLooseAside(id, aside); err != nil {
-		return fmt.Errorf("set %v aside: %w", id, err)
+		return fmt.Errorf("set object %v aside: %w", id, err)
 	}
 	return nil
 }
@@ -187,8 +187,8 @@ func (s *Store) MissingPacks() ([]string, error) {
 	return s.midx.missing()
 }
 
-// MendPacks moves a multi-pack-index that names missing packs to the folder aside, on the same file
-// system. git then looks for objects in the packs themselves. MendPacks also removes the locks of
+// MendPacks moves a multi-pack-index that names missing packs to aside, the path of a folder on the
+// same file system. git then looks for objects in the packs themselves. MendPacks also removes the locks of
 // dead merges. It waits for a merge in progress. If git holds a lock of the multi-pack-index for
 // long, MendPacks leaves the multi-pack-index in place and returns no error.
 func (s *Store) MendPacks(ctx context.Context, aside string) error {

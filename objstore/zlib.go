@@ -50,8 +50,8 @@ func (d *deflater) appendObject(out []byte, kind Kind, data []byte) ([]byte, err
 	return d.appendDeflated(out, data)
 }
 
-// appendSmallest appends the shorter of the stored and the best deflated stream. In data of at most
-// huffmanMax, repetitions are not looked for.
+// appendSmallest appends the zlib stream of data to out: the stored or the best deflated stream, whichever is
+// shorter. It does not look for repetitions in data of at most huffmanMax bytes.
 func (d *deflater) appendSmallest(out, data []byte) ([]byte, error) {
 	start := len(out)
 	buf := bytes.NewBuffer(out)

@@ -9,7 +9,9 @@ import (
 
 // RemoveBroken removes the file of a ref if the file is empty or holds no object id. git itself cannot remove
 // such a ref. A sound or missing ref is unchanged. For a symbolic ref, which a person must have made,
-// RemoveBroken returns a *BrokenError. If the ref is also packed, its packed value becomes visible again.
+// RemoveBroken returns a *BrokenError. If the ref is also packed, its packed value becomes visible again. The
+// error wraps ErrMalformed for an invalid name, and ErrLocked if another process holds the ref's lock for
+// longer than Options.Patience.
 func (db *DB) RemoveBroken(ctx context.Context, name Name) error {
 	if err := name.check(); err != nil {
 		return err

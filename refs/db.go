@@ -145,7 +145,7 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 		return err
 	}
 	defer db.unlock()
-	err := errStepBack
+	err := errStepBack // with Backend Native, no writer but native git is tried
 	if db.opts.Backend == Auto {
 		err = db.files.apply(ctx, updates)
 	}
@@ -188,6 +188,7 @@ func (db *DB) lock(ctx context.Context) error {
 	return nil
 }
 
+// unlock returns the right to write that lock has obtained.
 func (db *DB) unlock() { <-db.writing }
 
 var errClosed = errors.New("already closed")

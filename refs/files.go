@@ -23,10 +23,12 @@ type fileWriter struct {
 
 var _ writer = (*fileWriter)(nil)
 
+// newFileWriter returns the fileWriter of db. It makes no owner file yet.
 func newFileWriter(db *DB) *fileWriter {
 	return &fileWriter{db: db, rules: newStepBackRules(db.opts.Repo, db.opts.Env)}
 }
 
+// close removes the owner file, if the DB has one. The next write makes a new owner file.
 func (w *fileWriter) close() error {
 	if w.owner == nil {
 		return nil

@@ -155,11 +155,11 @@ func (db *DB) deadLocks() (map[string]bool, error) {
 	dead := make(map[string]bool)
 	for _, name := range names {
 		if !strings.Contains(name, "-") {
-			continue
+			continue // not an owner file
 		}
 		path := filepath.Join(folder, name)
 		lock := flock.New(path, flock.SetFlag(os.O_RDWR))
-		if gone, err := lock.TryLock(); err != nil || !gone {
+		if locked, err := lock.TryLock(); err != nil || !locked {
 			_ = lock.Close() // the owner is alive, has just ended, or is a process of another user
 			continue
 		}

@@ -23,6 +23,7 @@ type heldLocks struct {
 	locks  []heldLock
 }
 
+// heldLock is the lock of one ref, which this process holds.
 type heldLock struct {
 	name    Name
 	path    string   // of the ref; the lock's is path + lockSuffix
@@ -72,7 +73,7 @@ func (h *heldLocks) linkLock(name Name, path, content string) (linked bool, err 
 	case held != nil, errors.Is(err, syscall.ENOTDIR):
 		return false, err
 	default:
-		return false, nil // no links here, or too many; a failing disk fails createLock, too
+		return false, nil // the file system refuses links, or one more link; if the disk fails, so does createLock
 	}
 }
 

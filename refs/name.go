@@ -20,7 +20,8 @@ const (
 	heldPrefix = prefix + "_held/"
 	// olderPrefix is for refs of an older format that were moved out of the way; see Older.
 	olderPrefix = prefix + "_older/"
-	// remotePrefix is for tracking refs, by remote: tips and, in a folder named as here, tombstones.
+	// remotePrefix is for tracking refs. It has a folder for each remote, with tips and, in the folder
+	// goneFolder, tombstones.
 	remotePrefix = "refs/smithers-remote/"
 	// hashPrefix is the start of the component of a run whose id is too long.
 	hashPrefix = "_h-"
@@ -39,7 +40,7 @@ const NoFrame int64 = -1
 // Name is a full ref name under refs/smithers/ or refs/smithers-remote/.
 type Name string
 
-// Base is the name of the ref for the newest commit that holds only code. A run builds on that commit if its
+// Base is the name of the ref for the newest commit that holds only code. A run builds on that commit if the
 // remote has none of the code. The ref belongs to no run.
 const Base Name = prefix + "_base"
 

@@ -25,6 +25,7 @@ type nativeWriter struct {
 
 var _ writer = (*nativeWriter)(nil)
 
+// newNativeWriter returns the nativeWriter of db. It starts no process yet.
 func newNativeWriter(db *DB) *nativeWriter {
 	fsync := "core.fsync=none"
 	if db.opts.Fsync {
@@ -34,6 +35,7 @@ func newNativeWriter(db *DB) *nativeWriter {
 	return &nativeWriter{db: db, global: slices.Clip(global)}
 }
 
+// close ends the child, if it runs. The next transaction starts a new child.
 func (w *nativeWriter) close() error {
 	if w.child == nil {
 		return nil

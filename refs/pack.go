@@ -37,12 +37,14 @@ func (t *touchedRuns) add(updates []Update) {
 	}
 }
 
+// list returns the ref components in t, in no particular order.
 func (t *touchedRuns) list() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Collect(maps.Keys(t.components))
 }
 
+// clear removes all runs from t.
 func (t *touchedRuns) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,9 +52,8 @@ func (t *touchedRuns) clear() {
 }
 
 // PackIfMany packs all refs of the repository with git if it counts at least manyLoose loose refs of this
-// program. To count them, it reads the folder of each run that this DB wrote to, and two more folders. In
-// these, a run with loose frames counts at least once. If another goroutine or process is packing, PackIfMany
-// does nothing.
+// program. It counts the loose frames of each run that this DB wrote to, all loose tips, and one for each
+// other run with loose frames. If another goroutine or process is packing, PackIfMany does nothing.
 func (db *DB) PackIfMany(ctx context.Context) error {
 	if !db.packing.TryLock() {
 		return nil

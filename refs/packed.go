@@ -88,6 +88,7 @@ func newPacked(file io.ReaderAt, size int64, path string, hexLen int) (*packedRe
 	return p, nil
 }
 
+// close closes the file. It does nothing if the repository has no packed-refs.
 func (p *packedRefs) close() error {
 	if p.closer == nil {
 		return nil
@@ -190,8 +191,8 @@ func (rec record) ref(p *packedRefs) (Ref, error) {
 	return Ref{Name: Name(rec.name), ID: id}, nil
 }
 
-// record returns the record in the line at offset at, and the offset of the next line. An invalid line is a
-// *BrokenError.
+// record returns the record in one line, and the offset of the next line. at is the offset of the line. An
+// invalid line is a *BrokenError.
 func (p *packedRefs) record(at int64) (record, int64, error) {
 	line, next, err := p.line(at)
 	if err != nil {
@@ -206,15 +207,16 @@ func (p *packedRefs) record(at int64) (record, int64, error) {
 	return record{id: line[:p.hexLen], name: line[p.hexLen+1:]}, next, nil
 }
 
-// lineStart returns the offset of the first line that begins at or after the offset at.
-func (p *packedRefs) lineStart(at int64) (int64, error) {
-	_, next, err := p.line(at - 1)
+// lineStart returns the offset of the first line that begins at offset or later. offset must be greater than
+// 0. If there is no such line, the result is p.size.
+func (p *packedRefs) lineStart(offset int64) (int64, error) {
+	_, next, err := p.line(offset - 1)
 	return next, err
 }
 
-// line returns the bytes from the offset at to the end of the line, without the line feed, and the offset of
-// the next line. The bytes are valid until the file is closed. A line that is too long or has no line feed is
-// a *BrokenError.
+// line returns the rest of a line, without the line feed, and the offset of the next line. at is the offset
+// of the first byte to return. The bytes are valid until the file is closed. A line that is too long or has
+// no line feed is a *BrokenError.
 func (p *packedRefs) line(at int64) ([]byte, int64, error) {
 	var joined []byte // the line so far, if the line continues in the next block
 	for at < p.size && len(joined) < maxPackedLine {

@@ -24,7 +24,8 @@ type reader struct {
 // path returns the path of the file of a loose ref.
 func (r reader) path(name Name) string { return filepath.Join(r.dir, filepath.FromSlash(string(name))) }
 
-// resolve returns the target of a ref, or the zero id if the ref does not exist.
+// resolve returns the target of a ref, or the zero id if the ref does not exist. A broken ref is a
+// *BrokenError.
 func (r reader) resolve(name Name) (objstore.ID, error) {
 	id, err := r.loose(name)
 	if err != nil || !id.IsZero() {

@@ -51,7 +51,7 @@ func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn m
 	for _, name := range names {
 		path := filepath.Join(folder, name)
 		if own := db.files.owner; own != nil && path == own.path || !strings.Contains(name, "-") {
-			continue
+			continue // the owner file of this DB, or not an owner file
 		}
 		n, err := db.removeOwner(path, seen, torn)
 		if err != nil {

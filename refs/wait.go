@@ -24,6 +24,7 @@ type waiter struct {
 	delay    time.Duration      // the average length of the next pause
 }
 
+// newWaiter returns a waiter whose waits may take patience in all. The caller must stop it.
 func newWaiter(ctx context.Context, patience time.Duration) *waiter {
 	return &waiter{ctx: ctx, limit: patience, delay: firstDelay}
 }
@@ -49,6 +50,7 @@ func (w *waiter) wait(what string) error {
 	}
 }
 
+// stop releases the timer of w. After stop, wait must not be called.
 func (w *waiter) stop() {
 	if w.cancel != nil {
 		w.cancel()
@@ -65,16 +67,16 @@ func (e *heldError) Error() string { return e.path + " exists" }
 // of a dead owner, the owner seems to be alive.
 const looks = 5
 
-// patiently calls once again as long as once returns a *heldError, and returns once's last result. Between
-// the calls it removes locks of dead processes, and compares the refs with the expected values of updates. If
-// a ref differs, it returns a *ConflictError. After Options.Patience, it returns an error that wraps
-// ErrLocked.
-func (db *DB) patiently(ctx context.Context, updates []Update, once func() error) error {
+// patiently calls attempt until attempt returns something other than a *heldError, and returns this result.
+// Between the calls it removes locks of dead processes, and compares the refs with the expected values of
+// updates. If a ref differs, it returns a *ConflictError or, for a broken ref, a *BrokenError. After
+// Options.Patience, it returns an error that wraps ErrLocked.
+func (db *DB) patiently(ctx context.Context, updates []Update, attempt func() error) error {
 	wait := newWaiter(ctx, db.opts.Patience)
 	defer func() { wait.stop() }()
 	var torn map[string]fs.FileInfo
 	for first := true; ; first = false {
-		err := once()
+		err := attempt()
 		var held *heldError
 		if !errors.As(err, &held) {
 			return err

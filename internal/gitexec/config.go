@@ -60,7 +60,8 @@ func (c Config) Int(key string, def int64) (int64, error) {
 	return n, nil
 }
 
-// parseInt returns the value of a git integer, with an optional final k, m or g.
+// parseInt returns the value of a git integer, with an optional final k, m or g. It returns an error if s is
+// not an integer or is too large.
 func parseInt(s string) (int64, error) {
 	shift := 0
 	if s != "" {

@@ -45,7 +45,8 @@ func DiscoverGitDir(ctx context.Context, gitDir string, env []string) (Repo, err
 	return repo, err
 }
 
-// discover asks git for the layout and the configuration of a repository, and returns both.
+// discover asks git for the layout and the configuration of a repository, and returns both. Each call of git
+// has the folder, the environment and the options of the Process git.
 func discover(ctx context.Context, git Process) (Repo, error) {
 	type answer struct {
 		out []byte
@@ -69,7 +70,8 @@ func discover(ctx context.Context, git Process) (Repo, error) {
 	return repo, nil
 }
 
-// locate asks git for the directories of a repository, and returns a Repo with only these.
+// locate asks git for the directories of a repository, and returns a Repo with only these. If git's answer
+// has an unknown form, the error is an *Error that wraps ErrGitTooOld.
 func locate(ctx context.Context, git Process) (Repo, error) {
 	args := []string{"rev-parse", "--absolute-git-dir", "--git-common-dir", "--is-inside-work-tree", "--show-toplevel"}
 	out, err := git.run(ctx, args...)

@@ -179,12 +179,13 @@ const (
 	highs = 0x80 * ones
 )
 
-// skipPlain returns the offset of the next special byte of a string: a quote, a backslash or a
-// control character.
+// skipPlain returns the offset of the first special byte of a string from b[i] on, or len(b). A special byte
+// is a quote, a backslash or a control character.
 func skipPlain(b []byte, i int) int {
-	// Eight bytes at a time. For a byte x below 0x80, (x - n) &^ x has its high bit set if x is
-	// below n. With n = 1, that finds zeros; equal bytes become zeros by xor. Only bytes behind the
-	// first one that is found may be found by mistake.
+	// The loop tests eight bytes at once. For a byte x below 0x80, (x-n) &^ x has its high bit set if x < n.
+	// So n = ' ' finds control characters, and n = 1 finds zeros. The xor with a quote or a backslash makes
+	// equal bytes zero. A borrow can mark a byte by mistake, but only after a byte that is special, and the
+	// first marked byte counts.
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		quote, slash := x^'"'*ones, x^'\\'*ones

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// CompareUTF16 returns -1, 0 or 1 as a sorts before, equal to or after b by UTF-16 code units, as in
-// JavaScript and RFC 8785. Only the order of characters above U+FFFF and of U+E000 to U+FFFF differs from the
-// order of bytes.
+// CompareUTF16 compares two texts by their UTF-16 code units, as JavaScript and RFC 8785 do. It returns -1, 0
+// or 1. Only the order of characters above U+FFFF and of U+E000 to U+FFFF differs from the order of bytes.
 func CompareUTF16(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

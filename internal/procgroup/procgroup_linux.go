@@ -118,8 +118,8 @@ func (m Mark) members(env []string, known map[stat]bool) ([]member, error) {
 	return found, nil
 }
 
-// hold opens the process pid and returns it with true if it is a living process of the group. env and
-// known are as in members.
+// hold opens a process and returns it with true if it is a living process of the group. pid is the id of
+// the process; env and known are as in members.
 func (m Mark) hold(pid int, env []string, known map[stat]bool) (member, bool) {
 	before, err := statOf(pid)
 	if err != nil || before.group != m.PID || before.dead {

@@ -1,8 +1,8 @@
-// Package gitindex reads and writes git's index files, and keeps indexes of our own for each working
-// copy in a private folder. git runs on those, so the user's own index is never locked and never
-// written.
+// Package gitindex reads and writes git's index files. For each working copy it keeps private indexes in
+// a private folder. Captures and restores run git on these, so they never lock or write the user's own
+// index.
 //
-// An [Index] is files and what each looked like when git last read it. A [Survey] is what a capture
-// must know about the user's index. A [Folder] is where captures of one working copy keep indexes,
-// and a [Quarantine] in it holds the new objects of a capture.
+// An [Index] holds files and the state of each file when git last read it. A [Survey] holds the facts
+// about the user's index that a capture needs. A [Folder] is the private folder of one working copy, and
+// a [Quarantine] in it holds the new objects of a capture.
 package gitindex

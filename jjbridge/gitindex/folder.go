@@ -20,9 +20,9 @@ const lockPoll = 5 * time.Millisecond
 // the last capture make the next capture cheap:
 //
 //	tracked    a copy of the user's index, in which git keeps what it finds out about files
-//	changed    an index of the captured files that git status does not know to be as in the user's index
+//	changed    an index of the captured files that may differ from the user's index
 //	index      the index with which a restore changes files
-//	state      what these were made from; see State
+//	state      what the files above were made from; see State
 //	lock       the lock
 //	objects-*  quarantines; see Quarantine
 //
@@ -49,7 +49,7 @@ func Lock(ctx context.Context, dir string) (*Folder, error) {
 		err = f.clear()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("private index: %w", err), f.lock.Close())
+		return nil, errors.Join(fmt.Errorf("the private index cannot be used: %w", err), f.lock.Close())
 	}
 	return f, nil
 }
@@ -57,16 +57,17 @@ func Lock(ctx context.Context, dir string) (*Folder, error) {
 // Unlock releases the lock of the folder.
 func (f *Folder) Unlock() error { return f.lock.Close() }
 
-// IndexPath is the path of the index with which files are restored. The file may be missing.
+// IndexPath returns the path of the index with which files are restored. The file may be missing.
 func (f *Folder) IndexPath() string { return filepath.Join(f.Dir, "index") }
 
-// ChangedPath is the path of the index of changed files. The file may be missing.
+// ChangedPath returns the path of the index of changed files. The file may be missing.
 func (f *Folder) ChangedPath() string { return filepath.Join(f.Dir, "changed") }
 
-// TrackedPath is the path of the copy of the user's index. The file may be missing.
+// TrackedPath returns the path of the copy of the user's index. The file may be missing.
 func (f *Folder) TrackedPath() string { return filepath.Join(f.Dir, "tracked") }
 
-// clear removes the files of killed processes.
+// clear removes the files that killed processes have left: quarantines, git's lock files and unfinished
+// files.
 func (f *Folder) clear() error {
 	files, err := os.ReadDir(f.Dir)
 	if err != nil {

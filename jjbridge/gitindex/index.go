@@ -21,7 +21,7 @@ var ErrUnreadable = errors.New("unreadable index")
 // Index is the content of a git index file: the files, and their state when git last read them.
 type Index struct {
 	Entries []Entry   // in git's order: by the bytes of their paths, then by stage
-	Made    time.Time // when it was written
+	Made    time.Time // the modification time of the index file
 }
 
 // Entry is the record of one file in an index.
@@ -37,18 +37,20 @@ type Entry struct {
 	more  uint16 // flagSkip, flagIntent
 }
 
+// The bits of Entry.flags and, from flagSkip on, of Entry.more.
 const (
 	flagAssume   = 0x8000 // assume-unchanged
-	flagExtended = 0x4000
-	flagStage    = 0x3000
-	flagLength   = 0x0fff
+	flagExtended = 0x4000 // only in files: the entry also has the bits of Entry.more
+	flagStage    = 0x3000 // the side of a conflict, 0 without a conflict
+	flagLength   = 0x0fff // only in files: the length of the path, at most flagLength
 
 	flagSkip   = 0x4000 // skip-worktree: outside of a sparse checkout
 	flagIntent = 0x2000 // intent-to-add: the user will add the file, and the entry has no content
 )
 
+// The offsets of fields in Entry.stat.
 const (
-	statCTime = 0 // offsets in stat
+	statCTime = 0
 	statCNano = 1 * 4
 	statMTime = 2 * 4
 	statNano  = 3 * 4
@@ -57,7 +59,7 @@ const (
 	statSize  = 9 * 4
 )
 
-// Mtime returns the time of the file when git last read it.
+// Mtime returns the file's modification time when git last read the file.
 func (e *Entry) Mtime() time.Time {
 	return time.Unix(int64(e.word(statMTime)), int64(e.word(statNano)))
 }
@@ -65,9 +67,10 @@ func (e *Entry) Mtime() time.Time {
 // Size returns the file's size in bytes, modulo 2^32, when git last read the file.
 func (e *Entry) Size() uint32 { return e.word(statSize) }
 
-// Skipped reports whether the file is outside of a sparse checkout.
+// Skipped reports whether the entry is marked skip-worktree, as files outside of a sparse checkout are.
 func (e *Entry) Skipped() bool { return e.more&flagSkip != 0 }
 
+// stage returns 0, or the side of the entry in a conflict: 1 is the base, 2 ours, 3 theirs.
 func (e *Entry) stage() int { return int(e.flags & flagStage >> 12) }
 
 // Read returns the content of the index file at path. The error wraps fs.ErrNotExist if the file is missing,
@@ -88,6 +91,7 @@ func Read(path string) (*Index, error) {
 	return &Index{Entries: entries, Made: info.ModTime()}, nil
 }
 
+// unreadable returns err wrapped in ErrUnreadable.
 func unreadable(err error) error { return fmt.Errorf("%w: %w", ErrUnreadable, err) }
 
 // Parse decodes an index file of version 2, 3 or 4 with ids of 20 bytes. It rejects a sparse index.
@@ -97,11 +101,12 @@ func Parse(data []byte) ([]Entry, error) {
 	return entries, err
 }
 
-// parse decodes an index file. It calls begin with the number of entries, and each with every entry,
-// which each must not keep. A sparse index has folders in place of files.
+// parse decodes data, an index file. It calls begin with the number of entries, and then each with every
+// entry, in git's order. each must not keep the pointer. If sparse is true, parse also accepts a sparse
+// index, which has folders in place of files.
 func parse(data []byte, sparse bool, begin func(count uint32), each func(*Entry)) error {
 	if len(data) < 12+sha1.Size || string(data[:4]) != "DIRC" {
-		return errors.New("no index")
+		return errors.New("not an index file")
 	}
 	body, trailer := data[:len(data)-sha1.Size], data[len(data)-sha1.Size:]
 	// If index.skipHash is set, git writes zeros in place of the checksum.
@@ -110,7 +115,7 @@ func parse(data []byte, sparse bool, begin func(count uint32), each func(*Entry)
 	}
 	p := parser{rest: body[12:], text: string(body[12:]), version: binary.BigEndian.Uint32(data[4:]), sparse: sparse}
 	if p.version < 2 || p.version > 4 {
-		return fmt.Errorf("version %d", p.version)
+		return fmt.Errorf("unsupported version %d", p.version)
 	}
 	count := binary.BigEndian.Uint32(data[8:])
 	if int64(count)*62 > int64(len(data)) {
@@ -151,8 +156,10 @@ type parser struct {
 
 var errTruncated = errors.New("truncated")
 
-// entry decodes the next entry into e and advances p.rest.
+// entry decodes the next entry into e and advances p.rest. It returns an error if the entry is truncated or
+// invalid.
 func (p *parser) entry(e *Entry) error {
+	// An entry is the stat data, the id, two bytes of flags, perhaps two more, and the path.
 	const fixed = 40 + sha1.Size + 2
 	if len(p.rest) < fixed {
 		return errTruncated
@@ -182,7 +189,7 @@ func (p *parser) entry(e *Entry) error {
 	}
 	at := len(p.text) - len(p.rest) + length
 	e.Path = p.text[at : at+end]
-	length = (length + end + 8) &^ 7
+	length = (length + end + 8) &^ 7 // with one to eight NULs after the path
 	if length > len(p.rest) {
 		return errTruncated
 	}
@@ -226,6 +233,7 @@ func offsetVarint(b []byte) (value uint64, n int) {
 	return 0, 0
 }
 
+// check returns an error if e has a mode, path or id that an entry of the index cannot have.
 func (p *parser) check(e *Entry) error {
 	switch e.Mode {
 	case objstore.ModeTree:
@@ -245,12 +253,13 @@ func (p *parser) check(e *Entry) error {
 // sparseExtension marks a sparse index.
 const sparseExtension = "sdir"
 
-// extensions skips the optional extensions, whose names begin with a capital. Any other is an error.
+// extensions skips the extensions after the entries. The name of an optional extension begins with a capital
+// letter. Any other extension is an error, except sparseExtension if p.sparse is true.
 func (p *parser) extensions() error {
 	for len(p.rest) >= 8 {
 		name, size := string(p.rest[:4]), int64(binary.BigEndian.Uint32(p.rest[4:]))
 		if c := name[0]; (c < 'A' || c > 'Z') && (!p.sparse || name != sparseExtension) {
-			return fmt.Errorf("extension %q", name)
+			return fmt.Errorf("unsupported extension %q", name)
 		}
 		if size > int64(len(p.rest)-8) {
 			return errTruncated
@@ -302,7 +311,8 @@ func (e *Entry) appendTo(out []byte) []byte {
 	return out
 }
 
-// Write writes the index to path, dated x.Made if that is not zero.
+// Write replaces the file at path by the index. Unless x.Made is zero, the file gets x.Made as its
+// modification time.
 func (x *Index) Write(path string) error {
 	if x.Made.IsZero() {
 		return replace(path, x.encode())

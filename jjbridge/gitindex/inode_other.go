@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// inodeOf returns nothing on this system.
+// inodeOf returns false as ok, because this system does not report inodes.
 func inodeOf(fs.FileInfo) (changed time.Time, inode uint64, ok bool) { return time.Time{}, 0, false }

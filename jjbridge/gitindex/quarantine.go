@@ -26,8 +26,8 @@ type Quarantine struct {
 	lock *flock.Flock
 }
 
-// NewQuarantine creates an empty quarantine in f. The caller must close it. Because f is locked, no other
-// process can remove the quarantine as abandoned before its own lock is held.
+// NewQuarantine creates an empty quarantine in f. The caller must close it. f must be locked: then no other
+// process takes the quarantine for that of a dead process before NewQuarantine locks it.
 func (f *Folder) NewQuarantine() (*Quarantine, error) {
 	dir, err := os.MkdirTemp(f.Dir, quarantinePrefix)
 	if err != nil {
@@ -61,12 +61,13 @@ func removeStaleQuarantine(dir string) {
 	_ = lock.Close() // the lock file has no data to lose
 }
 
-// Has reports whether the quarantine has the object id as a loose object.
+// Has reports whether the quarantine has the object with the given id as a loose object.
 func (q *Quarantine) Has(id objstore.ID) bool {
 	_, err := os.Lstat(q.file(id))
 	return err == nil
 }
 
+// file returns the path of the loose object with the given id, which may be missing.
 func (q *Quarantine) file(id objstore.ID) string {
 	name := id.String()
 	return filepath.Join(q.Dir, name[:2], name[2:])

@@ -8,16 +8,15 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Longer than file systems take to give a changed file a new time: those that keep fractions of a
-// second, and those that do not.
+// A file that changes twice within this time may have the same modification time after both changes.
 const (
-	tick       = 20 * time.Millisecond
-	coarseTick = 2 * time.Second
+	tick       = 20 * time.Millisecond // on file systems that store fractions of a second
+	coarseTick = 2 * time.Second       // on other file systems
 )
 
-// Fresh reports whether an entry of x still is what its file has, by the file's times, size and inode.
-// A file that changed just before the index was written may have changed once more without a trace,
-// so it is not fresh.
+// Fresh reports whether the file that info describes still has the content in e, an entry of x. It compares
+// the file's times, size, kind and inode. If the file changed just before x was written, Fresh returns false,
+// because the file may have changed once more without a new modification time.
 func (x *Index) Fresh(e *Entry, info fs.FileInfo) bool {
 	link, late := info.Mode()&fs.ModeSymlink != 0, tick
 	if e.word(statNano) == 0 {
@@ -27,7 +26,8 @@ func (x *Index) Fresh(e *Entry, info fs.FileInfo) bool {
 		e.Size() == uint32(info.Size()) && link == (e.Mode == objstore.ModeSymlink) && e.sameInode(info)
 }
 
-// NewEntry returns the entry of a file that has just been read.
+// NewEntry returns the entry of the file at path. id is the id of the file's content as a blob. info
+// describes the file at the time when it was read.
 func NewEntry(path string, mode objstore.Mode, id objstore.ID, info fs.FileInfo) Entry {
 	e := Entry{Path: path, Mode: mode, ID: id}
 	e.setTime(statMTime, info.ModTime())
@@ -39,18 +39,23 @@ func NewEntry(path string, mode objstore.Mode, id objstore.ID, info fs.FileInfo)
 	return e
 }
 
+// setTime stores t in two words of e.stat: the seconds, and then the nanoseconds. at is the offset of the
+// first word.
 func (e *Entry) setTime(at int, t time.Time) {
 	e.setWord(at, uint32(t.Unix()))
 	e.setWord(at+4, uint32(t.Nanosecond()))
 }
 
+// setWord stores value as a word of e.stat. at is the offset of the word.
 func (e *Entry) setWord(at int, value uint32) { binary.BigEndian.PutUint32(e.stat[at:], value) }
 
-// sameInode compares what only some systems tell of a file.
+// sameInode reports whether info has the inode in e, last changed at the time in e. On a system that does not
+// report inodes, sameInode returns true.
 func (e *Entry) sameInode(info fs.FileInfo) bool {
 	changed, inode, ok := inodeOf(info)
 	return !ok || e.word(statInode) == uint32(inode) &&
 		e.word(statCTime) == uint32(changed.Unix()) && e.word(statCNano) == uint32(changed.Nanosecond())
 }
 
+// word returns one word of e.stat. at is the offset of the word.
 func (e *Entry) word(at int) uint32 { return binary.BigEndian.Uint32(e.stat[at:]) }

@@ -16,22 +16,22 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// State is what the files of a Folder were made from. It is stored as JSON.
+// State records what the files of a Folder were made from. It is stored as JSON.
 type State struct {
 	Version int
 	Root    string      // the top of the working copy; a state for another top does not count
 	User    Fingerprint // of the user's index, of which TrackedPath is a copy
 	Survey  Survey      // of the user's index
 	Changed Fingerprint // of the file ChangedPath that belongs to Tree
-	Tree    objstore.ID // the captured tree; it has every content of the file ChangedPath
+	Tree    objstore.ID // the tree of the last capture, which has the content of each entry of the file ChangedPath
 	Altered AlteredFiles
 }
 
 // AlteredFiles lists the files of a capture whose bytes a checkout would change.
 type AlteredFiles struct {
 	Rules string             // hash of the attributes and settings by which git stores files; "" for none
-	Tree  objstore.ID        // the captured tree
-	Files []snapshot.Altered // sorted
+	Tree  objstore.ID        // the captured tree that has Files
+	Files []snapshot.Altered // sorted by path
 }
 
 // StateVersion is the version of the files in a Folder.
@@ -44,6 +44,7 @@ type Fingerprint struct {
 	Sum  string    `json:",omitzero"` // the file's own checksum, or its SHA-1 if the file has no checksum; in hex
 }
 
+// statePath returns the path of the file with the State.
 func (f *Folder) statePath() string { return filepath.Join(f.Dir, "state") }
 
 // ReadState returns the stored state. If there is no state, or the state is unreadable or of another version,
@@ -101,7 +102,8 @@ func ReadFingerprint(path string, whole func(Fingerprint) bool) (_ Fingerprint, 
 	return id, data, err
 }
 
-// CopyTracked writes the copy of the user's index. A zero fingerprint removes the copy.
+// CopyTracked writes data, the user's index with the fingerprint id, to TrackedPath, with the same
+// modification time. If id is zero, the user has no index, and CopyTracked removes the copy.
 func (f *Folder) CopyTracked(id Fingerprint, data []byte) error {
 	if id == (Fingerprint{}) {
 		err := os.Remove(f.TrackedPath())
@@ -113,7 +115,8 @@ func (f *Folder) CopyTracked(id Fingerprint, data []byte) error {
 	return writeDated(f.TrackedPath(), data, id.Time)
 }
 
-// UseTracked makes the index of restores a copy of the user's index. Without one it removes the index.
+// UseTracked replaces the index at IndexPath by a copy of the file at TrackedPath, with the same modification
+// time. If that file is missing, UseTracked removes the index.
 func (f *Folder) UseTracked() error {
 	data, err := os.ReadFile(f.TrackedPath())
 	if err == nil {
@@ -131,7 +134,8 @@ func (f *Folder) UseTracked() error {
 	return err
 }
 
-// writeDated replaces an index file. git looks twice at files that are as old as the index.
+// writeDated replaces the index file at path by data, and sets its modification time to date. The time
+// counts, because git reads again each file that is not older than the index.
 func writeDated(path string, data []byte, date time.Time) error {
 	if err := os.WriteFile(path+Unfinished, data, 0o666); err != nil {
 		return err

@@ -7,32 +7,33 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Survey is what a capture has to know about the user's index besides what git status prints.
+// Survey holds the facts about the user's index that a capture needs and that git status does not print.
 type Survey struct {
-	Entries   int  // how many entries there are; a sparse index has fewer than files
-	Modules   bool // whether some are submodules
-	Unwatched []Unwatched
+	Entries   int         // the number of entries; fewer than files in a sparse index
+	Modules   bool        // whether an entry is a submodule
+	Unwatched []Unwatched // sorted by path
 	// Attributes are the tracked .gitattributes files, sorted by path.
 	Attributes []File
 }
 
-// File is a path of an index.
+// File is an entry of an index without the state of its file.
 type File struct {
 	Path string
 	Mode objstore.Mode
 	ID   objstore.ID
 }
 
-// Unwatched is a file at which git status does not look, because the user told git so.
+// Unwatched is a file at which git status does not look, because the user marked it skip-worktree or
+// assume-unchanged.
 type Unwatched struct {
 	File
 
-	Skipped bool // skip-worktree: without a file, the entry stays; else assume-unchanged
+	Skipped bool // true for skip-worktree: then a missing file counts as unchanged
 }
 
-// SurveyOf reads an index file. In a sparse checkout git itself looks for the files of entries with
-// skip-worktree, so they count as watched. A sparse index can be read; for a split one, or a damaged
-// one, the error wraps ErrUnreadable.
+// SurveyOf returns the survey of data, an index file, which may be a sparse index. If sparseCheckout is true,
+// entries with skip-worktree count as watched, because git status then looks for their files. The error wraps
+// ErrUnreadable if the index is damaged or split.
 func SurveyOf(data []byte, sparseCheckout bool) (Survey, error) {
 	var s Survey
 	err := parse(data, true, func(count uint32) { s.Entries = int(count) }, func(e *Entry) { s.add(e, sparseCheckout) })
@@ -42,6 +43,7 @@ func SurveyOf(data []byte, sparseCheckout bool) (Survey, error) {
 	return s, nil
 }
 
+// add adds the facts about e to s. sparseCheckout is that of SurveyOf.
 func (s *Survey) add(e *Entry, sparseCheckout bool) {
 	s.Modules = s.Modules || e.Mode == objstore.ModeCommit
 	skipped := e.Skipped() && !sparseCheckout

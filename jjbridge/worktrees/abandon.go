@@ -9,9 +9,9 @@ import (
 )
 
 // abandonSaved abandons the change of a workspace before its removal, because jj would keep showing the
-// change. It requires that the change's files are exactly the tree saved, so a frame has the files. The
-// change must also have no description, and no bookmark, tag, remote or other change may keep it. Otherwise,
-// or if saved is zero, abandonSaved does nothing.
+// change. It requires that the change's files are exactly those of the tree with the id saved, so a frame has
+// the files. The change must also have no description, and no bookmark, tag, remote or other change may keep
+// it. Otherwise, or if saved is zero, abandonSaved does nothing.
 func abandonSaved(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) error {
 	if saved.IsZero() {
 		return nil

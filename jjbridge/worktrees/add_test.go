@@ -22,11 +22,11 @@ func TestAWorkspaceIsNotMadeJustAnywhere(t *testing.T) {
 		"a folder with files":          {"SIDE/full", "not an empty folder"},
 		"a file":                       {"SIDE/full/file", "not an empty folder"},
 		"a link to an empty folder":    {"SIDE/link", "not an empty folder"},
-		"among untracked files":        {"REPO/new", "which does not ignore it"},
-		"among ours":                   {"SIDE/link to repo/deep/new", "which does not ignore it"},
+		"among untracked files":        {"REPO/new", "which does not ignore this path"},
+		"among ours":                   {"SIDE/link to repo/deep/new", "which does not ignore this path"},
 		"inside the git directory":     {"REPO/.git/new", "the repository's own folder"},
 		"the working copy itself":      {"REPO", "not an empty folder"},
-		"inside a folder of the files": {"REPO/src/new", "which does not ignore it"},
+		"inside a folder of the files": {"REPO/src/new", "which does not ignore this path"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

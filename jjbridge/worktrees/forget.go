@@ -15,13 +15,14 @@ import (
 )
 
 // Forget removes the folder of an added working copy, its ignored files and the repository's record of it. The branch
-// stays. With jj, Forget also abandons the workspace's change if its files are exactly the tree saved, and the change
-// has no description, name or child; `jj op revert` takes this back.
+// stays. saved is the id of a tree whose files a frame has, or zero. With jj, Forget also abandons the
+// workspace's change if its files are exactly those of this tree, and the change has no description, name or
+// child; `jj op revert` takes this back.
 //
-// If work would be lost, Forget changes nothing and returns an *UnsavedError. Such work is a commit that no branch,
-// bookmark, tag or remote has, an unfinished operation of git, or uncommitted files that are not exactly the tree
-// saved; a zero saved matches no files. git's lock has the same effect. If the working copy is the main working copy,
-// is w, or is unknown, the error is an *Error.
+// If work would be lost, Forget changes nothing and returns an *UnsavedError. Such work is a commit that no
+// branch, bookmark, tag or remote has, an unfinished operation of git, or uncommitted files other than those
+// of the tree. git's lock has the same effect. If the working copy is the main working copy, is w, or is
+// unknown, the error is an *Error.
 func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) (err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
@@ -104,7 +105,7 @@ func removable(w *jjbridge.Workspace, want Info, list []Info) (Info, error) {
 	}
 	for _, other := range list {
 		if info.Path != "" && !other.Missing && other.Path != info.Path && other.Path != "" && isWithin(other.Path, info.Path) {
-			return Info{}, &UnsavedError{Path: info.Path, Reason: "another working copy is inside it: " + other.Path}
+			return Info{}, &UnsavedError{Path: info.Path, Reason: "contains another working copy: " + other.Path}
 		}
 	}
 	return info, nil

@@ -251,7 +251,7 @@ func TestAWorkspaceWithAnotherInsideItIsKept(t *testing.T) {
 		err := worktrees.Forget(t.Context(), w, info, objstore.ID{})
 
 		require.ErrorIs(t, err, worktrees.ErrUnsaved)
-		assert.ErrorContains(t, err, "another working copy is inside it")
+		assert.ErrorContains(t, err, "contains another working copy")
 		assert.DirExists(t, filepath.Join(work.Root, "inner"))
 	})
 }

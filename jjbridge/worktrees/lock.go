@@ -30,7 +30,7 @@ func lockWorktrees(ctx context.Context, w *jjbridge.Workspace) (unlock func() er
 	}
 	lock := flock.New(path, flock.SetPermissions(0o666))
 	if _, err := lock.TryLockContext(ctx, retryEvery); err != nil {
-		return nil, errors.Join(fmt.Errorf("worktrees: %w", err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("the list of worktrees cannot be locked: %w", err), lock.Close())
 	}
 	return lock.Close, nil
 }

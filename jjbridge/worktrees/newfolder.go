@@ -41,7 +41,7 @@ func checkPath(ctx context.Context, w *jjbridge.Workspace, path string, list []I
 	}
 	ignored, err := ignores(ctx, w, around, path)
 	if err == nil && !ignored {
-		err = &Error{Path: path, Reason: "is inside the working copy " + around + ", which does not ignore it: add the path to .gitignore, or choose another path"}
+		err = &Error{Path: path, Reason: "is inside the working copy " + around + ", which does not ignore this path: add the path to .gitignore, or choose another path"}
 	}
 	return path, err
 }
@@ -62,7 +62,8 @@ func around(w *jjbridge.Workspace, path string, list []Info) string {
 	return found
 }
 
-// ignores reports whether the working copy at top ignores the folder path, which may be missing.
+// ignores reports whether the working copy at top ignores a folder. path is the path of the folder, which may
+// be missing.
 func ignores(ctx context.Context, w *jjbridge.Workspace, top, path string) (bool, error) {
 	rel, err := filepath.Rel(top, path)
 	if err != nil {

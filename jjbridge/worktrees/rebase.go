@@ -88,7 +88,7 @@ func rebaseGit(ctx context.Context, w *jjbridge.Workspace, base string) (err err
 	if done, err := isAncestor(ctx, w, onto, head); err != nil || done {
 		return err
 	}
-	next := onto
+	next := onto // the new head if the base already has all commits of the worktree
 	if behind, err := isAncestor(ctx, w, head, onto); err != nil {
 		return err
 	} else if !behind {
@@ -144,9 +144,9 @@ func currentBase(ctx context.Context, w *jjbridge.Workspace, base string) (strin
 	return "", nil
 }
 
-// isAncestor reports whether commit is an ancestor of the commit of, or equal to it.
-func isAncestor(ctx context.Context, w *jjbridge.Workspace, commit, of string) (bool, error) {
-	_, err := w.RunGit(ctx, "merge-base", "--is-ancestor", commit, of)
+// isAncestor reports whether descendant is equal to commit or descends from it. Both are commit ids.
+func isAncestor(ctx context.Context, w *jjbridge.Workspace, commit, descendant string) (bool, error) {
+	_, err := w.RunGit(ctx, "merge-base", "--is-ancestor", commit, descendant)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
 		return false, nil
 	}
@@ -165,8 +165,8 @@ func rebaseAside(ctx context.Context, w *jjbridge.Workspace, head, onto string) 
 	return commit, errors.Join(err, clearRebase(context.WithoutCancel(ctx), w, dir))
 }
 
-// rebaseIn rebases the commits of head on onto in a new worktree at dir, and returns the new head. The
-// worktree stays.
+// rebaseIn rebases the commits of head on the commit onto in a new worktree at dir, and returns the new head.
+// The worktree stays. If git cannot rebase the commits, the error is an *Error.
 func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string) (string, error) {
 	if err := clearRebase(ctx, w, dir); err != nil {
 		return "", err

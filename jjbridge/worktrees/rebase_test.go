@@ -255,7 +255,7 @@ func TestAFetchThatFailsDoesNotStopARebase(t *testing.T) {
 		failed, ok := errors.AsType[*worktrees.FetchError](err)
 		assert.True(t, ok, "%v", err)
 		assert.NotErrorIs(t, err, worktrees.ErrWorktree)
-		assert.ErrorContains(t, failed, "rebased without a fetch")
+		assert.ErrorContains(t, failed, "the fetch failed, so the rebase used the base that the repository already had")
 		assert.Equal(t, "more\n", content(t, there, "advanced"))
 	})
 }

@@ -59,7 +59,7 @@ func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
 		return err
 	}
 	if err := revertRebase(context.WithoutCancel(ctx), w); err != nil {
-		return &Error{Path: w.Root, Reason: "rebased with conflicts, which could not be reverted: run `jj undo`", Err: err}
+		return &Error{Path: w.Root, Reason: "the rebase made conflicts and could not be reverted: run `jj undo`", Err: err}
 	}
 	return &Error{Path: w.Root, Reason: "not rebased, because there would be conflicts"}
 }

@@ -25,7 +25,8 @@ const (
 )
 
 // unsaved returns, in words, the work that the removal of the working copy would lose, or "" if no work would
-// be lost. Files that are exactly the tree saved are not lost; a zero saved matches no files.
+// be lost. saved is the id of a tree in a frame. If the files are exactly those of this tree, they are not
+// lost. A zero id matches no files.
 func unsaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	if w.Type == snapshot.VCSJJ {
 		return unsavedJJ(ctx, w, saved)
@@ -33,7 +34,8 @@ func unsaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (str
 	return unsavedGit(ctx, w, saved)
 }
 
-// unsavedGit returns the result of unsaved for a git worktree.
+// unsavedGit returns the result of unsaved for a git worktree. It looks, in this order, for git's lock, an
+// operation in progress, checked-out submodules, commits that would be lost, and changed files.
 func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	if reason, err := lockReason(w.Repo.GitDir); err != nil || reason != "" {
 		if reason == unfinishedLock && err == nil {
@@ -72,7 +74,8 @@ func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (
 	return reason, nil
 }
 
-// isSaved reports whether the files are exactly the tree saved. If same is false, reason says in words why.
+// isSaved reports whether the files are exactly those of a tree. saved is the id of the tree; a zero id
+// matches no files. If same is false, reason says in words why.
 func isSaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (same bool, reason string, err error) {
 	if saved.IsZero() {
 		return false, reasonUncommitted, nil

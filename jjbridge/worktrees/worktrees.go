@@ -23,7 +23,7 @@ type Info struct {
 // AddRequest describes a new working copy.
 type AddRequest struct {
 	// Path is the absolute path of the new folder. The folder is missing or empty. If Path is inside another
-	// working copy, that working copy must ignore it.
+	// working copy, that working copy must ignore Path.
 	Path string
 	Name string // the name of a jj workspace; "" means the folder's name; not used with git
 	// Branch is the branch to create at the start commit, or to reset to it, as by git worktree add -B. With jj,
@@ -76,12 +76,14 @@ func (e *UnsavedError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.R
 // Unwrap returns ErrUnsaved.
 func (e *UnsavedError) Unwrap() error { return ErrUnsaved }
 
-// FetchError is the error of a rebase whose fetch failed. The rebase continued with the commits in the repository. The
-// rebase succeeded if the FetchError is the only error.
+// FetchError means that the fetch of a Rebase failed. Rebase then used the base that the repository already
+// has. If the FetchError is the only error, the rebase succeeded.
 type FetchError struct{ Err error }
 
 // Error returns a message with the cause of the failed fetch.
-func (e *FetchError) Error() string { return fmt.Sprintf("rebased without a fetch: %v", e.Err) }
+func (e *FetchError) Error() string {
+	return fmt.Sprintf("the fetch failed, so the rebase used the base that the repository already had: %v", e.Err)
+}
 
 // Unwrap returns the cause of the failed fetch.
 func (e *FetchError) Unwrap() error { return e.Err }

@@ -36,6 +36,7 @@ func Apply(base, delta []byte, limit int64) ([]byte, error) {
 	if !ok || to > limit {
 		return nil, ErrMalformed
 	}
+	// The first loop checks all instructions, and the second loop builds the target.
 	var size int64
 	for rest := instructions; len(rest) > 0; {
 		in, after, ok := cutInstruction(rest)
@@ -96,6 +97,8 @@ func cutInstruction(b []byte) (instruction, []byte, bool) {
 		}
 		return instruction{insert: b[:n], size: int64(n)}, b[n:], true
 	}
+	// A bit of op says whether a byte of the offset (4 bits) or of the size (3 bits) follows; other bytes are
+	// 0.
 	var in instruction
 	for i := range 7 {
 		if op&(1<<i) == 0 {

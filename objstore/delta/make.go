@@ -81,6 +81,7 @@ func (m *maker) appendMiddle(out []byte) []byte {
 			i++
 			continue
 		}
+		// The run may begin earlier, because find looks only at some places of the base.
 		for i > m.done && at > 0 && m.base[at-1] == m.target[i-1] {
 			i, at, run = i-1, at-1, run+1
 		}
@@ -92,8 +93,8 @@ func (m *maker) appendMiddle(out []byte) []byte {
 	return appendInsert(out, m.target[m.done:])
 }
 
-// find returns the offset at and the length run of the longest run found in the base that the
-// target has at i. run is 0 if no run is long enough for a copy.
+// find looks in the base for the longest run of bytes that the target has at the offset i. It
+// returns the run's offset in the base and its length. run is 0 if no run is long enough for a copy.
 func (m *maker) find(i int) (at, run int) {
 	rest := m.target[i:]
 	if aligned := i + m.distance; aligned >= 0 && aligned < len(m.base) {

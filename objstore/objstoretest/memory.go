@@ -15,6 +15,7 @@ type Memory struct {
 	objects map[objstore.ID]memoryObject
 }
 
+// memoryObject is an object of a Memory. data is never changed.
 type memoryObject struct {
 	kind objstore.Kind
 	data []byte
@@ -22,7 +23,7 @@ type memoryObject struct {
 
 var _ objstore.Writer = (*Memory)(nil)
 
-// Add keeps a copy of an object.
+// Add keeps a copy of an object and returns the object's id. Adding an object again does nothing.
 func (m *Memory) Add(kind objstore.Kind, data []byte) objstore.ID {
 	id := objstore.Hash(kind, data)
 	m.mu.Lock()
@@ -36,7 +37,8 @@ func (m *Memory) Add(kind objstore.Kind, data []byte) objstore.ID {
 	return id
 }
 
-// Get returns an object that was added.
+// Get returns the kind and the bytes of an object that was added. The caller must not change the bytes. The
+// error wraps objstore.ErrNotFound if the object was not added.
 func (m *Memory) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -1,4 +1,4 @@
-// Package objstoretest is the contract of an [objstore.Writer] as a test suite.
+// Package objstoretest has a test suite that checks the contract of an [objstore.Writer].
 package objstoretest
 
 import (
@@ -42,6 +42,7 @@ func Run(t *testing.T, newStore Factory) {
 	}
 }
 
+// requireObject checks that r has the object id with this kind and these bytes.
 func requireObject(t *testing.T, r objstore.Reader, id objstore.ID, kind objstore.Kind, data []byte) {
 	t.Helper()
 	gotKind, got, err := r.Get(id)
@@ -50,12 +51,14 @@ func requireObject(t *testing.T, r objstore.Reader, id objstore.ID, kind objstor
 	assert.True(t, bytes.Equal(data, got), "the bytes of %v differ", id)
 }
 
+// readableAtOnce checks that the writer returns an object before commit.
 func readableAtOnce(t *testing.T, newStore Factory) {
 	w, _ := newStore(t)
 	id := w.Add(objstore.Blob, []byte("here"))
 	requireObject(t, w, id, objstore.Blob, []byte("here"))
 }
 
+// readableLater checks that both the writer and the reader of commit return an object after commit.
 func readableLater(t *testing.T, newStore Factory) {
 	w, commit := newStore(t)
 	id := w.Add(objstore.Blob, []byte("here"))
@@ -64,6 +67,7 @@ func readableLater(t *testing.T, newStore Factory) {
 	requireObject(t, w, id, objstore.Blob, []byte("here"))
 }
 
+// gitID checks that Add returns the id that git gives to a blob.
 func gitID(t *testing.T, newStore Factory) {
 	w, _ := newStore(t)
 	for _, data := range []string{"", "hello\n", "a\x00b"} {
@@ -72,6 +76,7 @@ func gitID(t *testing.T, newStore Factory) {
 	}
 }
 
+// addedTwice checks that a second Add of an object returns the same id, before and after commit.
 func addedTwice(t *testing.T, newStore Factory) {
 	w, commit := newStore(t)
 	first := w.Add(objstore.Blob, []byte("twice"))
@@ -81,6 +86,8 @@ func addedTwice(t *testing.T, newStore Factory) {
 	requireObject(t, r, first, objstore.Blob, []byte("twice"))
 }
 
+// kindsAndSizes checks that objects of all four kinds, and blobs around the limits of sizes in packs, are
+// unchanged after commit.
 func kindsAndSizes(t *testing.T, newStore Factory) {
 	w, commit := newStore(t)
 	type added struct {
@@ -114,6 +121,7 @@ func kindsAndSizes(t *testing.T, newStore Factory) {
 	}
 }
 
+// missing checks that the error about a missing object wraps objstore.ErrNotFound and contains the id.
 func missing(t *testing.T, newStore Factory) {
 	w, commit := newStore(t)
 	w.Add(objstore.Blob, []byte("other"))
@@ -125,12 +133,14 @@ func missing(t *testing.T, newStore Factory) {
 	}
 }
 
+// zero checks that no object has the zero id.
 func zero(t *testing.T, newStore Factory) {
 	w, _ := newStore(t)
 	_, _, err := w.Get(objstore.ID{})
 	assert.ErrorIs(t, err, objstore.ErrNotFound)
 }
 
+// concurrentReaders checks that several goroutines may read at the same time.
 func concurrentReaders(t *testing.T, newStore Factory) {
 	w, commit := newStore(t)
 	var ids []objstore.ID

@@ -54,6 +54,7 @@ type fixture struct {
 	next       refs.Name // the name of the ref for frame 1, which does not exist
 }
 
+// newFixture returns a fixture in a new repository. If packed is true, the refs of the run are packed.
 func newFixture(t *testing.T, open Opener, packed bool) *fixture {
 	t.Helper()
 	repo := New(t)
@@ -70,6 +71,7 @@ func newFixture(t *testing.T, open Opener, packed bool) *fixture {
 	return f
 }
 
+// testMoves checks that Apply creates, moves and deletes refs, as db and git see them.
 func testMoves(t *testing.T, open Opener, packed bool) {
 	f := newFixture(t, open, packed)
 	ctx := t.Context()
@@ -93,6 +95,8 @@ func testMoves(t *testing.T, open Opener, packed bool) {
 	Want(t, f.repo, f.db, f.frame, f.ids[3])
 }
 
+// testConflicts checks that Apply changes nothing and returns a *refs.ConflictError if a ref does not have
+// its expected value.
 func testConflicts(t *testing.T, open Opener, packed bool) {
 	f := newFixture(t, open, packed)
 	for name, tt := range map[string]struct {
@@ -119,6 +123,7 @@ func testConflicts(t *testing.T, open Opener, packed bool) {
 	}
 }
 
+// testAllOrNothing checks that Apply makes none of its updates, and leaves no lock, if one of them conflicts.
 func testAllOrNothing(t *testing.T, open Opener, packed bool) {
 	f := newFixture(t, open, packed)
 	good := refs.Update{Name: f.tip, Old: f.ids[0], New: f.ids[1]}
@@ -134,6 +139,8 @@ func testAllOrNothing(t *testing.T, open Opener, packed bool) {
 	}
 }
 
+// testBroken checks that Resolve and Apply refuse a broken ref, and that RemoveBroken removes its file but
+// keeps sound and symbolic refs.
 func testBroken(t *testing.T, open Opener, packed bool) {
 	f := newFixture(t, open, packed)
 	ctx := t.Context()
@@ -177,6 +184,8 @@ func testBroken(t *testing.T, open Opener, packed bool) {
 	Want(t, f.repo, f.db, f.tip, f.ids[0])
 }
 
+// testObstructed checks that Apply refuses a ref whose name cannot exist beside that of another ref, and that
+// empty folders are no obstacle.
 func testObstructed(t *testing.T, open Opener, packed bool) {
 	f := newFixture(t, open, packed)
 	ctx := t.Context()
@@ -199,6 +208,8 @@ func testObstructed(t *testing.T, open Opener, packed bool) {
 	Want(t, f.repo, f.db, f.next, f.ids[1])
 }
 
+// testLocked checks that Apply returns refs.ErrLocked, and changes nothing, while another program holds the
+// lock of a ref.
 func testLocked(t *testing.T, open Opener, packed bool) {
 	f := newFixture(t, open, packed)
 	ctx := t.Context()
@@ -219,6 +230,7 @@ func testLocked(t *testing.T, open Opener, packed bool) {
 	require.NoError(t, f.db.Apply(ctx, move, refs.Update{Name: f.next, New: f.ids[1]}))
 }
 
+// testMalformed checks that invalid names, updates without values and two updates of one ref are errors.
 func testMalformed(t *testing.T, open Opener) {
 	repo := New(t)
 	db, ids := open(t, repo), Objects(t, repo, 2)
@@ -239,6 +251,7 @@ func testMalformed(t *testing.T, open Opener) {
 	Want(t, repo, db, tip, zero)
 }
 
+// testContext checks that Apply obeys an ended context, and that only Close makes later calls of Apply fail.
 func testContext(t *testing.T, open Opener) {
 	f := newFixture(t, open, false)
 	ended, cancel := context.WithCancel(t.Context())
@@ -261,6 +274,7 @@ func testContext(t *testing.T, open Opener) {
 	Want(t, f.repo, f.db, f.tip, f.ids[1])
 }
 
+// testPlaces checks that refs can be moved in a bare repository and from a linked worktree.
 func testPlaces(t *testing.T, open Opener) {
 	t.Run("a bare repository", func(t *testing.T) {
 		t.Parallel()
@@ -283,6 +297,7 @@ func testPlaces(t *testing.T, open Opener) {
 	})
 }
 
+// testHook checks that Apply runs the hook reference-transaction, also from a folder in core.hooksPath.
 func testHook(t *testing.T, open Opener) {
 	for name, path := range map[string]string{"in its usual place": "", "elsewhere": "my/hooks"} {
 		t.Run(name, func(t *testing.T) {
@@ -310,6 +325,8 @@ func testHook(t *testing.T, open Opener) {
 	}
 }
 
+// testReflog checks that Apply writes a reflog if git's configuration asks for it, and continues an existing
+// one.
 func testReflog(t *testing.T, open Opener) {
 	repo := New(t)
 	repo.Git("config", "core.logAllRefUpdates", "always")

@@ -86,7 +86,7 @@ func (p *pusher) args(chunk []Move) []string {
 		switch move.How {
 		case FastForward:
 			specs[i] = move.New.String() + ":" + name
-		case Create:
+		case Create: // the lease without a value requires that the ref does not exist
 			args = append(args, "--force-with-lease="+name+":")
 			specs[i] = move.New.String() + ":" + name
 		case Delete:
@@ -149,9 +149,9 @@ func judge(flag, summary string) answer {
 	switch flag {
 	case "=":
 		return answer{verdict: current}
-	case " ", "*", "-":
+	case " ", "*", "-": // fast-forwarded, created, deleted
 		return answer{verdict: done}
-	case "!":
+	case "!": // rejected; the summary says why
 	default: // the flag "+" means a forced update, which args never requests
 		return answer{}
 	}

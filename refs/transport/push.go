@@ -149,6 +149,7 @@ func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	}
 	left, refused, contended := p.sort(chunk, answers)
 	if len(contended) > 0 {
+		// The other process is probably done soon. Without a retry left, the moves count as refused.
 		if p.contended > 0 {
 			p.contended--
 			if err := pause(ctx, contendedFor); err != nil {
@@ -159,7 +160,7 @@ func (p *pusher) try(ctx context.Context, chunk []Move) error {
 		refused = append(refused, contended...)
 	}
 	if len(left) == 0 && len(refused) > 1 {
-		return p.halve(ctx, refused)
+		return p.halve(ctx, refused) // the remote may accept a part of them
 	}
 	for _, move := range refused {
 		p.settle(move, Refused, answers[move.Name].reason)
@@ -172,7 +173,7 @@ func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return p.try(ctx, left)
+	return p.try(ctx, left) // now without the moves that held them up
 }
 
 // sort records the final outcomes of a chunk. It returns the moves without an outcome: left were held up by
@@ -210,7 +211,8 @@ func (p *pusher) halve(ctx context.Context, chunk []Move) error {
 	return err
 }
 
-// forgive changes the outcome of Stale deletions whose refs are missing at the remote to UpToDate.
+// forgive changes the outcome of each Stale deletion to UpToDate if the remote does not have the ref: the ref
+// is gone, as requested.
 func (p *pusher) forgive(ctx context.Context) error {
 	var stale []Move
 	for _, outcome := range p.settled {

@@ -51,7 +51,7 @@ func (t *Transport) process(args, settings []string) gitexec.Process {
 	}
 }
 
-// run runs a git command and returns its output. classify has wrapped the error.
+// run runs the git command process and returns its standard output. The error is that of classify.
 func (t *Transport) run(ctx context.Context, process gitexec.Process) (stdout []byte, err error) {
 	stdout, _, err = process.Run(ctx)
 	return stdout, classify(ctx, err)

@@ -164,12 +164,12 @@ func (d *Disk) apply(op Op) {
 // at returns the file or folder at a path, or nil if its folder has no such name.
 func (d *Disk) at(name string) *inode { return d.folders[path.Dir(name)].names[path.Base(name)] }
 
-// name makes node the file or folder at the path name.
+// name makes node the file or folder at a path; name is the path.
 func (d *Disk) name(name string, node *inode) {
 	d.folders[path.Dir(name)].names[path.Base(name)] = node
 }
 
-// mkdir creates the folder at the path name and the folders above it, if they are missing.
+// mkdir creates a folder and the folders above it, if they are missing. name is the path of the folder.
 func (d *Disk) mkdir(name string) {
 	if d.folders[name] != nil {
 		return
@@ -182,7 +182,8 @@ func (d *Disk) mkdir(name string) {
 // WriteTo writes the content that remains after a cut into the folder dir. It creates dir.
 func (d *Disk) WriteTo(dir string, cut Cut) error { return d.writeFolder(".", dir, cut) }
 
-// writeFolder writes the content of the folder name that remains after a cut into dir.
+// writeFolder writes the content of one folder that remains after a cut into dir. name is the path of the
+// folder on the disk.
 func (d *Disk) writeFolder(name, dir string, cut Cut) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -232,7 +233,7 @@ func (d *Disk) Sum(cut Cut) uint64 {
 	return sum.Sum64()
 }
 
-// sumFolder adds to sum the content of the folder name that remains after a cut.
+// sumFolder adds to sum the content of one folder that remains after a cut. name is the path of the folder.
 func (d *Disk) sumFolder(name string, cut Cut, sum io.Writer) {
 	left := d.folders[name].left(cut)
 	for _, child := range slices.Sorted(maps.Keys(left)) {

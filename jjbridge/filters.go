@@ -94,7 +94,7 @@ func (c *filesCapture) readGroups(ctx context.Context, groups [][]string) error 
 func (c *filesCapture) byFilter(ctx context.Context, files []string) (map[string][]string, error) {
 	out, err := c.w.gitWith(ctx, gitRun{
 		args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: paths(files),
-		env: append(slices.Clone(c.git.env), "GIT_INDEX_FILE="+c.p.IndexPath()), settings: c.git.settings, gitDir: c.git.gitDir,
+		env: append(slices.Clone(c.git.env), "GIT_INDEX_FILE="+c.p.TrackedPath()), settings: c.git.settings, gitDir: c.git.gitDir,
 	})
 	if err != nil {
 		return nil, err

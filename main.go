@@ -12,11 +12,12 @@ import (
 
 func main() { os.Exit(run(time.Now)) }
 
-// run hands the process to the command line and returns the exit status.
+// run passes the streams, the environment, the folder and the arguments of this process to the command line. It
+// returns the exit status. now is the clock.
 func run(now func() time.Time) int {
 	dir, err := os.Getwd()
 	if err != nil {
-		dir = "." // removed beneath us: what needs the folder says so
+		dir = "." // the folder was removed: a command that needs it returns an error
 	}
 	return cli.Main(context.Background(), cli.Streams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Dir: dir, Now: now,

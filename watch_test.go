@@ -90,10 +90,10 @@ func TestFilesOfFramesThatAWatchMissedAreSaidToBeOlderThanTheState(t *testing.T)
 	again.says("run-a: continued, frame 7\n")
 
 	assert.NotContains(t, says("show", "run-a:3"), "older")
-	assert.Contains(t, says("show", "run-a:5"), "  older        than the state: what p1, attempt 1, p2, attempt 1 left was not captured\n")
+	assert.Contains(t, says("show", "run-a:5"), "  older        than the state: later changes by these attempts were not captured: p1 (attempt 1), p2 (attempt 1)\n")
 	assert.Contains(t, says("show", "run-a:5", "--json"), `"filesBehind":{"":{"frame":3,"attempts":["p1::0::1","p2::0::1"]}}`)
 	assert.NotContains(t, says("show", "run-a:7"), "older")
-	const warning = "warning: the files of run-a:5 were captured at frame 3; not captured since: p1, attempt 1, p2, attempt 1\n"
+	const warning = "warning: run-a:5 has the files of frame 3: later changes by these attempts were not captured: p1 (attempt 1), p2 (attempt 1)\n"
 	assert.Contains(t, says("diff", "--code", "run-a:5", "run-a:7"), warning)
 	assert.NotContains(t, says("diff", "--code", "run-a:3", "run-a:7"), "warning")
 	assert.Contains(t, says("frames", "--path", "draft.md", "--run", "run-a"),

@@ -9,7 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Cancel marks a run as cancelled. It returns foreign_run if another engine runs the run.
+// Cancel marks a run as cancelled and returns its tip. run is the whole id. The error is foreign_run if another
+// engine runs the run.
 func (d *Desk) Cancel(ctx context.Context, run string) (*timeline.Head, error) {
 	head, err := OpenRun(ctx, d.Store, run)
 	if err != nil {
@@ -21,7 +22,8 @@ func (d *Desk) Cancel(ctx context.Context, run string) (*timeline.Head, error) {
 	return head, engine.Cancel(ctx, head, d.Now())
 }
 
-// Decide approves or denies an approval that a run waits for.
+// Decide approves or denies an approval that a run waits for. run is the whole id. It returns the run's tip and the
+// decided approval.
 func (d *Desk) Decide(ctx context.Context, run string, decision mailbox.Decision) (*timeline.Head, snapshot.Approval, error) {
 	head, err := OpenRun(ctx, d.Store, run)
 	if err != nil {

@@ -12,23 +12,23 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// command is a command of a workflow, in the details of an error.
+// command is a command of a workflow, in the details of unconfirmed.
 type command struct {
 	NodeID  string   `json:"nodeId"`
 	Command string   `json:"command"`
 	Env     []string `json:"env,omitempty"` // "NAME=value"
 }
 
-// A Consenter decides whether a workflow may run commands that were never run or confirmed in this clone. It returns nil if
-// they may run, else unconfirmed.
+// A Consenter decides whether a workflow may run commands that were never run or confirmed in this clone. It
+// returns nil if they may run, else the error unconfirmed.
 type Consenter func(*workflow.Workflow) error
 
-// Agreed returns nil. It is the Consenter of a user who agreed already, with a flag or by naming the workflow file: a user
-// who names a file agrees to the bytes that are read from the file.
+// Agreed is the Consenter of a user who has already agreed, with a flag or by naming the workflow file. It returns
+// nil. A user who names a file agrees to the bytes that are read from the file.
 func Agreed(*workflow.Workflow) error { return nil }
 
-// askConsent returns the consent to run a workflow here: its commands ran before, or ask agrees. If ask is nil, it returns
-// unconfirmed for a workflow with new commands.
+// askConsent returns wf with the consent to run its commands. If they were never run or confirmed in this clone,
+// the Consenter ask decides; if ask is nil, the error is unconfirmed.
 func askConsent(store *timeline.Store, wf *workflow.Workflow, ask Consenter) (consent.Workflow, error) {
 	return consent.Ask(store, wf.Snapshot(), func() error { return ask.decide(wf) })
 }
@@ -40,8 +40,9 @@ func (c Consenter) decide(wf *workflow.Workflow) error {
 	return c(wf)
 }
 
-// agree asks for consent to continue a run. It checks the input only after a person agreed, since a stranger's schema may
-// take long to check. It notes the consent last, so that a refused run leaves no note.
+// agree returns wf with the consent to continue the run of head, as askConsent does. It checks the input only after
+// a person has agreed, since a stranger's schema may take long to check. It stores the consent last, so that a
+// refused run stores none.
 func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, opts engine.Options) (consent.Workflow, error) {
 	checked := false
 	agreed, err := askConsent(store, wf, func(wf *workflow.Workflow) error {
@@ -57,7 +58,7 @@ func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, as
 	return agreed, err
 }
 
-// Unconfirmed returns the error for a workflow whose commands were not confirmed in this clone.
+// Unconfirmed returns the error unconfirmed for a workflow. Its details and hints list the commands.
 func Unconfirmed(wf *workflow.Workflow) *fault.Error {
 	const shown = 20
 	out := fault.New(fault.Unconfirmed, "the commands of workflow %s were never run or confirmed in this clone", wf.Name).
@@ -83,7 +84,8 @@ func commandsOf(wf *workflow.Workflow) []command {
 	return out
 }
 
-// ConsentLines returns the commands of a workflow and the worktrees that it asks for, safe to show.
+// ConsentLines returns lines with the commands of a workflow and the worktrees that it asks for. The lines have no
+// control characters.
 func ConsentLines(wf *workflow.Workflow) []string {
 	lines := worktreeLines("", wf.Worktree)
 	for _, t := range wf.Tasks {
@@ -102,8 +104,9 @@ func ConsentLines(wf *workflow.Workflow) []string {
 	return lines
 }
 
-// worktreeLines returns a line with the folder, branch and base of a worktree, or nil if the workflow names none of them.
-func worktreeLines(of string, w *workflow.Worktree) []string {
+// worktreeLines returns a line with the folder, the branch and the base of a worktree, after start. It returns nil
+// if the workflow names none of them.
+func worktreeLines(start string, w *workflow.Worktree) []string {
 	if w == nil || w.Path == "" && w.Branch == "" && w.Base == "" {
 		return nil
 	}
@@ -113,5 +116,5 @@ func worktreeLines(of string, w *workflow.Worktree) []string {
 			parts = append(parts, part.name+plain.Text(part.value))
 		}
 	}
-	return []string{of + "a worktree " + strings.Join(parts, " ")}
+	return []string{start + "a worktree " + strings.Join(parts, " ")}
 }

@@ -12,8 +12,8 @@ import (
 // A Desk carries out the requests of one caller on the history of one repository. All fields are required.
 type Desk struct {
 	Store  *timeline.Store
-	Folder Folder           // the caller's
-	Env    []string         // of tasks and other engines, as os.Environ gives it
+	Folder Folder           // the folder of the caller
+	Env    []string         // the environment of tasks and other engines, as os.Environ returns it
 	Now    func() time.Time // the clock
 	Hurry  context.Context  // when it ends, running tasks and engines are killed at once
 	Teller Teller
@@ -33,7 +33,7 @@ type Teller interface {
 	Tasks(context.Context, *workflow.Workflow) (frame func(engine.Progress), over func())
 }
 
-// A Wait describes an activity that may take long, in words.
+// A Wait names an activity that may take long, for people.
 type Wait string
 
 // The waits of requests.

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// check returns engine_missing if the program that starts Smithers does not exist or cannot be run. It starts nothing, and
-// returns nil if only a shell could find the program.
+// check returns engine_missing if the program that starts Smithers does not exist or cannot be run. It does not
+// start Smithers. If only a shell could find the program, check returns nil.
 func (e *smithersEngine) check(ctx context.Context) error {
 	missing := func(format string, args ...any) error {
 		return fault.New(fault.EngineMissing, format, args...).
@@ -44,7 +44,7 @@ func (e *smithersEngine) check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// commandName returns the program that a shell would run for a command, or "" if only a shell can find it.
+// commandName returns the program that a shell would run for a command line, or "" if only a shell can find it.
 func commandName(command string) string {
 	for word := range strings.FieldsSeq(command) {
 		name, _, assigned := strings.Cut(word, "=")

@@ -23,47 +23,47 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Settings say how runs are executed.
+// Settings has the options with which runs are executed.
 type Settings struct {
-	MaxParallel int       // tasks at work at once
+	MaxParallel int       // how many tasks may work at once
 	Wait        bool      // stay while the run waits for people, signals or timers
-	Consent     Consenter // for commands that are new to this clone; nil: they are unconfirmed
+	Consent     Consenter // asked about commands that are new to this clone; nil refuses them
 	// Logs returns the writer for the logs of a run's tasks, which gets whole lines. If Logs is nil, no logs are shown.
 	Logs func(run string) io.Writer
 }
 
-// Result is how a run ended, or was left.
+// Result describes a run that has ended or was left.
 type Result struct {
-	Run         snapshot.Run // its row at the tip
+	Run         snapshot.Run // the row of the run at its tip
 	Tip         objstore.ID
 	ContentHash page.Sum
-	Waiting     []mailbox.Waiting // its open waits; empty if it does not wait
+	Waiting     []mailbox.Waiting // the open waits of the run; empty if it does not wait
 	Nothing     bool              // the run had already finished
-	Took        time.Duration
+	Took        time.Duration     // how long this process worked on the run
 }
 
-// An execution is a run that is about to be executed by this process.
+// An execution executes a run in this process.
 type execution struct {
 	*Desk
 	Settings
 
 	head         *timeline.Head
 	workflow     *workflow.Workflow
-	ask          Consenter
-	file         string // the workflow file that the request names; "" for none
+	ask          Consenter // asked for consent to the workflow
+	file         string    // the workflow file that the request names; "" for none
 	acceptChange bool
-	force        bool              // take the run over from a live owner
-	input        json.RawMessage   // laid over the run's; nil: nothing
+	force        bool              // take the run over from a process that is running it
+	input        json.RawMessage   // changes members of the run's input; nil: none
 	files        *code.WorkingCopy // nil: the working copy of the request
 	captured     bool              // the run's tip has the current files
-	resumes      bool              // tell from which frame the run continues
-	baseFiles    bool              // new worktrees get the files of their base, not of the frame
-	bringFiles   string            // see engine.Options
+	resumes      bool              // the teller is told from which frame the run continues
+	baseFiles    bool              // new worktrees of tasks get the files of their base, not of the frame
+	bringFiles   string            // how to replay on the files of the frame, see engine.Options
 	back         *filesBack        // restores the files of the newest frame first; nil: the files stay
 }
 
-// execute asks for consent to a run's remaining commands, claims the run and runs it. The result is nil unless the run has
-// finished, failed, was cancelled or waits.
+// execute asks for consent to the commands that the run has left, claims the run, and runs it. The result is not
+// nil if the run has finished, failed, was cancelled or waits.
 func (e *execution) execute(ctx context.Context) (*Result, error) {
 	started := e.Now()
 	opts, err := e.options()
@@ -83,6 +83,7 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 		err = e.executeClaimed(ctx, agreed, held, opts)
 		over()
 	}
+	// A run that failed, was cancelled or waits has a result and an error.
 	if code := fault.CodeOf(err); err != nil && code != fault.RunFailed && code != fault.RunCancelled && code != fault.RunWaiting {
 		return nil, err
 	}
@@ -94,16 +95,16 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 	return out, err
 }
 
-// maxClaims is how often in a row a claim is tried while other processes append to the run: a signal that arrives meanwhile
-// must not stop the claim.
+// maxClaims is how often a claim is tried. Another process may append to the run between two tries: a signal that
+// arrives meanwhile must not stop the claim.
 const maxClaims = 32
 
-// claimIfLeft claims a run that has work left, after a person agreed to its commands. The claim is nil if no
-// work is left. It asks before it claims, because a claim writes.
+// claimIfLeft claims the run if it has work left, after a person has agreed to its commands. It asks before it
+// claims, because a claim writes. The claim is nil if no work is left.
 func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agreed consent.Workflow, _ *claim.Claim, _ error) {
 	for try := 1; ; try++ {
 		left, err := engine.Check(e.head, e.workflow, opts)
-		if err == nil && left && try == 1 {
+		if err == nil && left && try == 1 { // a conflict does not change the commands
 			agreed, err = agree(e.Store, e.head, e.workflow, e.ask, opts)
 		}
 		if err != nil || !left {
@@ -122,7 +123,8 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 	}
 }
 
-// executeClaimed runs the rest of a run as its owner. If nothing ran, the run is unchanged.
+// executeClaimed runs the rest of a claimed run, and releases the claim. agreed is the workflow to run, with the
+// consent. If nothing ran, the run is unchanged.
 func (e *execution) executeClaimed(ctx context.Context, agreed consent.Workflow, held *claim.Claim, opts engine.Options) error {
 	opts.Lost = held.Lost()
 	_, err := engine.Run(ctx, e.head, agreed, opts)
@@ -165,7 +167,7 @@ func (e *execution) options() (engine.Options, error) {
 	return opts, nil
 }
 
-// resultOf describes a run at its tip.
+// resultOf describes the run of head at its tip. The caller sets Nothing and Took.
 func resultOf(head *timeline.Head, now time.Time) (*Result, error) {
 	entry := head.Entry()
 	out := &Result{Run: head.Row(), Tip: entry.ID, ContentHash: entry.ContentHash}
@@ -177,8 +179,8 @@ func resultOf(head *timeline.Head, now time.Time) (*Result, error) {
 	return out, err
 }
 
-// taskEnv returns the environment of tasks. Tasks may run in another folder than the request, so taskEnv makes the paths by
-// which git finds a repository absolute.
+// taskEnv returns the environment of tasks. It makes the paths absolute by which git finds a repository, because
+// tasks may run in another folder than the request.
 func (d *Desk) taskEnv() []string {
 	paths := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_INDEX_FILE"}
 	env := slices.Clone(d.Env)

@@ -6,7 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers"
 )
 
-// Export writes runs to a database of Smithers.
+// Export writes runs to a database of Smithers, and counts the frames for the teller.
 func (d *Desk) Export(ctx context.Context, req smithers.ExportRequest) (*smithers.Exported, error) {
 	update, over := d.Teller.Count(ExportingFrames)
 	defer over()

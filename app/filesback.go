@@ -12,18 +12,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// filesBack restores the files of a run's newest frame before the run continues: the files that its tasks share, and the
-// worktrees of tasks. It skips missing worktrees, because the run makes them with the frame's files.
+// filesBack restores the files of a run's newest frame before the run continues: the files that its tasks share,
+// and the worktrees of tasks. It skips missing worktrees, because the run makes them with the files of the frame.
 type filesBack struct {
 	*Desk
 	from    timeline.Address
-	names   []string            // of working copies: "" is the working copy that tasks share
+	names   []string            // the working copies: tasks with their own worktree, or "" for the one that tasks share
 	file    string              // the workflow file, which is not restored; "" for none
 	confirm code.ConfirmRemoval // nil: untracked files are removed unasked
-	done    []*code.Restored
+	done    []*code.Restored    // what bring has restored
 }
 
-// newFilesBack returns the filesBack for the working copies of a run's newest frame.
+// newFilesBack returns the filesBack for all working copies that the newest frame of head has. confirm is asked
+// before untracked files are removed; if it is nil, they are removed unasked.
 func newFilesBack(d *Desk, head *timeline.Head, confirm code.ConfirmRemoval) (*filesBack, error) {
 	vcs, err := head.Entry().VCSRevision()
 	if err != nil {
@@ -41,8 +42,8 @@ func newFilesBack(d *Desk, head *timeline.Head, confirm code.ConfirmRemoval) (*f
 	return back, nil
 }
 
-// check refuses the restore if a file stands in its way, before anything is written. It checks nothing if b is nil or
-// no task of the run is left.
+// check returns the error of a restore that cannot succeed, for example if a file is in the way. It writes nothing.
+// It checks nothing if b is nil or no task of the run is left.
 func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *workflow.Workflow, opts engine.Options) error {
 	if b == nil {
 		return nil
@@ -54,7 +55,7 @@ func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *workflow
 	return err
 }
 
-// bring restores the files, and notes each working copy that it restored.
+// bring restores the files, and tells the teller each working copy that it restored.
 func (b *filesBack) bring(ctx context.Context) (err error) {
 	b.done, err = b.each(ctx, false, b.confirm)
 	for _, one := range b.done {
@@ -63,7 +64,8 @@ func (b *filesBack) bring(ctx context.Context) (err error) {
 	return err
 }
 
-// each restores one working copy after the other; with dryRun nothing is written.
+// each restores one working copy after the other, and returns the restored ones, even with an error. With dryRun,
+// it writes nothing.
 func (b *filesBack) each(ctx context.Context, dryRun bool, confirm code.ConfirmRemoval) ([]*code.Restored, error) {
 	var out []*code.Restored
 	for _, name := range b.names {
@@ -81,6 +83,6 @@ func (b *filesBack) each(ctx context.Context, dryRun bool, confirm code.ConfirmR
 	return out, nil
 }
 
-// isMade reports whether the run itself makes the missing working copy: a task's worktree always, the shared one if the
-// command runs in a working copy.
+// isMade reports whether the run itself makes the missing working copy called name. The run always makes the
+// worktree of a task, and makes the shared working copy if the command runs in a working copy.
 func (b *filesBack) isMade(name string) bool { return name != "" || b.Store.Workspace().Root != "" }

@@ -11,10 +11,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A Folder is the folder in which a request is made. Relative names of files are resolved in it.
+// A Folder is the folder in which a request is made. Relative names of files are resolved against it.
 type Folder string
 
-// Path returns the path of a file that a request names.
+// Path returns the path of the file that a request calls name. A relative name is resolved against the folder.
 func (f Folder) Path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -22,13 +22,14 @@ func (f Folder) Path(name string) string {
 	return filepath.Join(string(f), name)
 }
 
-// RealPath returns the absolute path of a file; its folder has no symbolic links.
+// RealPath returns the absolute path of a file. Its folder has no symbolic links, but the file may be one.
 func (f Folder) RealPath(name string) string {
 	path := filepath.Clean(f.Path(name))
 	return filepath.Join(RealFolder(filepath.Dir(path)), filepath.Base(path))
 }
 
-// ReadFile reads at most one byte more than limit of a file. The file may be a pipe; the end of ctx ends the wait for it.
+// ReadFile reads the beginning of a file, at most limit+1 bytes, so that the caller can see that the file is too
+// long. The file may be a pipe: ReadFile returns the error of ctx if ctx ends first.
 func (f Folder) ReadFile(ctx context.Context, name string, limit int) ([]byte, error) {
 	type read struct {
 		data []byte
@@ -52,7 +53,8 @@ func (f Folder) ReadFile(ctx context.Context, name string, limit int) ([]byte, e
 	}
 }
 
-// RealFolder resolves the symbolic links in the existing part of a path.
+// RealFolder returns dir without symbolic links. If dir does not exist, only the existing part of the path is
+// resolved.
 func RealFolder(dir string) string {
 	resolved, err := filepath.EvalSymlinks(dir)
 	switch parent := filepath.Dir(dir); {
@@ -68,7 +70,8 @@ func RealFolder(dir string) string {
 // textRead is how many bytes of a workflow file NeedFile checks.
 const textRead = 512
 
-// NeedFile returns workflow_not_found if a workflow file is missing or unreadable, and invalid_workflow if it is not text.
+// NeedFile returns workflow_not_found if the workflow file is missing, is a folder or cannot be read. It returns
+// invalid_workflow if it is not a regular file or not text.
 func (f Folder) NeedFile(name string) error {
 	shown := filepath.ToSlash(name)
 	info, err := os.Stat(f.Path(name))

@@ -13,16 +13,17 @@ type ForkRequest struct {
 	From string // an address; the run may be a prefix
 	Resets
 	Description string
-	RunID       string // "" makes one up
+	RunID       string // the id of the fork; "" for a generated id
 }
 
-// ForkResult is a fork that was made, and the entry from which it was forked.
+// ForkResult has the tip of a new fork, and the entry from which it was forked.
 type ForkResult struct {
 	Head *timeline.Head
 	From *timeline.Loaded
 }
 
-// Fork forks a run at a frame. It runs no task.
+// Fork forks a run at a frame. It runs no task. If the request changes the input, Fork checks the new input against
+// the workflow stored in the frame.
 func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 	out := &ForkResult{}
 	var check func(json.RawMessage) error

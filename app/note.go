@@ -11,7 +11,7 @@ import (
 // A Note is an event that a desk reports while it carries out a request.
 type Note interface{ note() }
 
-// CreatedNote notes that a run was made.
+// CreatedNote notes that a run was created.
 type CreatedNote struct{ Run string }
 
 // ForkedNote notes that a run was forked from a frame.
@@ -23,10 +23,12 @@ type ForkedNote struct {
 // ContinuedNote notes that a run continues. If the run has work left, this process has claimed the run.
 type ContinuedNote struct{ Head *timeline.Head }
 
-// DefinitionKeptNote notes that a run continues with the workflow stored in it, because its workflow file is missing here.
+// DefinitionKeptNote notes that a run continues with the workflow stored in it, because the workflow file is
+// missing.
 type DefinitionKeptNote struct{ Run string }
 
-// FilledNote notes that a worktree was made for a run, with the files of its newest frame.
+// FilledNote notes that a worktree was made for a run, with the files of the run's newest frame. Root is the folder
+// of the worktree.
 type FilledNote struct {
 	Run, Root string
 	Files     *snapshot.VCS
@@ -35,10 +37,10 @@ type FilledNote struct {
 // CheckedOutNote notes that a working copy was made for a run, with the files of a frame.
 type CheckedOutNote struct{ *code.CheckedOut }
 
-// BroughtBackNote notes that the files of a run's newest frame were restored before it continues.
+// BroughtBackNote notes that the files of a run's newest frame were restored before the run continues.
 type BroughtBackNote struct{ *code.Restored }
 
-// WentBackNote notes that a run went back, before it continues.
+// WentBackNote notes that a run went back to an earlier state, before it continues.
 type WentBackNote struct{ *travel.Result }
 
 // FrameNote notes a frame of a run that a supervisor executes.
@@ -47,7 +49,8 @@ type FrameNote struct {
 	engine.Progress
 }
 
-// FolderMissingNote notes that a new working copy does not have the folder of the request, so Smithers starts at its top.
+// FolderMissingNote notes that a new working copy does not have the folder of the request, so that Smithers starts
+// in the top folder of the working copy.
 type FolderMissingNote struct{ Folder string }
 
 // ExportedNote notes that a run was written to the database of another engine.

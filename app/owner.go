@@ -16,8 +16,8 @@ import (
 // EngineSmithers is the name of Smithers' engine.
 const EngineSmithers = "smithers"
 
-// ForeignEngine returns the other engine that runs a run, or "" if there is none. An engine runs a run if it keeps data of
-// its own with the run, and the run stores no workflow of git smithers.
+// ForeignEngine returns the other engine that runs a run, or "" if there is none. An engine runs a run if it stores
+// data of its own in the run, and the run stores no workflow of git smithers.
 func ForeignEngine(head *timeline.Head) (string, error) {
 	engines, err := head.Entry().ExtEngines()
 	if err != nil || len(engines) == 0 {
@@ -29,7 +29,7 @@ func ForeignEngine(head *timeline.Head) (string, error) {
 	return engines[0], nil
 }
 
-// EngineName returns the name by which people call an engine.
+// EngineName returns the name of an engine for people.
 func EngineName(engine string) string {
 	if engine == EngineSmithers {
 		return "Smithers"
@@ -37,7 +37,8 @@ func EngineName(engine string) string {
 	return engine
 }
 
-// refuseForeign returns foreign_run if another engine runs the run, with hints that say how to continue it.
+// refuseForeign returns foreign_run if another engine runs the run, else nil. The hints of the error are the
+// commands that continue the run.
 func refuseForeign(head *timeline.Head) error {
 	engine, err := ForeignEngine(head)
 	if err != nil || engine == "" {
@@ -55,7 +56,8 @@ func refuseForeign(head *timeline.Head) error {
 	return refused.Hint("`%s replay WORKFLOW.yaml %s` runs a fork with a workflow of git smithers", fault.Program, newestFrame)
 }
 
-// refuseForeignCancel returns foreign_run if another engine runs the run: the engine would not notice the mark.
+// refuseForeignCancel returns foreign_run if another engine runs the run, because the engine would not notice the
+// cancellation. The hints of the error are the commands that cancel or remove the run.
 func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 	engine, err := ForeignEngine(head)
 	if err != nil || engine == "" {
@@ -77,8 +79,8 @@ func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 	return refused
 }
 
-// isCaptured reports whether the frames of a run come from a program that calls capture: the run stores no workflow of git
-// smithers and no data of another engine.
+// isCaptured reports whether another program captures the run with capture: the run stores neither a workflow of
+// git smithers nor data of another engine.
 func isCaptured(head *timeline.Head) (bool, error) {
 	engines, err := head.Entry().ExtEngines()
 	if err != nil || len(engines) > 0 {
@@ -88,13 +90,13 @@ func isCaptured(head *timeline.Head) (bool, error) {
 	return kept == nil, err
 }
 
-// captureNext returns the command that appends to a captured run, in a sentence.
+// captureNext returns a sentence with the command that appends a frame to a captured run.
 func captureNext(run string) string {
 	return fmt.Sprintf("`%s capture %s` appends the next frame, read from the program that captures the run", fault.Program, fault.Word(run))
 }
 
-// noWorkflow returns the error for a run without a workflow: why or, if another program captures the run, an error that
-// says what to type.
+// noWorkflow returns the error for a run without a workflow file. If another program captures the run, this is a
+// usage error whose hints are the commands to type; otherwise it is the error why.
 func noWorkflow(head *timeline.Head, why error) error {
 	captured, err := isCaptured(head)
 	if err != nil || !captured {
@@ -107,8 +109,9 @@ func noWorkflow(head *timeline.Head, why error) error {
 			fault.CommandLine(fault.Program, "replay", "WORKFLOW", timeline.Address{Run: row.ID, Frame: row.Frame}.String()))
 }
 
-// NextCommand returns the command that continues the run, in a sentence: `resume` followed by does, the command of
-// the engine that owns the run, or `capture`.
+// NextCommand returns a sentence with the command that continues the run of head. The command is `resume`, and does
+// ends the sentence. If another engine runs the run, the command is `export`; if another program captures the run,
+// it is `capture`.
 func NextCommand(head *timeline.Head, does string) (string, error) {
 	engine, err := ForeignEngine(head)
 	if err != nil {
@@ -124,7 +127,8 @@ func NextCommand(head *timeline.Head, does string) (string, error) {
 	return fmt.Sprintf("`%s resume %s`%s", fault.Program, fault.Word(row.ID), does), nil
 }
 
-// AfterFailure returns what to type if a run has failed, or "" if it has not failed or another engine runs it.
+// AfterFailure returns the hint to type after a run has failed. It returns "" if the run has not failed, or if
+// another engine runs it.
 func AfterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) (string, error) {
 	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // git-smithers never ran a run with epoch 0
 		return "", nil

@@ -13,35 +13,35 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Resets say how the state of a fork differs from the state of its frame.
+// Resets has the changes that turn the state of a frame into the state of its fork.
 type Resets struct {
-	Nodes     []string
-	NoDeps    bool            // reset the named nodes alone
-	NamedOnly bool            // make the named nodes pending as Smithers does, and change nothing else
-	Input     json.RawMessage // laid over the parent's; nil: nothing
+	Nodes     []string        // the nodes to reset, with the nodes that need them
+	NoDeps    bool            // reset only Nodes
+	NamedOnly bool            // make Nodes pending as Smithers does, and change nothing else
+	Input     json.RawMessage // changes members of the parent's input; nil: none
 	Label     string
 }
 
 // ReplayRequest asks to fork a run at a frame, and to execute the fork.
 type ReplayRequest struct {
 	From     string // an address; the run may be a prefix
-	Workflow string // the file; "": the definition that the frame keeps
+	Workflow string // the workflow file; "" for the workflow stored in the frame
 	Resets
 	RestoreVCS bool   // run on the files of the frame, in a new working copy
-	To         string // where the working copy is made; "" chooses a folder
+	To         string // the folder of the new working copy; "" for a default folder
 	// BringFiles tells people, in warnings, how to replay the frame on its own files.
 	BringFiles string
 	Settings
 }
 
-// ReplayResult is a fork that was executed.
+// ReplayResult describes a fork that was executed.
 type ReplayResult struct {
 	*Result
 	Made *code.CheckedOut // the fork's own working copy; nil if it has none
 }
 
-// Replay forks a frame, fits its state to the workflow, and executes the fork. The result is nil unless the fork has
-// finished, failed, was cancelled or waits.
+// Replay forks a frame, adapts the state of the fork to the workflow, and executes the fork. The result is not nil
+// if the fork has finished, failed, was cancelled or waits.
 func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, error) {
 	at, wf, err := d.replayed(ctx, req)
 	if err != nil {
@@ -72,8 +72,8 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 	return &ReplayResult{result, made}, err
 }
 
-// replayed returns the frame to replay and the workflow to run: the file that the request names or, after a person agreed,
-// the workflow stored in the frame.
+// replayed returns the frame to replay and the workflow to run. The workflow is the file that the request names or,
+// after a person has agreed to it, the workflow stored in the frame.
 func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loaded, *workflow.Workflow, error) {
 	wf, err := d.Folder.namedWorkflow(ctx, req.Workflow)
 	if err != nil && IsScript(req.Workflow) {
@@ -95,7 +95,7 @@ func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loade
 	return at, wf, err
 }
 
-// explained returns the coded error in err, or an internal error if err has none.
+// explained returns the coded error in err. If err has none, it returns an internal error that wraps err.
 func explained(err error) *fault.Error {
 	if known, ok := errors.AsType[*fault.Error](timeline.Explain(err)); ok {
 		return known
@@ -103,7 +103,8 @@ func explained(err error) *fault.Error {
 	return fault.New(fault.Internal, "%w", err)
 }
 
-// frameWorkflow returns the workflow stored in a frame, or usage if the frame stores no workflow of git smithers.
+// frameWorkflow returns the workflow stored in a frame. The error is usage if the frame stores no workflow of git
+// smithers.
 func frameWorkflow(at *timeline.Loaded) (*workflow.Workflow, error) {
 	kept, err := at.Entry.Workflow()
 	if err != nil {
@@ -120,7 +121,8 @@ func frameWorkflow(at *timeline.Loaded) (*workflow.Workflow, error) {
 	return wf, nil
 }
 
-// forkForReplay forks a frame into the run id, fitted to the workflow.
+// forkForReplay forks the frame at the address from, and adapts the state of the fork to the workflow wf. id
+// becomes the id of the fork.
 func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from timeline.Address, id string, req ReplayRequest) (*timeline.Head, error) {
 	reset := engine.ReconcileRequest{Workflow: wf, Reset: req.Nodes, NoDeps: req.NoDeps || req.NamedOnly}
 	fork := req.forkOf(from, id)
@@ -134,7 +136,7 @@ func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from ti
 	return d.Store.Fork(ctx, fork)
 }
 
-// forkOf returns the request that forks a frame into the run id for a replay.
+// forkOf returns the request of a replay to fork the frame at the address from. id becomes the id of the fork.
 func (r Resets) forkOf(from timeline.Address, id string) timeline.ForkRequest {
 	return timeline.ForkRequest{
 		From: from.String(), RunID: id, Nodes: r.Nodes, NoDeps: r.NoDeps, NamedOnly: r.NamedOnly,

@@ -15,26 +15,26 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// SmithersReplayRequest asks to fork a run at a frame, and to have Smithers execute the fork.
+// SmithersReplayRequest asks to fork a run at a frame, and to make Smithers execute the fork.
 type SmithersReplayRequest struct {
 	From     string // an address; the run may be a prefix
-	Workflow string // the file, which Smithers reads
+	Workflow string // the workflow file of Smithers
 	Resets
 	RestoreVCS bool   // run on the files of the frame, in a new working copy
-	To         string // where the working copy is made; "" chooses a folder
+	To         string // the folder of the new working copy; "" for a default folder
 	Database   string // "" for the database that Smithers uses by itself
 	Command    string // the shell command that starts Smithers; "" for the configured or installed one
-	Home       string // the user's own folder: Smithers looks for projects only below; "" for no limit
+	Home       string // the home folder of the user: Smithers looks for projects only below it; "" for no limit
 }
 
-// SmithersReplayResult is a fork that Smithers executed.
+// SmithersReplayResult describes a fork that Smithers executed.
 type SmithersReplayResult struct {
 	ReplayResult
 	Started bool // Smithers made a frame
 }
 
-// ReplayWithSmithers forks a frame, hands the fork to Smithers, and imports what Smithers did. The result is nil if Smithers
-// was not started, or the fork was not imported.
+// ReplayWithSmithers forks a frame, exports the fork to Smithers, makes Smithers resume it, and imports the result.
+// The result is nil if Smithers was not started, or the fork was not imported.
 func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest) (*SmithersReplayResult, error) {
 	if err := d.Folder.NeedFile(req.Workflow); err != nil {
 		return nil, err
@@ -73,8 +73,8 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 	return d.finishForeign(ctx, made, end)
 }
 
-// sameFolderIn returns the folder of a new working copy in which Smithers starts: the counterpart of the desk's folder, or
-// the top if there is no such folder.
+// sameFolderIn returns the folder of the new working copy in which Smithers starts: the counterpart of the desk's
+// folder or, if there is no such folder, the top folder.
 func (d *Desk) sameFolderIn(ctx context.Context, made *code.CheckedOut) string {
 	top := RealFolder(made.WorkingCopy.Root())
 	below, err := filepath.Rel(RealFolder(code.WorkingCopyOf(d.Store).Root()), RealFolder(string(d.Folder)))
@@ -89,12 +89,12 @@ func (d *Desk) sameFolderIn(ctx context.Context, made *code.CheckedOut) string {
 	return dir
 }
 
-// foreignPlay is a fork that Smithers is to run.
+// foreignPlay is a fork that Smithers shall run.
 type foreignPlay struct {
-	id       string
-	workflow string // its path
+	id       string // the id of the fork
+	workflow string // the path of the workflow file
 	engine   *smithersEngine
-	db       string
+	db       string // the path of the database
 
 	checkedOut bool // the fork has a working copy of its own
 }
@@ -107,13 +107,14 @@ func (d *Desk) planPlay(id, workflow string, e *smithersEngine, req SmithersRepl
 	return play
 }
 
-// again returns a hint: the command by which Smithers continues the fork, once the fork is in the database.
+// again returns a hint with the command that continues the fork with Smithers. The fork must be in the database.
 func (p foreignPlay) again() string {
 	return fmt.Sprintf("`%s` in %s continues the run, and %s",
 		p.engine.line("up", p.workflow, "--run-id", p.id, "--resume", "true"), p.engine.dir, p.takeIn())
 }
 
-// answer returns a hint for a fork that waits: the command that answers the request, or that shows how to answer.
+// answer returns a hint for a fork that waits: a command of Smithers that answers the request, or one that shows
+// how to answer.
 func (p foreignPlay) answer(status snapshot.RunStatus) string {
 	if status == snapshot.RunWaitingApproval {
 		return fmt.Sprintf("`%s` in %s, or `deny`, answers the request", p.engine.line("approve", p.id), p.engine.dir)
@@ -121,12 +122,12 @@ func (p foreignPlay) answer(status snapshot.RunStatus) string {
 	return fmt.Sprintf("`%s` in %s shows why the run waits and how to answer", p.engine.line("why", p.id), p.engine.dir)
 }
 
-// takeIn returns a hint: the command that imports the result of Smithers.
+// takeIn returns a hint with the command that imports the result of Smithers.
 func (p foreignPlay) takeIn() string {
 	return fmt.Sprintf("`%s` imports the result", fault.CommandLine(fault.Program, "import", p.db, "--run", p.id))
 }
 
-// away returns a hint: the command that removes the fork.
+// away returns a hint with the command that removes the fork and its working copy from this repository.
 func (p foreignPlay) away() string {
 	command := fault.CommandLine(fault.Program, "prune", p.id)
 	if p.checkedOut {
@@ -135,8 +136,8 @@ func (p foreignPlay) away() string {
 	return fmt.Sprintf("`%s` removes the fork from this repository; Smithers' database keeps it", command)
 }
 
-// left returns err with two hints for a fork that stays: next, the command that continues the fork, and the command that
-// removes it. If err is the end of a context, left returns interrupted.
+// left returns err with two more hints: next, which is a command that continues the fork, and the command that
+// removes the fork. If err is context.Canceled, left turns it into interrupted.
 func (p foreignPlay) left(err error, next string) error {
 	if errors.Is(err, context.Canceled) {
 		err = fault.New(fault.Interrupted, "%w", err)
@@ -146,7 +147,8 @@ func (p foreignPlay) left(err error, next string) error {
 	return e.Hint("the fork was made, as run %s: %s", p.id, next).Hint("%s", p.away())
 }
 
-// playForeign exports a run, has Smithers resume it, imports the run again, and returns how Smithers ended.
+// playForeign exports a fork to Smithers, makes Smithers resume it, imports the fork, and returns how Smithers
+// ended. The hints of an error tell how to continue from the step that failed.
 func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, error) {
 	before, err := d.Store.Head(ctx, play.id)
 	if err != nil {
@@ -162,7 +164,7 @@ func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, e
 	if err != nil {
 		return foreignEnd{}, play.left(err, play.again())
 	}
-	ended := context.WithoutCancel(ctx)
+	ended := context.WithoutCancel(ctx) // the work of Smithers is imported even after Ctrl-C
 	imported, err := smithers.Import(ended, d.Store, play.db, smithers.ImportRequest{Runs: []string{play.id}, Files: true})
 	if err != nil {
 		return foreignEnd{}, play.left(err, play.takeIn())
@@ -182,14 +184,15 @@ func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, e
 	return foreignEnd{play, status, after.Row().Frame > before.Row().Frame}, nil
 }
 
-// foreignEnd is how Smithers ended.
+// foreignEnd describes how Smithers ended.
 type foreignEnd struct {
 	play   foreignPlay
-	status int  // its exit status
+	status int  // the exit status of Smithers
 	went   bool // Smithers made a frame
 }
 
-// finishForeign returns the result of a run that Smithers ran. The error is nil if the run has finished.
+// finishForeign returns the result of a fork that Smithers ran. The error is nil if the run has finished. made is
+// the fork's working copy, or nil.
 func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end foreignEnd) (*SmithersReplayResult, error) {
 	head, err := d.Store.Head(ctx, end.play.id)
 	if err != nil {
@@ -205,7 +208,8 @@ func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end for
 // mended is the hint for a run that Smithers did not finish because of an error in the workflow.
 const mended = "if you fix the workflow, replay again: Smithers resumes a run only with the exported workflow"
 
-// check returns nil if Smithers has finished the run, else an error with the commands that continue the run.
+// check returns nil if the run has finished. Otherwise it returns run_failed, run_cancelled, run_waiting or
+// engine_failed, with hints to continue the run.
 func (r foreignEnd) check(row snapshot.Run) error {
 	switch {
 	case !r.went:

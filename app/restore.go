@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// Restore restores the files of a frame. It saves unsaved changes as a frame first.
+// Restore restores the files of a frame in place. It saves unsaved changes as a frame first.
 func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Restored, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
@@ -15,7 +15,7 @@ func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Rest
 	return code.Restore(ctx, d.Store, req)
 }
 
-// Revert restores the files as they were after an attempt. It saves unsaved changes as a frame first.
+// Revert restores the files as they were after an attempt, in place. It saves unsaved changes as a frame first.
 func (d *Desk) Revert(ctx context.Context, req code.RevertRequest) (*code.Restored, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
@@ -33,7 +33,8 @@ func (d *Desk) CheckOut(ctx context.Context, req code.CheckoutRequest) (*code.Ch
 	return code.Checkout(ctx, d.Store, req)
 }
 
-// checkOutFor makes the working copy in which the run id is going to run; dir may be "".
+// checkOutFor makes a new working copy with the files of the frame at the address from. id is the id of the run
+// that will use it. dir is its folder, or "" for a default folder.
 func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address, dir string) (*code.CheckedOut, error) {
 	made, err := d.CheckOut(ctx, code.CheckoutRequest{From: from.String(), Dir: dir, Name: id, Run: id, Own: true})
 	if err == nil {
@@ -42,7 +43,8 @@ func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address
 	return made, err
 }
 
-// discard removes the working copy of a run that could not be created. It does nothing if made is nil.
+// discard removes the working copy that was made for a run, because the run could not be created. It does nothing
+// if made is nil.
 func discard(ctx context.Context, made *code.CheckedOut) error {
 	if made == nil {
 		return nil

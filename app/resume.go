@@ -11,23 +11,24 @@ import (
 
 // ResumeRequest asks to continue a run from its newest frame.
 type ResumeRequest struct {
-	Run          string              // its whole id
-	Workflow     string              // the file; "" for the file that the run remembers
+	Run          string              // the whole id of the run
+	Workflow     string              // the workflow file; "" for the file named in the run's row
 	AcceptChange bool                // continue although the workflow file has changed
 	Force        bool                // take the run over from a process that is running it
-	Input        json.RawMessage     // laid over the run's input; nil: nothing
-	Restore      bool                // bring the files of the newest frame back first
-	Confirm      code.ConfirmRemoval // of untracked files that Restore removes; nil: they are removed unasked
+	Input        json.RawMessage     // changes members of the run's input; nil: none
+	Restore      bool                // restore the files of the newest frame first
+	Confirm      code.ConfirmRemoval // asked before Restore removes untracked files; nil: they are removed unasked
 	Settings
 }
 
-// ResumeResult is a run that was continued.
+// ResumeResult describes a run that was continued.
 type ResumeResult struct {
 	*Result
-	Restored []*code.Restored // the working copies whose files were brought back
+	Restored []*code.Restored // the working copies whose files were restored
 }
 
-// Resume executes the rest of a run. The result is nil unless the run has finished, failed, was cancelled or waits.
+// Resume executes the rest of a run. The result is not nil if the run has finished, failed, was cancelled or waits.
+// The error is foreign_run if another engine runs the run.
 func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, error) {
 	head, err := OpenRun(ctx, d.Store, req.Run)
 	if err == nil {
@@ -58,8 +59,8 @@ func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, er
 	return out, err
 }
 
-// resume executes the rest of a run. file is the workflow file that the request names, as it was when the request began, or
-// nil if the request names no file.
+// resume executes the rest of the run. file is the workflow file that the request names, as it was when the request
+// began. If file is nil, resume finds the workflow of the run, and asks for consent to it.
 func (e *execution) resume(ctx context.Context, file *workflow.Workflow) (_ *Result, err error) {
 	e.workflow, e.ask = file, Agreed
 	if file == nil {
@@ -75,7 +76,8 @@ func (e *execution) resume(ctx context.Context, file *workflow.Workflow) (_ *Res
 	return e.execute(ctx)
 }
 
-// OpenRun opens the tip of a run for a request that changes the run. run must be the whole id.
+// OpenRun opens the tip of a run for a request that changes the run. run must be the whole id. The error is
+// run_not_found if no run has it.
 func OpenRun(ctx context.Context, store *timeline.Store, run string) (*timeline.Head, error) {
 	id, err := store.ResolveRunToChange(ctx, run)
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 
 // RunRequest asks to run a workflow.
 type RunRequest struct {
-	Workflow string          // the file
-	RunID    string          // "" makes one up
-	Input    json.RawMessage // nil: none
+	Workflow string          // the workflow file
+	RunID    string          // the id of the run; "" for a generated id
+	Input    json.RawMessage // nil: no input
 	Settings
 }
 
-// Run creates a run and executes it. The result is nil unless the run has finished, failed, was cancelled or waits.
+// Run creates a run and executes it. The result is not nil if the run has finished, failed, was cancelled or waits.
 func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	wf, err := d.Folder.ReadWorkflow(ctx, req.Workflow)
 	if err == nil {
@@ -49,8 +49,8 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	return e.execute(ctx)
 }
 
-// create makes a run. If the workflow asks for a worktree of the run, create opens the worktree first, and frame 0 has its
-// files; else frame 0 has the files of the working copy.
+// create creates a run. If the workflow asks for a worktree of the run, create makes the worktree first, and frame
+// 0 has the files of the worktree. Otherwise frame 0 has the files of the working copy.
 func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	spec, own := wf.OwnWorktree(row.ID)
 	if !own || d.Store.Workspace().Root == "" {
@@ -70,11 +70,11 @@ func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.R
 	return head, nil
 }
 
-// createOn makes a run whose frame 0 has the files of a working copy. If the files cannot be captured, createOn warns and
-// makes the run without them.
-func (d *Desk) createOn(ctx context.Context, files *code.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
+// createOn creates a run whose frame 0 has the files of the working copy wc. If these files cannot be captured,
+// createOn warns and creates the run without them.
+func (d *Desk) createOn(ctx context.Context, wc *code.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	over := d.Teller.While(ReadingFiles)
-	captured, err := files.Capture(ctx)
+	captured, err := wc.Capture(ctx)
 	over()
 	switch {
 	case ctx.Err() != nil:

@@ -14,19 +14,20 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// engineGrace is how long Smithers may take to end after an interrupt. Smithers itself needs five seconds at most.
+// engineGrace is how long Smithers may take to end after an interrupt, before it is killed. Smithers itself needs
+// five seconds at most.
 const engineGrace = 20 * time.Second
 
 // smithersEngine is the program of Smithers, and the folder in which it starts.
 type smithersEngine struct {
-	program []string // the program and its first arguments
-	command string   // for a shell; "" if there is none
+	program []string // the program to start, and its first arguments
+	command string   // the given or configured shell command; "" if there is none
 	bin     string   // the folder in which npm installed the program; "" for any other program
-	dir     string   // the folder in which Smithers starts, without links
+	dir     string   // the folder in which Smithers starts, without symbolic links
 	env     []string
 }
 
-// line returns the command line that starts Smithers with arguments, as people type it in e.dir.
+// line returns the command line that starts Smithers with args, as people type it in e.dir.
 func (e *smithersEngine) line(args ...string) string {
 	switch {
 	case e.command != "":
@@ -37,8 +38,9 @@ func (e *smithersEngine) line(args ...string) string {
 	return fault.CommandLine(EngineSmithers, args...)
 }
 
-// findEngine finds Smithers: the given or configured command, else the npm package installed beside or above the workflow,
-// else the program on PATH. It returns engine_missing if there is none.
+// findEngine finds the program of Smithers: command or the configured command, else the npm package installed
+// beside or above the workflow file, else the program on PATH. dir is the folder in which Smithers starts. The
+// error is engine_missing if there is no such program.
 func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error) {
 	out := &smithersEngine{dir: dir, env: d.taskEnv()}
 	if command == "" {
@@ -67,8 +69,8 @@ func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error
 	return out, nil
 }
 
-// withPath returns an environment with a folder added to the end of PATH: a program that npm installed may need the programs
-// beside it.
+// withPath returns env with folder added to the end of PATH, because a program that npm installed may need the
+// programs beside it.
 func withPath(env []string, folder string) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, "PATH=") })
 	path := folder
@@ -80,8 +82,8 @@ func withPath(env []string, folder string) []string {
 	return append(out, "PATH="+path)
 }
 
-// database returns the path of the database that Smithers uses in e.dir. The database is in the nearest folder, from e.dir
-// upwards and below home, that has a folder .smithers; else it is in e.dir.
+// database returns the path of the database that Smithers uses by itself. The database is in the nearest folder
+// with a folder .smithers, from e.dir upwards and below home. If there is none, it is in e.dir.
 func (e *smithersEngine) database(home string) string {
 	anchor := e.dir
 	for dir := e.dir; below(home, dir); dir = filepath.Dir(dir) {
@@ -94,8 +96,8 @@ func (e *smithersEngine) database(home string) string {
 	return filepath.Join(anchor, "smithers.db")
 }
 
-// below reports whether dir is inside home, and is neither home nor the top of the file system. If home is "", it reports
-// whether dir is not the top.
+// below reports whether dir is inside of home. home itself and the top of the file system do not count. If home is
+// "", every folder but the top counts.
 func below(home, dir string) bool {
 	if dir == filepath.Dir(dir) {
 		return false
@@ -107,9 +109,10 @@ func below(home, dir string) bool {
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
-// run starts Smithers with arguments, waits for its end, and returns its exit status, or -1 if Smithers did not exit by
-// itself. The teller hears every line that Smithers writes. The end of ctx interrupts Smithers once, since a second
-// interrupt would stop it at once. The end of d.Hurry kills Smithers.
+// run starts Smithers with args, waits for its end, and returns its exit status, or -1 if Smithers did not exit by
+// itself. The teller receives every line that Smithers writes. The end of ctx interrupts Smithers once, since a
+// second interrupt would stop it at once. The end of d.Hurry kills Smithers. The error is engine_failed if Smithers
+// could not be started.
 func (e *smithersEngine) run(ctx context.Context, d *Desk, args ...string) (status int, err error) {
 	cmd := exec.CommandContext(ctx, e.program[0], append(slices.Clone(e.program[1:]), args...)...)
 	cmd.Dir, cmd.Env = e.dir, e.env
@@ -138,14 +141,15 @@ func (e *smithersEngine) run(ctx context.Context, d *Desk, args ...string) (stat
 	return cmd.ProcessState.ExitCode(), nil // the caller judges the status
 }
 
-// lineTeller passes the lines that another program writes to a Teller. For one goroutine at a time.
+// lineTeller passes the lines that another program writes to a Teller. Only one goroutine may use it at a time.
 type lineTeller struct {
 	ctx    context.Context // a field, because Write takes no context
 	teller Teller
 	rest   []byte // the beginning of a line that has not ended
 }
 
-// Write never fails, so that Smithers can always write.
+// Write passes on every whole line of p, and cuts lines of 64 KiB or more. It never fails, so that Smithers can
+// always write.
 func (w *lineTeller) Write(p []byte) (int, error) {
 	const longest = 1 << 16
 	w.rest = append(w.rest, p...)

@@ -7,10 +7,10 @@ import (
 	"os/exec"
 )
 
-// apart does nothing, because there are no process groups.
+// apart does nothing, because this system has no process groups.
 func apart(*exec.Cmd) {}
 
-// interrupt ends a process at once, because no signal asks it to end.
+// interrupt ends a process at once, because this system has no signal that asks a process to end.
 func interrupt(p *os.Process) error { return p.Kill() }
 
 // kill ends a process at once.

@@ -20,16 +20,17 @@ import (
 
 // SuperviseRequest asks to find runs that no process executes, and to execute them.
 type SuperviseRequest struct {
-	Runs     []string      // whole ids; none: all that were executed here
-	Once     bool          // look once, and return when everything that was resumed has ended or waits
-	Interval time.Duration // the longest time between two looks; a due timer starts a look earlier
-	MaxRuns  int           // executed at once
-	// Report is called for each run that was resumed, ended or left, from one goroutine. Its error ends the supervision.
+	Runs     []string      // whole ids; none: all runs that were executed in this repository on this machine
+	Once     bool          // look once, and return when every resumed run has ended or waits
+	Interval time.Duration // the longest time between two searches for runs; a due timer starts a search earlier
+	MaxRuns  int           // how many runs are executed at once
+	// Report is called for each run that was resumed, ended or left, from one goroutine. Its error ends the
+	// supervision.
 	Report func(SupervisorReport) error
 	Settings
 }
 
-// SupervisorReport is what a supervisor did with a run.
+// SupervisorReport describes one action of a supervisor on a run.
 type SupervisorReport struct {
 	Action SupervisorAction
 	Run    string
@@ -39,7 +40,7 @@ type SupervisorReport struct {
 	Failed error // why a run that has ended failed; nil if it did not fail
 }
 
-// A SupervisorAction is one thing that a supervisor does with a run.
+// A SupervisorAction is the kind of an action of a supervisor on a run.
 type SupervisorAction string
 
 // The actions of a supervisor.
@@ -50,7 +51,8 @@ const (
 	RunStopped SupervisorAction = "stopped" // an error stopped the run, which can be resumed
 )
 
-// Supervise resumes runs whose process died and runs that no longer have to wait, until ctx ends, or once.
+// Supervise resumes runs whose process died and runs that no longer have to wait. It returns when ctx ends or
+// Report returns an error or, with Once, when the resumed runs have ended or wait.
 func (d *Desk) Supervise(ctx context.Context, req SuperviseRequest) error {
 	for i, run := range req.Runs {
 		id, err := d.Store.ResolveRunToChange(ctx, run)
@@ -62,28 +64,28 @@ func (d *Desk) Supervise(ctx context.Context, req SuperviseRequest) error {
 	return newSupervisor(d, req).supervise(ctx)
 }
 
-// A supervisor finds runs that no process executes and executes them. One goroutine looks and reports; one goroutine
-// executes each run.
+// A supervisor finds runs that no process executes, and executes them. One goroutine looks for runs and reports;
+// each run is executed by its own goroutine.
 type supervisor struct {
 	*Desk
 	req SuperviseRequest
 
-	running map[string]bool      // by run id
-	ended   chan executionEnd    // has room for all that run
-	quit    chan struct{}        // closed to stop the running runs, and leave them resumable
-	pauses  map[string]pausedRun // runs that could not be executed
+	running map[string]bool      // the ids of the runs that are being executed
+	ended   chan executionEnd    // has room for all runs that are being executed
+	quit    chan struct{}        // closed to stop these runs in a state that can be resumed
+	pauses  map[string]pausedRun // by run id: the pauses of runs that could not be executed
 	due     time.Time            // when the next known timer is due; zero: no timer
 }
 
-// executionEnd is how the execution of a run ended.
+// executionEnd describes how the execution of a run ended.
 type executionEnd struct {
 	row   snapshot.Run
 	err   error
 	taken bool // another process took the run over
 }
 
-// pausedRun is the pause of a run that could not be executed. The supervisor does not try again at once, because every try
-// writes entries.
+// pausedRun is the pause after a run could not be executed. The supervisor does not try again at once, because
+// every try writes entries.
 type pausedRun struct {
 	length time.Duration
 	until  time.Time
@@ -100,7 +102,7 @@ func newSupervisor(d *Desk, req SuperviseRequest) *supervisor {
 	}
 }
 
-// supervise looks for runs until ctx ends, or once. No run is being executed when it returns.
+// supervise looks for runs until ctx ends or, with Once, one time. When it returns, no run is being executed.
 func (v *supervisor) supervise(ctx context.Context) error {
 	err := v.look(ctx)
 	for err == nil && !v.req.Once {
@@ -108,14 +110,14 @@ func (v *supervisor) supervise(ctx context.Context) error {
 			err = v.look(ctx)
 		}
 	}
-	if err == nil { // Once: wait until the resumed runs have ended
+	if err == nil { // with Once: wait until the resumed runs have ended
 		err = v.await(ctx, 0)
 	}
 	close(v.quit)
 	return errors.Join(err, v.await(context.WithoutCancel(ctx), 0))
 }
 
-// look resumes the runs that can be resumed, at most MaxRuns at a time.
+// look resumes the runs that can be resumed. If MaxRuns runs are being executed, it waits for the end of one.
 func (v *supervisor) look(ctx context.Context) error {
 	v.due = time.Time{}
 	runs, err := claim.FindUnattended(ctx, v.Store, v.req.Runs...)
@@ -136,9 +138,10 @@ func (v *supervisor) look(ctx context.Context) error {
 	return nil
 }
 
-// await returns when at most this many runs are being executed.
-func (v *supervisor) await(ctx context.Context, most int) error {
-	for len(v.running) > most {
+// await waits until at most limit runs are being executed, and reports each run that ends. It returns the error of
+// ctx or of a report.
+func (v *supervisor) await(ctx context.Context, limit int) error {
+	for len(v.running) > limit {
 		select {
 		case end := <-v.ended:
 			if err := v.settle(end); err != nil {
@@ -151,7 +154,7 @@ func (v *supervisor) await(ctx context.Context, most int) error {
 	return nil
 }
 
-// sleep returns when it is time to look again, or a run has ended.
+// sleep waits until it is time to look again, or until a run has ended, which it reports.
 func (v *supervisor) sleep(ctx context.Context) error {
 	length := v.req.Interval
 	if !v.due.IsZero() {
@@ -169,7 +172,8 @@ func (v *supervisor) sleep(ctx context.Context) error {
 	}
 }
 
-// settle reports how the execution of a run ended. It returns a panic of the execution, or the error of Report.
+// settle reports how the execution of a run ended. If the run could not be executed and no other process has taken
+// it over, settle begins or doubles its pause. It returns a panic of the execution, or the error of Report.
 func (v *supervisor) settle(end executionEnd) error {
 	run := claim.Unattended{Run: end.row.ID, Status: end.row.Status}
 	delete(v.running, run.Run)
@@ -192,7 +196,7 @@ func (v *supervisor) settle(end executionEnd) error {
 	return v.report(RunStopped, run, end.row.Frame, end.err)
 }
 
-// report calls Report for a run.
+// report calls Report with an action on a run. cause is the reason for leaving or stopping the run, or nil.
 func (v *supervisor) report(action SupervisorAction, run claim.Unattended, frame int64, cause error) error {
 	return v.req.Report(SupervisorReport{Action: action, Run: run.Run, Status: run.Status, Frame: frame, Err: cause})
 }
@@ -206,8 +210,8 @@ func (v *supervisor) stopping() bool {
 	}
 }
 
-// try resumes a run, if the run can be resumed and still needs it. It does not report a run that another process has taken
-// meanwhile.
+// try resumes a run if it can be resumed and no other process has resumed it. It reports that the run was resumed,
+// or why not.
 func (v *supervisor) try(ctx context.Context, run claim.Unattended) error {
 	var err error
 	for range maxClaims {
@@ -218,8 +222,8 @@ func (v *supervisor) try(ctx context.Context, run claim.Unattended) error {
 	return v.leave(ctx, run, 0, err)
 }
 
-// tryOnce tries like try, but returns conflict if another process has moved the tip, such as a signal or another supervisor.
-// The caller must then look at the run again.
+// tryOnce does the same as try, but returns conflict if another process has moved the tip, for example with a
+// signal. The caller must then try again.
 func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 	head, err := v.Store.Head(ctx, run.Run)
 	if err != nil {
@@ -228,7 +232,7 @@ func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 	row := head.Row()
 	run.Status = row.Status
 	if row.Status != snapshot.RunRunning && !row.Status.Waiting() {
-		return nil
+		return nil // the run has ended since it was found
 	}
 	if err := refuseForeign(head); err != nil {
 		return v.leave(ctx, run, row.Frame, err)
@@ -259,8 +263,8 @@ func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 	return v.report(RunResumed, run, row.Frame, nil)
 }
 
-// leave reports why a run is not resumed. It reports nothing if cause is nil, or if the run waits, is gone or belongs to
-// another process. It returns the error of ctx or of Report.
+// leave reports why a run is not resumed. It reports nothing if cause is nil, or if the run waits, is gone or
+// belongs to another process. It returns only the error of ctx or of Report.
 func (v *supervisor) leave(ctx context.Context, run claim.Unattended, frame int64, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -275,8 +279,8 @@ func (v *supervisor) leave(ctx context.Context, run claim.Unattended, frame int6
 	return v.report(RunLeft, run, frame, cause)
 }
 
-// ready reports whether one of a run's waits is over, and notes when the next timer of the
-// run is due.
+// ready reports whether one of a run's waits is over. It sets v.due to the time of the run's next timer if no other
+// timer is due earlier.
 func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 	now := v.Now()
 	waits, err := mailbox.WaitsOf(head, now)
@@ -291,8 +295,9 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 	return slices.ContainsFunc(waits, func(w mailbox.Waiting) bool { return w.Ready }), err
 }
 
-// workflow reads the workflow file of a run. It refuses a file that differs from the run's workflow, and a file whose
-// commands were not confirmed in this clone: a supervisor has no person to ask.
+// workflow reads the workflow of a run and returns it with the consent. It refuses a file that differs from the
+// workflow stored in the run, and commands that were not confirmed in this clone, because a supervisor has no
+// person to ask.
 func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (consent.Workflow, error) {
 	wf, err := v.definition(ctx, head)
 	if err != nil {
@@ -319,7 +324,8 @@ func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*work
 	return nil, noWorkflow(head, err)
 }
 
-// execute runs the rest of a run that was claimed, and releases the claim.
+// execute runs the rest of a claimed run, releases the claim, and returns how the execution ended. agreed is the
+// workflow to run, with the consent.
 func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *claim.Claim,
 	agreed consent.Workflow, opts engine.Options,
 ) executionEnd {

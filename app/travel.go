@@ -10,32 +10,34 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// A Sequel is how a run continues after it went back.
+// A Sequel describes how a run continues after it went back.
 type Sequel struct {
-	Workflow string // the file with which it continues; "" for its own
-	Resume   bool   // continue at once
+	Workflow string // the workflow file with which the run continues; "" for its own workflow
+	Resume   bool   // continue the run at once
 	Settings
 }
 
-// TravelRequest asks to take a run back and, with Resume, to continue it. The desk fills in the Redefinition.
+// TravelRequest asks to take a run back and, with Resume, to continue it. The desk sets the Redefinition.
 type TravelRequest struct {
 	travel.Request
 	Sequel
 }
 
-// ResetRequest asks to start a run again, or to set its state back to a frame. The desk fills in the Redefinition.
+// ResetRequest asks to reset a run to its beginning or to a frame and, with Resume, to continue it. The desk sets
+// the Redefinition.
 type ResetRequest struct {
 	travel.ResetRequest
 	Sequel
 }
 
-// TravelResult is a run that went back.
+// TravelResult describes a run that went back.
 type TravelResult struct {
 	*travel.Result
-	Resumed *Result // nil unless the run was resumed and then finished, failed, was cancelled or waits
+	Resumed *Result // how the resumed run ended or waits; nil if it was not resumed, or did not end
 }
 
-// Travel takes a run back and, if the request asks for it, resumes the run. The result is nil if the run did not go back.
+// Travel takes a run back and, with Resume, resumes the run. The result is nil if the run did not go back. An error
+// with a result is that of the resumed run.
 func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, error) {
 	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
 	if err != nil {
@@ -56,7 +58,8 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 	return d.goOn(ctx, done, file, req.Sequel)
 }
 
-// Reset sets a run back and, if the request asks for it, resumes the run. The result is nil if the run was not set back.
+// Reset sets a run back and, with Resume, resumes the run. The result is nil if the run was not set back. An error
+// with a result is that of the resumed run.
 func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, error) {
 	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
 	if err != nil {
@@ -70,7 +73,7 @@ func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, erro
 	return d.goOn(ctx, done, file, req.Sequel)
 }
 
-// Undo takes an op back.
+// Undo takes back the newest op of a run or, if the request names no run, of this clone.
 func (d *Desk) Undo(ctx context.Context, req travel.UndoRequest) (*travel.Result, error) {
 	over := d.Teller.While(GoingBack)
 	defer over()
@@ -78,7 +81,8 @@ func (d *Desk) Undo(ctx context.Context, req travel.UndoRequest) (*travel.Result
 	return travel.Undo(ctx, d.Store, req)
 }
 
-// confirming returns ask, and ends the wait before the question is shown. It returns nil if ask is nil.
+// confirming returns a function that ends the wait that people see, with over, and then calls ask. It returns nil
+// if ask is nil.
 func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 	if ask == nil {
 		return nil
@@ -89,8 +93,9 @@ func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 	}
 }
 
-// beforeSequel reads the workflow file of next, or returns nil if next names no file. If the run is to continue after it
-// went back, beforeSequel refuses a run that another engine owns.
+// beforeSequel reads the workflow file that next names, or returns nil if next names none. address is the run or
+// frame to go back to. If next continues the run or names a file, beforeSequel returns foreign_run for a run that
+// another engine runs.
 func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*workflow.Workflow, error) {
 	file, err := d.Folder.namedWorkflow(ctx, next.Workflow)
 	if err != nil || !next.Resume && next.Workflow == "" {
@@ -107,9 +112,9 @@ func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*
 	return file, refuseForeign(head)
 }
 
-// redefinition returns how a run adapts to the workflow file that the request names, as a replay does. The travel does not
-// restore that file. If the request names no file, a run that is resumed needs consent to its own workflow before it goes
-// back.
+// redefinition returns how a travel or reset adapts the run to fit.Workflow, the workflow file that next names. The
+// travel does not restore that file. If next names no file, the redefinition only asks for consent to the run's own
+// workflow, if the run is to be resumed.
 func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) travel.Redefinition {
 	if fit.Workflow == nil {
 		return travel.Redefinition{Agree: d.agreeToSequel(next)}
@@ -120,8 +125,8 @@ func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) travel.Red
 	}
 }
 
-// agreeToSequel returns the function that asks whether the workflow stored in a run may run, or nil if the run is not
-// resumed.
+// agreeToSequel returns the function that asks for consent to the workflow stored in a run. It returns nil if the
+// run is not to be resumed.
 func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 	if !next.Resume {
 		return nil
@@ -136,8 +141,8 @@ func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 	}
 }
 
-// goOn resumes a run that went back, if the request asks for it, with the workflow file that the request names. file is nil
-// if the request names no file.
+// goOn resumes a run that went back, if next asks for it. file is the workflow file that next names, or nil. The
+// result is never nil.
 func (d *Desk) goOn(ctx context.Context, done *travel.Result, file *workflow.Workflow, next Sequel) (*TravelResult, error) {
 	out := &TravelResult{Result: done}
 	if !next.Resume {

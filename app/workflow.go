@@ -13,7 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ReadWorkflow reads the workflow file that a request or a run's row names.
+// ReadWorkflow reads and parses a workflow file. The error is workflow_not_found if the file cannot be read, and
+// invalid_workflow if it is a folder, a workflow of Smithers, or has errors.
 func (f Folder) ReadWorkflow(ctx context.Context, file string) (*workflow.Workflow, error) {
 	data, err := f.ReadFile(ctx, file, workflow.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,17 +37,17 @@ func (f Folder) ReadWorkflow(ctx context.Context, file string) (*workflow.Workfl
 	return workflow.Parse(file, data)
 }
 
-// errFolder is the cause of folderError.
+// errFolder is the cause of the error that folderError returns.
 var errFolder = errors.New("a folder")
 
-// folderError returns the error for a folder that is named as the workflow file.
+// folderError returns invalid_workflow for a folder that is named as the workflow file. The error wraps errFolder.
 func folderError(file string) error {
 	out := fault.New(fault.InvalidWorkflow, "%s is a folder, not a workflow file", file).Hint("name a YAML file in it").Detail("file", file)
 	out.Err = errFolder
 	return out
 }
 
-// IsScript reports whether a file has a name like the workflows of Smithers.
+// IsScript reports whether name ends like the name of a workflow of Smithers, such as .tsx.
 func IsScript(name string) bool {
 	switch filepath.Ext(name) {
 	case ".tsx", ".ts", ".jsx", ".js", ".mjs":
@@ -55,16 +56,17 @@ func IsScript(name string) bool {
 	return false
 }
 
-// scriptError returns the error for a workflow that only Smithers can run. Its hints name the commands of Smithers.
+// scriptError returns invalid_workflow for a workflow that only Smithers can run. Its hints are the commands of
+// Smithers.
 func scriptError(file string) *fault.Error {
 	return fault.New(fault.InvalidWorkflow, "%s is a workflow of Smithers, which only Smithers can run", file).
-		Hint("`smithers up %s` runs it, and `%s watch smithers.db` stores its frames in this repository", fault.Word(filepath.ToSlash(file)), fault.Program).
-		Hint("`smithers timetravel %s -r RUN -n TASK` goes back in a run of it", fault.Word(filepath.ToSlash(file))).
+		Hint("`smithers up %s` runs the workflow, and `%s watch smithers.db` stores the frames in this repository", fault.Word(filepath.ToSlash(file)), fault.Program).
+		Hint("`smithers timetravel %s -r RUN -n TASK` goes back within a run of the workflow", fault.Word(filepath.ToSlash(file))).
 		Detail("file", file)
 }
 
-// namedWorkflow reads the workflow file that a request names, or returns nil if file is "". Callers call it once for a
-// request, before any write, so that the run executes the bytes that were checked.
+// namedWorkflow reads the workflow file that a request names, or returns nil if file is "". Each request calls it
+// once and before any write, so that the run executes the bytes that were checked.
 func (f Folder) namedWorkflow(ctx context.Context, file string) (*workflow.Workflow, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // a request without a file is valid
@@ -72,8 +74,9 @@ func (f Folder) namedWorkflow(ctx context.Context, file string) (*workflow.Workf
 	return f.ReadWorkflow(ctx, file)
 }
 
-// isOtherFile reports whether wf probably belongs to another run: it differs from the run's workflow, the run has its own
-// worktree, and the command was called in a linked worktree. wf may be nil.
+// isOtherFile reports whether wf probably belongs to another run than that of head: wf differs from the run's
+// workflow, the run has its own worktree, and the command was called in a linked worktree. It returns false if wf
+// is nil.
 func isOtherFile(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow) bool {
 	if wf == nil || wf.Snapshot().Hash() == head.Row().WorkflowHash {
 		return false
@@ -82,7 +85,8 @@ func isOtherFile(store *timeline.Store, head *timeline.Head, wf *workflow.Workfl
 	return err == nil && own != nil && own.Linked // opening the worktree reports the error
 }
 
-// KeptWorkflow returns the workflow stored in a run, or nil if the run stores no workflow of git smithers.
+// KeptWorkflow returns the workflow stored in the run of head, or nil if the run stores no workflow of git
+// smithers.
 func KeptWorkflow(head *timeline.Head) (*workflow.Workflow, error) {
 	kept, err := head.Entry().Workflow()
 	if err != nil || kept == nil {

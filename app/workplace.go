@@ -15,8 +15,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// workflowOf reads the workflow with which a run continues if the request names none: the file that the run remembers or,
-// if the file is not here, the definition that the run keeps.
+// workflowOf returns the workflow with which a run continues if the request names none. It is the file that the
+// run's row names or, if this file does not exist, the workflow stored in the run.
 //
 // Without anyFile, workflowOf ignores a file that probably belongs to another run (see isOtherFile).
 func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool) (*workflow.Workflow, error) {
@@ -43,8 +43,8 @@ func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool
 	return kept, nil
 }
 
-// workflowFile returns the absolute path of the workflow file that the request names or, if named is "", that the run
-// remembers. It returns "" if the run remembers no file.
+// workflowFile returns the absolute path of the workflow file called named. If named is "", it returns the path of
+// the file that the run's row names, or "" if the row names none.
 func (d *Desk) workflowFile(row snapshot.Run, named string) string {
 	if named != "" {
 		return d.Folder.Path(named)
@@ -56,9 +56,9 @@ func (d *Desk) workflowFile(row snapshot.Run, named string) string {
 	return path
 }
 
-// workflowFileToType returns the workflow file of a run as people type it here: the file that the request names or, if named
-// is "", the file that the run remembers. It returns "" if the remembered file does not exist. No command takes the result
-// for an option.
+// workflowFileToType returns the workflow file of a run as people type it in the desk's folder: named, the file
+// that the request names, or if it is "", the file that the run's row names. It returns "" if that file does not
+// exist. A name that begins with - gets ./ before it, so that no command reads it as a flag.
 func (d *Desk) workflowFileToType(row snapshot.Run, named string) string {
 	file := d.relativeWorkflowFile(row, named)
 	if strings.HasPrefix(file, "-") {
@@ -81,8 +81,9 @@ func (d *Desk) relativeWorkflowFile(row snapshot.Run, named string) string {
 	return filepath.ToSlash(rel)
 }
 
-// workDir returns the folder in which tasks run: the top of the working copy. For a store of run history alone, it returns
-// the folder in which the store was made; in any other repository without a working copy, the desk's folder.
+// workDir returns the folder in which tasks run: the top of the working copy. For a store of run history alone, it
+// returns the folder in which the store was made; in any other repository without a working copy, the desk's
+// folder.
 func (d *Desk) workDir() string {
 	if top := d.Store.Workspace().Root; top != "" {
 		return top
@@ -93,7 +94,7 @@ func (d *Desk) workDir() string {
 	return string(d.Folder)
 }
 
-// needWorkDir returns no_working_copy if tasks of a workflow would run among git's own files: in a bare repository, or
+// needWorkDir returns no_working_copy if a task of wf would run among git's own files: in a bare repository, or
 // inside a git directory.
 func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
 	here := func(t *workflow.Task) bool { return t.Run != "" && t.Worktree == nil }
@@ -112,8 +113,9 @@ func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
 		Hint("run the command in a clone, or in a worktree of this repository")
 }
 
-// storedPath returns the path by which a run remembers its workflow file: relative to workDir, with slashes. It returns ""
-// for a name that is not UTF-8, and for a file outside of workDir: history must not name the folders of a machine.
+// storedPath returns the path of a workflow file that the run's row stores: relative to workDir, with slashes. It
+// returns "" if the name is not UTF-8, or if the file is outside of workDir, because history must not name the
+// folders of a machine.
 func (d *Desk) storedPath(file string) string {
 	top, topErr := filepath.EvalSymlinks(d.workDir())
 	path, pathErr := filepath.EvalSymlinks(d.Folder.Path(file))
@@ -127,17 +129,17 @@ func (d *Desk) storedPath(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// rememberedPath returns the path of the workflow file that a run's row names. The error is usage if the row names no file,
-// and invalid_state if the path leads out of the working copy: history may come from another machine.
+// rememberedPath returns the path of the workflow file that a run's row names. The error is usage if the row names
+// no file, and invalid_state if the path leads out of the working copy: history may come from another machine.
 func (d *Desk) rememberedPath(row snapshot.Run) (string, error) {
 	if row.WorkflowPath == "" {
 		return "", fault.New(fault.Usage, "run %q has no workflow file", row.ID).
-			Hint("name the file: `%s resume %s WORKFLOW`", fault.Program, fault.Word(row.ID))
+			Hint("name the workflow file: `%s resume %s WORKFLOW`", fault.Program, fault.Word(row.ID))
 	}
 	path := filepath.FromSlash(row.WorkflowPath)
 	if !filepath.IsLocal(path) {
 		return "", fault.New(fault.InvalidState, "run %q names a workflow file outside of the working copy: %q", row.ID, row.WorkflowPath).
-			Hint("name the file: `%s resume %s WORKFLOW`", fault.Program, fault.Word(row.ID))
+			Hint("name the workflow file: `%s resume %s WORKFLOW`", fault.Program, fault.Word(row.ID))
 	}
 	return filepath.Join(d.workDir(), path), nil
 }

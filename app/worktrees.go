@@ -8,7 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// worktree opens a worktree that the run asks for, and makes it if it does not exist.
+// worktree opens a worktree that the run asks for, and makes it if it does not exist. If the files of a frame fill
+// the new worktree, worktree tells the teller.
 func (e *execution) worktree(ctx context.Context, spec code.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
 	if e.baseFiles && spec.Fill {
 		spec.Fill = false

@@ -14,9 +14,9 @@ import (
 // Streams are the streams, the environment, the folder and the clock of a command.
 type Streams = term.Streams
 
-// Main runs one command line and returns the exit status of the process. args has the words after the program's name. Main
-// writes only to s. The first SIGINT or SIGTERM cancels the command, which then ends in an orderly way; the second signal
-// ends running tasks at once; the third signal ends the process.
+// Main runs one command line and returns the exit status of the process. args has the words after the program's name.
+// Main writes only to s. The first SIGINT or SIGTERM cancels the command, which then ends in an orderly way; the
+// second signal ends running tasks at once; the third signal ends the process.
 func Main(ctx context.Context, s Streams, args []string) int {
 	ctx, hurry, stop := interrupt.Catch(ctx)
 	defer stop()
@@ -25,7 +25,8 @@ func Main(ctx context.Context, s Streams, args []string) int {
 	return out.Report(interrupt.Explain(ctx, err))
 }
 
-// dispatch finds the command and runs it, or shows its help.
+// dispatch runs the command that args names. It prints help if args asks for help or names a group of commands, and
+// runs status if args names no command.
 func dispatch(ctx context.Context, s *session.Session, args []string) error {
 	root := tree()
 	in, err := arg.Parse(root, args)
@@ -54,7 +55,8 @@ func statusOrHelp(ctx context.Context, s *session.Session, in *arg.Invocation) e
 	return err
 }
 
-// wantsJSON reports whether a command line asks for JSON, even if the command line is wrong.
+// wantsJSON reports whether args has --json before "--". Errors are printed as JSON then, even if the command line
+// is wrong.
 func wantsJSON(args []string) bool {
 	for _, arg := range args {
 		switch arg {

@@ -68,7 +68,7 @@ func TestAPersonIsAskedBeforeUntrackedFilesAreRemoved(t *testing.T) {
 				assert.Equal(t, fault.ExitUsage, c.exit)
 				assert.Contains(t, c.err.String(), shown)
 				assert.Contains(t, c.err.String(), "error: you did not confirm the removal of 1 untracked file\n"+
-					"git-smithers: hint: nothing was changed; --yes saves them in a frame and removes them\n")
+					"git-smithers: hint: nothing was changed; --yes saves the files in a frame and removes them\n")
 			}
 			assert.FileExists(t, file)
 			assert.Equal(t, before, d.repo.Git("for-each-ref"))
@@ -128,9 +128,9 @@ func TestNobodyIsToldToAgreeToCommandsByAQuestionAboutFiles(t *testing.T) {
 	d := madeFiles(t)
 	c := d.invoke(t, typing("n\n"), "travel", "-r", "r", "-n", "make", "--resume")
 	assert.Equal(t, fault.ExitUsage, c.exit)
-	assert.Contains(t, c.err.String(), "hint: nothing was changed; without --resume, --yes saves them in a frame, removes them and runs nothing\n")
+	assert.Contains(t, c.err.String(), "hint: nothing was changed; without --resume, --yes saves the files in a frame, removes them and runs nothing\n")
 	c = d.invoke(t, typing("n\n"), "travel", "flow.yaml", "-r", "r", "-n", "make", "--resume")
-	assert.Contains(t, c.err.String(), "hint: nothing was changed; --yes saves them in a frame and removes them\n")
+	assert.Contains(t, c.err.String(), "hint: nothing was changed; --yes saves the files in a frame and removes them\n")
 }
 
 func TestNobodyIsAskedAboutTrackedFiles(t *testing.T) {

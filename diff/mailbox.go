@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// mailbox compares the mailboxes of two states and sets the fields of r for approvals, human requests, waits
-// and signals.
+// mailbox compares the approvals, human requests, waits and signals of two states, and sets the fields of r for
+// them. a is the state before, and b is the state after.
 func (r *Result) mailbox(a, b *snapshot.State) (err error) {
 	r.ApprovalsAdded, r.ApprovalsRemoved, r.ApprovalsChanged, err = compareMail(a.Approvals(), b.Approvals(), snapshot.DecodeApproval)
 	if err != nil {

@@ -37,8 +37,8 @@ const (
 	maxColumns = 160
 )
 
-// printer collects the lines of a rendered Result. The caller of line must pass printable text. The methods
-// that take values escape them.
+// printer collects the lines of a rendered Result in out. The text for line must be printable. The methods that
+// take values escape the values.
 type printer struct {
 	options RenderOptions
 	out     []byte
@@ -57,7 +57,8 @@ func (p *printer) line(m mark, text string) {
 	p.out = append(p.out, '\n')
 }
 
-// heading adds a line with the heading of a section. It does nothing if entries, the section's size, is 0.
+// heading adds a line with the heading of a section. entries is the number of entries in the section; if it is 0,
+// heading adds nothing.
 func (p *printer) heading(text string, entries int) {
 	if entries > 0 {
 		p.line(plain, text)
@@ -72,8 +73,8 @@ func (p *printer) keys(heading string, m mark, keys []string) {
 	}
 }
 
-// value adds a row that exists on only one side. The value is on the line of its name if both fit, and
-// otherwise indented below.
+// value adds a row that exists on only one side. name is the printable name of the row. The value is on the line of
+// the name if both fit, and otherwise below it, indented.
 func (p *printer) value(m mark, name string, value json.RawMessage) {
 	head := "  " + string(m) + " " + name
 	if compact, ok := compactValue(value); ok && len(head)+len(compact) <= maxColumns {
@@ -88,8 +89,8 @@ func (p *printer) value(m mark, name string, value json.RawMessage) {
 	p.lines(lines)
 }
 
-// change adds the differences between two values, or a note if only white space differs. A missing value is
-// nil.
+// change adds the differences between two values, or a note if only white space differs. A value is nil if its side
+// has none.
 func (p *printer) change(from, to json.RawMessage) {
 	lines := diffValues(from, to)
 	if len(lines) == 0 {

@@ -98,9 +98,8 @@ func orNone(s string) string {
 	return s
 }
 
-// nodeDifferences returns a phrase for each difference between two rows of a node, the state first. If the
-// state differs and only one row has an attempt, it omits the attempt, because the change follows from the
-// state.
+// nodeDifferences returns a phrase for each difference between two rows of a node, the state first. If the state
+// differs and only one row has an attempt, it omits the attempt, because the state explains it.
 func nodeDifferences(from, to snapshot.Node) []string {
 	var out []string
 	note := func(what, from, to string) {

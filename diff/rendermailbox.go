@@ -31,8 +31,8 @@ func (r *Result) renderMailbox(p *printer) {
 	p.signals("Signals removed:", removed, r.SignalsRemoved)
 }
 
-// renderMail adds a section for the added rows plus and a section for the removed rows minus, each row on one
-// line. what names the rows in the headings; describe returns a row's printable text.
+// renderMail adds a section for the rows in plus, which were added, and a section for the rows in minus, which were
+// removed. Each row is one line. The headings begin with what; describe returns the printable text of a row.
 func renderMail[T any](p *printer, what string, plus, minus []Mail[T], describe func(T) string) {
 	p.heading(what+" added:", len(plus))
 	for _, m := range plus {
@@ -44,12 +44,13 @@ func renderMail[T any](p *printer, what string, plus, minus []Mail[T], describe 
 	}
 }
 
-// mail adds the line of a changed row with its differences.
+// mail adds the line of a changed row. differences has a printable phrase for each difference.
 func (p *printer) mail(key string, differences []string) {
 	p.row(changed, key, strings.Join(differences, ", "))
 }
 
-// row adds the line of a row. text must be printable; unless RenderOptions.Full is set, row shortens it.
+// row adds the line of a row with its key and text. text must be printable. Unless RenderOptions.Full is set, row
+// shortens it.
 func (p *printer) row(m mark, key, text string) {
 	if !p.options.Full {
 		text = shorten(text, 0)
@@ -57,7 +58,8 @@ func (p *printer) row(m mark, key, text string) {
 	p.line(m, "  "+string(m)+" "+printable(key)+": "+text)
 }
 
-// signals adds a section with the signals and their payloads, or nothing if there are no signals.
+// signals adds a section with a line for each signal: its number, its name, its correlation and its payload. It
+// adds nothing if there are no signals.
 func (p *printer) signals(heading string, m mark, signals []Signal) {
 	p.heading(heading, len(signals))
 	for _, s := range signals {
@@ -85,23 +87,23 @@ func describeWait(w snapshot.Wait) string { return w.Status + ", " + printable(w
 // differences lists the differences between two rows as phrases.
 type differences []string
 
-// note adds a difference with both values if from and to differ. what is the text before the values.
-func (d *differences) note(what, from, to string) {
-	if from != to {
-		*d = append(*d, what+printable(orNone(from))+" -> "+printable(orNone(to)))
+// note adds a phrase if the values before and after differ. The phrase is what, followed by both values.
+func (d *differences) note(what, before, after string) {
+	if before != after {
+		*d = append(*d, what+printable(orNone(before))+" -> "+printable(orNone(after)))
 	}
 }
 
-// set adds the new value to of an optional text if it is not nil and differs from from. what is the text before
-// the value.
-func (d *differences) set(what string, from, to *string) {
-	if to != nil && (from == nil || *from != *to) {
-		*d = append(*d, what+printable(strconv.Quote(*to)))
+// set adds a phrase if the optional value after is not nil and differs from before. The phrase is what, followed by
+// the quoted value after.
+func (d *differences) set(what string, before, after *string) {
+	if after != nil && (before == nil || *before != *after) {
+		*d = append(*d, what+printable(strconv.Quote(*after)))
 	}
 }
 
-// words returns the differences. If the list is empty, it returns a general phrase, because the rows differ in
-// another field.
+// words returns the phrases of d. If d is empty, it returns a general phrase, because the rows differ in another
+// field.
 func (d differences) words() []string {
 	if len(d) == 0 {
 		return []string{"other details differ"}

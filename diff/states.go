@@ -17,7 +17,7 @@ type Snapshot struct {
 	VCS   *snapshot.VCS
 }
 
-// Snapshots returns the differences between the states and between the vcs pointers of two snapshots. Its
+// Snapshots returns the differences from snapshot a to snapshot b: those of the states and of the vcs pointers. Its
 // errors are those of [States].
 func Snapshots(a, b Snapshot) (*Result, error) {
 	result, err := States(a.State, b.State)
@@ -39,8 +39,8 @@ func pointer(v *snapshot.VCS) string {
 	return v.Pointer()
 }
 
-// States returns the differences between two states. It reads only subtrees that differ, so it reads nothing if
-// the states are equal. The error wraps objstore.ErrNotFound or objstore.ErrCorrupt if a state is damaged.
+// States returns the differences from state a to state b. It reads only subtrees that differ, so it reads nothing
+// if the states are equal. The error wraps objstore.ErrNotFound or objstore.ErrCorrupt if a state is damaged.
 func States(a, b *snapshot.State) (*Result, error) {
 	result := newResult()
 	if a.ID() == b.ID() {
@@ -74,7 +74,8 @@ func tables(a, b *snapshot.State) []string {
 	return slices.Compact(names)
 }
 
-// nodes compares the nodes of two states and appends the differences to r.
+// nodes compares the nodes of two states and appends the differences to r: a is the collection before, b the one
+// after.
 func (r *Result) nodes(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -105,7 +106,8 @@ func decodeNode(row page.Row) (snapshot.Node, error) {
 	return n, err
 }
 
-// loops compares the loops of two states and appends the differences to r.
+// loops compares the loops of two states and appends the differences to r: a is the collection before, b the one
+// after.
 func (r *Result) loops(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -126,7 +128,7 @@ func (r *Result) loops(a, b *page.Collection) error {
 	return nil
 }
 
-// decodeBoth returns the decoded rows of both sides. A side without the row is the zero T.
+// decodeBoth returns the decoded rows of both sides of d. If a side has no row, its result is the zero T.
 func decodeBoth[T any](d page.Delta, decode func(page.Row) (T, error)) (from, to T, err error) {
 	if d.From != nil {
 		from, err = decode(page.Row{Key: d.Key, Value: d.From})
@@ -137,7 +139,8 @@ func decodeBoth[T any](d page.Delta, decode func(page.Row) (T, error)) (from, to
 	return from, to, err
 }
 
-// outputs compares the outputs in one table and appends the differences to r.
+// outputs compares the outputs of two states in one table and appends the differences to r: a is the collection
+// before, b the one after.
 func (r *Result) outputs(table string, a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -182,8 +185,9 @@ func compareInputs(a, b *snapshot.State) (*InputChange, error) {
 	return &InputChange{from, to}, nil
 }
 
-// sort sorts the lists of r. It sorts iterations as numbers, so that iteration 10 comes after 9. page.Diff
-// returns rows in the order of their keys' bytes. Loops keep this order, because their keys have no iteration.
+// sort sorts the lists of r: outputs by table, rows by node id and then iteration. It compares iterations as
+// numbers, so that iteration 10 comes after 9: page.Diff returns rows in the order of their keys' bytes. Loops keep
+// this order, because their keys have no iteration.
 func (r *Result) sort() {
 	slices.SortFunc(r.NodesAdded, compareKeys)
 	slices.SortFunc(r.NodesRemoved, compareKeys)

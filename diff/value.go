@@ -25,9 +25,9 @@ type valueLine struct {
 	focus int // offset of the byte that stays visible if the line is shortened
 }
 
-// layOut returns value indented, with LF at the end of each line. It changes neither numbers nor strings nor
-// the order of members. It returns a value beyond the limits, or a malformed value, unchanged with an LF, and
-// nil for nil.
+// layOut returns value with indentation, and an LF at the end of each line. It changes neither numbers nor strings
+// nor the order of members. A malformed value, or one beyond the limits, stays as it is and gets an LF. The result
+// is nil if value is nil.
 func layOut(value json.RawMessage) []byte {
 	if value == nil {
 		return nil
@@ -61,13 +61,13 @@ func depth(value []byte) int {
 	return deepest
 }
 
-// valueLines returns the lines of a value after indentation.
+// valueLines returns the lines of the indented value, without line feeds.
 func valueLines(value json.RawMessage) []string {
 	return strings.Split(strings.TrimSuffix(string(layOut(value)), "\n"), "\n")
 }
 
-// compactValue returns a value without white space. It returns false if the value is far too long for one line
-// or malformed.
+// compactValue returns a value without white space. It returns false if the value is malformed, or far too long for
+// one line.
 func compactValue(value json.RawMessage) (string, bool) {
 	if len(value) > 2*maxColumns {
 		return "", false
@@ -108,7 +108,7 @@ func dropCommas(layout []byte) []byte {
 	return bytes.ReplaceAll(layout, []byte(",\n"), []byte("\n"))
 }
 
-// lineMark returns the mark for the first byte of a line in a unified diff.
+// lineMark returns the mark of a line in a unified diff. c is the first byte of the line.
 func lineMark(c byte) mark {
 	switch mark(c) {
 	case added:
@@ -120,8 +120,8 @@ func lineMark(c byte) mark {
 	return plain
 }
 
-// focusPairs sets the focus of lines to the first byte that differs between a removed line and its added line.
-// It pairs lines only in a block with as many removed lines as added lines.
+// focusPairs sets the focus of each removed line and of the added line that replaces it to the offset of the first
+// byte that differs. It does so only for a block of removed lines that is followed by as many added lines.
 func focusPairs(lines []valueLine) {
 	count := func(from int, m mark) int {
 		n := 0
@@ -166,6 +166,7 @@ func shorten(text string, focus int) string {
 		start = focus - maxColumns/4
 	}
 	end := min(start+maxColumns, len(text))
+	// Both ends move to the beginning of a character.
 	for start > 0 && start < len(text) && !utf8.RuneStart(text[start]) {
 		start++
 	}

@@ -19,17 +19,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// answerOptions are what answer takes.
+// answerOptions has the options of answer.
 type answerOptions struct {
-	of     requestName
-	value  json.RawMessage // nil: ask
+	of     requestName     // the request to answer
+	value  json.RawMessage // the answer; nil: see words, else ask
 	words  *string         // the answer, as it would be typed at a terminal; nil for none
 	cancel bool            // cancel the request
 	by     *string         // nil: git's user.name
 }
 
-// requestDocument is what answer prints with --json. The kind of the
-// request is RequestKind.
+// requestDocument is the document of answer --json. RequestKind is the kind of the request.
 type requestDocument struct {
 	Kind        string `json:"kind"`
 	RunID       string `json:"runId"`
@@ -102,7 +101,7 @@ func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
 		opts.words, given = new(c.Args().Get(2)), append(given, "an answer as the third argument")
 	}
 	if len(given) > 1 {
-		return opts, fault.New(fault.Usage, "%s do not go together", display.List(given)).Hint("give one answer")
+		return opts, fault.New(fault.Usage, "%s do not go together", display.List(given)).Hint("type only one of them")
 	}
 	switch {
 	case c.IsSet("value"):
@@ -115,7 +114,8 @@ func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
 	return opts, err
 }
 
-// runAnswer answers or cancels a human request. If the command line has no answer, it asks the person at the terminal.
+// runAnswer answers or cancels a human request. If the command line has no answer, runAnswer asks the person at the
+// terminal.
 func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, opts answerOptions) error {
 	if opts.cancel {
 		return runCancelRequest(ctx, s, store, opts.of, opts.by)
@@ -146,7 +146,8 @@ func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, o
 	return printRequest(s, store, head, answered)
 }
 
-// printRequest prints a human request after it was answered or cancelled, and notes which command continues the run.
+// printRequest prints a human request that was answered or cancelled, and notes which process or command continues
+// the run.
 func printRequest(s *session.Session, store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest) error {
 	row := head.Row()
 	running := store.Owner(row).Live

@@ -20,20 +20,21 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// againError is the error for an answer that does not fit the form. The asker shows the reason and asks again.
+// againError is the error for a typed answer that does not fit the form. The asker shows the reason and asks again.
 type againError struct{ why string }
 
-// Error returns the reason.
+// Error returns the reason, which tells what to type.
 func (e againError) Error() string { return e.why }
 
-// An asker asks the person at the terminal, line by line.
+// An asker asks the person at the terminal for values, line by line.
 type asker struct {
 	s  *session.Session
 	in *bufio.Reader
 }
 
-// askForAnswer shows a human request to the person at the terminal, and reads the answer. It asks again until an answer
-// could fit the form; the engine checks whether it does.
+// askForAnswer shows the human request h of a run to the person at the terminal, and reads the answer. It asks
+// again until the answer could fit the form; the engine checks whether it does. The error is usage if there is no
+// terminal, or if the form cannot be filled in line by line.
 func askForAnswer(s *session.Session, run string, h snapshot.HumanRequest) (json.RawMessage, error) {
 	if !s.InTTY || !s.AtTerminal(s.Err) {
 		return nil, noTerminal(run, h)
@@ -48,8 +49,8 @@ func askForAnswer(s *session.Session, run string, h snapshot.HumanRequest) (json
 	return asker{s, bufio.NewReader(s.In)}.answer(form)
 }
 
-// noTerminal returns the error for a command line without an answer if there is no terminal. Its hints show the question and
-// the command lines that answer the question.
+// noTerminal returns the error for a command line without an answer if there is no terminal. Its hints show the
+// question, and how to answer on the command line.
 func noTerminal(run string, h snapshot.HumanRequest) error {
 	out := fault.New(fault.Usage, "the command line has no answer, and there is no terminal to ask for it").Hint("the question is: %s", h.Prompt)
 	choices := mail.Choices(h.Form)
@@ -63,7 +64,8 @@ func noTerminal(run string, h snapshot.HumanRequest) error {
 	return out.Hint("the choices are: %s", display.ListUpTo(mail.ChoicesShown, choices)).Hint("`%s` answers with the first choice", fault.CommandLine(arg.Program, args...))
 }
 
-// readAnswer reads an answer on the command line like an answer typed at the terminal.
+// readAnswer reads words, an answer on the command line, as if they were typed at the terminal. The error is usage
+// if the form wants several values, and invalid_input if the answer does not fit.
 func readAnswer(h snapshot.HumanRequest, words string) (json.RawMessage, error) {
 	form, err := parseForm(h)
 	if err != nil {
@@ -84,7 +86,7 @@ func readAnswer(h snapshot.HumanRequest, words string) (json.RawMessage, error) 
 	return value, err
 }
 
-// howToAnswer returns the flag that answers a request of a kind, in words.
+// howToAnswer returns a sentence with the flag that answers a request of this kind.
 func howToAnswer(kind string) string {
 	switch kind {
 	case snapshot.HumanAsk:
@@ -95,7 +97,7 @@ func howToAnswer(kind string) string {
 	return "answer with --value JSON"
 }
 
-// answer asks for everything that a form wants.
+// answer asks for the values of a form, and returns the answer as JSON: the one value, or an object of the fields.
 func (a asker) answer(f form) (json.RawMessage, error) {
 	if f.fields == nil {
 		value, _, err := a.value("", f.value)
@@ -122,7 +124,8 @@ func (a asker) answer(f form) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// value asks for one value until the answer could fit. given is false if the person leaves out an optional value.
+// value asks for one value until the answer could fit. name is the name of the field, or "". given is false if the
+// person leaves out an optional value.
 func (a asker) value(name string, v formValue) (value json.RawMessage, given bool, err error) {
 	if v.about != "" {
 		a.s.Talk("%s\n", strings.Join(plain.Lines(v.about), "\n"))
@@ -147,7 +150,8 @@ func (a asker) value(name string, v formValue) (value json.RawMessage, given boo
 	}
 }
 
-// line reads a line, without its end.
+// line prints the prompt for a value and reads a line, without its line end. The error is usage if the input has
+// ended.
 func (a asker) line(name string, v formValue) (string, error) {
 	if name != "" {
 		name = plain.Text(name) + " "
@@ -155,12 +159,12 @@ func (a asker) line(name string, v formValue) (string, error) {
 	a.s.Talk("%s%s> ", name, v.expects())
 	line, err := a.in.ReadString('\n')
 	if errors.Is(err, io.EOF) {
-		return "", fault.New(fault.Usage, "the input ended before the answer").Hint("nothing was changed")
+		return "", fault.New(fault.Usage, "the input ended before the answer").Hint("nothing was changed; type the command again to answer")
 	}
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// read turns a line into a value. It returns an againError if the line does not fit.
+// read returns the JSON value of a typed line. The error is an againError if the line does not fit.
 func (v formValue) read(line string) (json.RawMessage, error) {
 	word := strings.TrimSpace(line)
 	switch v.kind {
@@ -188,8 +192,8 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 	return term.EncodeValue(line)
 }
 
-// choose returns the choice that a line names, by its number or by its value. It returns an againError if there is no such
-// choice, or if the line is the number of one choice and the value of another.
+// choose returns the choice that word names by its number or its value. The error is an againError if there is no
+// such choice, or if word is the number of one choice and the value of another.
 func (v formValue) choose(word string) (json.RawMessage, error) {
 	byValue := slices.IndexFunc(v.choices, func(choice json.RawMessage) bool {
 		return word == mail.ChoiceText(choice) || word == string(choice)

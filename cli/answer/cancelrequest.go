@@ -36,7 +36,7 @@ func cancelRequestCommand() *arg.Command {
 	}
 }
 
-// runCancelRequest cancels a human request.
+// runCancelRequest cancels a human request, and prints it. by is the result of arg.ParseWho.
 func runCancelRequest(ctx context.Context, s *session.Session, store *timeline.Store, of requestName, by *string) error {
 	head, place, err := of.open(ctx, store)
 	if err != nil {

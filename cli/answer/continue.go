@@ -11,7 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// noteWhoContinues notes which process or command continues a run that has received an answer or a signal.
+// noteWhoContinues notes which process or command continues a run that has received an answer or a signal. running
+// reports whether a live process runs the run.
 func noteWhoContinues(s *session.Session, store *timeline.Store, head *timeline.Head, running bool) {
 	row := head.Row()
 	id := plain.Text(row.ID)
@@ -19,11 +20,12 @@ func noteWhoContinues(s *session.Session, store *timeline.Store, head *timeline.
 	case running:
 		s.Note("the process that runs %s continues the run", id)
 	case row.Status == snapshot.RunFinished:
-		s.Note("run %s has already finished, so this has no effect on the run", id)
+		s.Note("run %s has already finished, so the answer or signal has no effect on the run", id)
 	case row.Status.Ended():
-		s.Note("run %s has the status %s; `%s resume %s` continues it with what it has received", id, plain.Text(string(row.Status)), arg.Program, fault.Word(row.ID))
+		s.Note("run %s has the status %s; the answer or signal is kept and used by `%s resume %s`",
+			id, plain.Text(string(row.Status)), arg.Program, fault.Word(row.ID))
 	default:
-		next, err := app.NextCommand(head, ", or a supervisor, continues it"+desk.InOwnWorktree(s, store, head))
+		next, err := app.NextCommand(head, ", or a supervisor, continues the run"+desk.InOwnWorktree(s, store, head))
 		if err != nil {
 			s.Warn(err)
 			return

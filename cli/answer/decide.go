@@ -16,7 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// decideOptions are what approve and deny take.
+// decideOptions has the options of approve and deny.
 type decideOptions struct {
 	run      string
 	place    mailbox.Place
@@ -25,7 +25,7 @@ type decideOptions struct {
 	by       *string // nil: git's user.name
 }
 
-// approvalDocument is what approve and deny print with --json.
+// approvalDocument is the document of approve --json and deny --json.
 type approvalDocument struct {
 	Kind  string `json:"kind"`
 	RunID string `json:"runId"`
@@ -43,7 +43,7 @@ func parseDecide(c *urfave.Context, approved bool) (decideOptions, error) {
 	return decideOptions{c.Args().First(), place, approved, c.String("note"), arg.ParseWho(c)}, err
 }
 
-// runDecide decides an approval, and notes which command continues the run.
+// runDecide decides an approval, prints the run's id, and notes which process or command continues the run.
 func runDecide(ctx context.Context, s *session.Session, store *timeline.Store, opts decideOptions) error {
 	head, decided, err := desk.Open(s, store).Decide(ctx, opts.run, mailbox.Decision{
 		Place: opts.place, Approved: opts.approved, Note: opts.note, By: arg.Who(opts.by, store),

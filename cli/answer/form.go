@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A formKind is the kind of value that a typed line is read as.
+// A formKind is the way in which a typed line is read as a value.
 type formKind int
 
 const (
@@ -22,16 +22,16 @@ const (
 	formChoice
 )
 
-// A formValue is one value that a form wants.
+// A formValue describes one value of an answer.
 type formValue struct {
 	kind     formKind
 	about    string            // the title and description of the schema
-	choices  []json.RawMessage // of formChoice
+	choices  []json.RawMessage // the values to choose from, for formChoice
 	required bool
 }
 
-// A form is the answer that a human request wants, as a person can be asked for it line by line: one value, or the fields of an
-// object in the order of the schema.
+// A form describes the answer to a human request, as a person can be asked for it line by line: one value, or the
+// fields of an object in the order of the schema.
 type form struct {
 	value  formValue
 	fields []formField // nil for one value
@@ -42,7 +42,8 @@ type formField struct {
 	value formValue
 }
 
-// formSchema is the part of a JSON Schema that questions need. The engine checks the answer against the whole schema.
+// formSchema is the part of a JSON Schema from which questions are made. The engine checks the answer against the
+// whole schema.
 type formSchema struct {
 	Type        json.RawMessage   `json:"type"`
 	Enum        []json.RawMessage `json:"enum"`
@@ -52,7 +53,8 @@ type formSchema struct {
 	Required    []string          `json:"required"`
 }
 
-// parseForm reads the form of a human request. It returns usage if a person cannot be asked for the answer line by line.
+// parseForm returns the form of a human request; a request without a form wants a text. The error is usage if a
+// person cannot be asked for the answer line by line.
 func parseForm(h snapshot.HumanRequest) (form, error) {
 	if len(h.Form) == 0 {
 		return form{value: formValue{kind: formText, required: true}}, nil
@@ -85,8 +87,8 @@ func parseForm(h snapshot.HumanRequest) (form, error) {
 	return out, nil
 }
 
-// notAskable returns the error for a form that a person cannot fill in line by line. Its hints show the question and the
-// schema of the answer.
+// notAskable returns the usage error for a form that a person cannot fill in line by line. Its hints show the
+// question and the schema of the answer.
 func notAskable(h snapshot.HumanRequest) error {
 	return fault.New(fault.Usage, "the form of this question cannot be filled in line by line").
 		Hint("the question is: %s", h.Prompt).
@@ -102,7 +104,8 @@ func (f formSchema) typeName() string {
 	return name
 }
 
-// value reads a schema of a single value. ok is false for any other schema.
+// value describes the value that the schema allows. ok is false if the schema is not that of a choice, a text, a
+// number or a boolean.
 func (f formSchema) value() (v formValue, ok bool) {
 	v.about = strings.TrimSpace(strings.TrimSpace(f.Title) + "\n" + f.Description)
 	switch name := f.typeName(); {
@@ -120,7 +123,7 @@ func (f formSchema) value() (v formValue, ok bool) {
 	return v, true
 }
 
-// expects returns what to type, in words.
+// expects returns the end of the prompt: what a person may type.
 func (v formValue) expects() string {
 	var what string
 	switch v.kind {

@@ -49,7 +49,8 @@ request open, inbox lists it as "not told", with the command that passes the ans
 	}
 }
 
-// runInbox prints what runs wait for.
+// runInbox prints a line for everything that runs wait for. If a named run waits for nothing and has failed, it
+// notes what to type.
 func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) error {
 	if query.RunID != "" {
 		id, err := store.ResolveRun(ctx, query.RunID)
@@ -77,7 +78,7 @@ func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, qu
 	return printInbox(ctx, s, list)
 }
 
-// noteFailure notes what to type if the run has failed. It does nothing if run is "".
+// noteFailure notes what to type if the run called run has failed. It does nothing if run is "".
 func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	if run == "" {
 		return nil
@@ -93,10 +94,10 @@ func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store,
 	return err
 }
 
-// inbox lists the lines that a query selects. It first records that requests past their deadline have expired. If the
-// repository cannot be written, or another engine runs the run, such requests are only shown as expired.
+// inbox returns the lines that query selects. It first records which requests have passed their deadline. If the
+// repository cannot be written, or another engine runs the run, it only treats these requests as expired.
 func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
-	query.Settled = true // a settled request may be untold
+	query.Settled = true // the engine may not have been told of a settled request
 	list, err := listInbox(ctx, s, store, query)
 	if err != nil {
 		return nil, err
@@ -139,7 +140,8 @@ func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query
 	return list, nil
 }
 
-// listInbox reads the lines of the inbox from the index, with the answers that other engines have not been told.
+// listInbox reads from the index the lines that query selects, and adds which answers other engines have not been
+// told.
 func listInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
 	var runs []string
 	if query.RunID != "" {
@@ -156,7 +158,7 @@ func listInbox(ctx context.Context, s *session.Session, store *timeline.Store, q
 	return mail.Lines(ctx, s, store, rows)
 }
 
-// printInbox prints the list and, at a terminal, the command that answers each line.
+// printInbox prints the lines of list as a table and, at a terminal, the commands that answer.
 func printInbox(ctx context.Context, s *session.Session, list []mail.Line) error {
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"SINCE", "RUN", "WORKFLOW", "RUN IS", "TASK", "KIND", "STATUS", "PROMPT"}}
@@ -181,7 +183,7 @@ func printInbox(ctx context.Context, s *session.Session, list []mail.Line) error
 	return nil
 }
 
-// inboxStatus returns the status of a line, marked if the engine of the run has not been told.
+// inboxStatus returns the status of a line, with a mark if the engine of the run has not been told the answer.
 func inboxStatus(l mail.Line) string {
 	switch {
 	case !l.Untold:

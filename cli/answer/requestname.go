@@ -13,14 +13,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A requestName is how the command line names a human request: a run and a node, or in
-// place of the run the request's id, "human:<run>:<node>:<iteration>".
+// A requestName names a human request as the command line does. run is a run's id or, if place is empty, the id of
+// a request, "human:<run>:<node>:<iteration>".
 type requestName struct {
 	run   string
 	place mailbox.Place
 }
 
-// open opens the run that the request belongs to. A name that is not a run's id is read as the id of a request.
+// open opens the run of the request, and returns the request's place in it. If n.run is not the id of a run, open
+// reads it as the id of a request. The error is run_not_found if it is neither.
 func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, mailbox.Place, error) {
 	head, err := app.OpenRun(ctx, store, n.run)
 	if fault.CodeOf(err) != fault.RunNotFound {
@@ -31,13 +32,15 @@ func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline
 		return nil, n.place, err
 	}
 	if n.place != (mailbox.Place{}) {
-		return nil, n.place, fault.New(fault.Usage, "%q already names a node and an iteration", n.run)
+		return nil, n.place, fault.New(fault.Usage, "%q already names a node and an iteration", n.run).
+			Hint("leave out the node and --iteration")
 	}
 	return openRequest(ctx, store, names, err)
 }
 
-// openRequest opens the first run in names that exists and has the request or, if no run has it, the first run that exists.
-// missing is the error if no run exists.
+// openRequest opens the first run in names that has the request. If no run has it, openRequest opens the first run
+// that exists. If no run exists, the error is missing, or a more exact error: run_pruned, or run_not_found with
+// similar ids.
 func openRequest(ctx context.Context, store *timeline.Store, names []requestName, missing error) (*timeline.Head, mailbox.Place, error) {
 	var first *timeline.Head
 	var firstPlace mailbox.Place
@@ -73,8 +76,8 @@ func openRequest(ctx context.Context, store *timeline.Store, names []requestName
 	return first, firstPlace, nil
 }
 
-// splitRequestID lists the requests that an id can mean: the ids of both the run and the node may have colons in them. It
-// lists none if the text is not the id of a request.
+// splitRequestID returns the requests that id can name: there may be several, because the ids of runs and of nodes
+// may have colons in them. It returns nil if id is not the id of a request.
 func splitRequestID(id string) []requestName {
 	parts := strings.Split(id, ":")
 	if len(parts) < 4 || parts[0] != "human" {

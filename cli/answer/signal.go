@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -20,7 +21,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// signalDocument is what signal prints with --json, and with --list a line of it.
+// signalDocument is the document of signal --json, and one line of signal --list --json.
 type signalDocument struct {
 	Kind  string `json:"kind"`
 	RunID string `json:"runId"`
@@ -30,7 +31,7 @@ type signalDocument struct {
 	RunStatus string `json:"runStatus,omitempty"`
 }
 
-// signalFailure answers a line of --batch that could not be sent.
+// signalFailure is the line that signal --batch prints for a signal that could not be sent.
 type signalFailure struct {
 	Kind  string                `json:"kind"`
 	Error session.ErrorDocument `json:"error"`
@@ -94,14 +95,14 @@ run's id is enough.`,
 	return cmd
 }
 
-// signalOptions are what signal takes.
+// signalOptions has the options of signal.
 type signalOptions struct {
 	run   string
 	line  signalLine // the signal to send; with --batch, the values that lines leave out
 	batch bool
 }
 
-// signalLine is a signal as a line of --batch gives it.
+// signalLine is a signal as the command line, or a line of --batch, describes it. A nil member was left out.
 type signalLine struct {
 	Name          string          `json:"name"`
 	Payload       json.RawMessage `json:"payload"`
@@ -143,7 +144,8 @@ func parseSignal(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 	return opts, err
 }
 
-// runSignal sends one signal, or with --batch one for each line of standard input.
+// runSignal sends one signal and prints its number. With --batch, it sends a signal for each line of standard input
+// and prints an answer for each.
 func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, opts signalOptions) error {
 	head, err := app.OpenRun(ctx, store, opts.run)
 	if err != nil {
@@ -172,13 +174,14 @@ func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, o
 	return s.Printf("%d\n", sent.Seq)
 }
 
-// signalSender sends signals to a run.
+// signalSender sends signals to the run of head.
 type signalSender struct {
 	head   *timeline.Head
 	sender *mailbox.Sender
 }
 
-// send sends a signal.
+// send sends the signal that line describes, and returns its JSON document. It warns if no task waits for signals
+// of that name.
 func send(ctx context.Context, s *session.Session, to *signalSender, line signalLine) (*signalDocument, error) {
 	signal := snapshot.Signal{
 		Name: line.Name, CorrelationID: line.CorrelationID, Payload: line.Payload,
@@ -206,7 +209,8 @@ func send(ctx context.Context, s *session.Session, to *signalSender, line signal
 	return doc, nil
 }
 
-// signalBatch answers every line until the input ends. unsaid has the values that lines leave out.
+// signalBatch sends a signal for every line of standard input and prints an answer for each, until the input ends.
+// A signal that fails does not end the batch. unsaid has the values for members that a line leaves out.
 func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsaid signalLine) error {
 	for data, err := range term.LinesOf(s.In, term.MaxDocument) {
 		if err != nil {
@@ -235,7 +239,8 @@ func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsa
 	return nil
 }
 
-// parseSignalLine reads a line of --batch.
+// parseSignalLine reads a line of --batch. unsaid has the sender for a line that names none. The error is
+// limit_exceeded or invalid_input.
 func parseSignalLine(data []byte, unsaid signalLine) (signalLine, error) {
 	var line signalLine
 	if len(data) > term.MaxDocument {
@@ -248,7 +253,7 @@ func parseSignalLine(data []byte, unsaid signalLine) (signalLine, error) {
 		err = errors.New("the line continues after the JSON object")
 	}
 	if err != nil {
-		return line, fault.New(fault.InvalidInput, "the line is not a signal: %w", err).
+		return line, fault.New(fault.InvalidInput, "the line is not a signal: %s", strings.TrimPrefix(err.Error(), "json: ")).
 			Hint(`type each signal as an object, such as {"name":"build","payload":{"ok":true}}`)
 	}
 	if line.ReceivedBy == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// warnUnknownSignal warns if no task of the run waits for signals of that name. The run keeps the signal, because its
-// workflow may change.
+// warnUnknownSignal warns if no task of the run waits for signals called name. The run keeps such a signal, because
+// its workflow may change.
 func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 	wf, err := to.sender.Workflow()
 	if err != nil {
@@ -27,12 +27,13 @@ func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 	}
 	text := fmt.Sprintf("no task of %s waits for signal %q", to.head.Row().ID, name)
 	if len(names) > 0 {
-		text += "; its tasks wait for " + display.List(names)
+		text += "; tasks of this run wait for " + display.List(names)
 	}
 	s.Warn(fault.New(fault.InvalidInput, "%s", text))
 }
 
-// noteWaitsOn notes what a run still waits for, and what ends the wait. It reports whether the run still waits.
+// noteWaitsOn notes what a run still waits for after a signal, and how to end the wait. It returns false if the run
+// does not wait any more, or if its workflow is unknown.
 func noteWaitsOn(s *session.Session, to *signalSender) bool {
 	wf, err := to.sender.Workflow()
 	if err != nil || wf == nil {

@@ -40,7 +40,7 @@ func signalsCommand() *arg.Command {
 	return cmd
 }
 
-// signalListFlags returns the flags that select the listed signals.
+// signalListFlags returns the flags of signal --list that select signals.
 func signalListFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "name", Aliases: []string{"n"}, Usage: "list only signals called `N`"},
@@ -50,7 +50,7 @@ func signalListFlags() []urfave.Flag {
 	}
 }
 
-// listSignals runs signal --list.
+// listSignals runs signal --list. The error is usage if the command line has flags or arguments that send a signal.
 func listSignals(ctx context.Context, s *session.Session, cmd *arg.Command, c *urfave.Context) error {
 	for _, flag := range []string{"batch", "at", "by"} {
 		if c.IsSet(flag) {
@@ -71,7 +71,7 @@ func listSignals(ctx context.Context, s *session.Session, cmd *arg.Command, c *u
 	return s.WithStore(ctx, func(store *timeline.Store) error { return runSignals(ctx, s, store, query) })
 }
 
-// parseSignals reads a query. Its RunID is the run as the command line names it.
+// parseSignals reads the query for signals. Its RunID is the run as it was typed.
 func parseSignals(s *session.Session, cmd *arg.Command, c *urfave.Context) (sqliteindex.SignalQuery, error) {
 	query := sqliteindex.SignalQuery{RunID: c.Args().First(), Name: c.String("name"), Correlated: c.Bool("uncorrelated")}
 	if c.IsSet("correlation") {
@@ -92,7 +92,7 @@ func parseSignals(s *session.Session, cmd *arg.Command, c *urfave.Context) (sqli
 	return query, err
 }
 
-// runSignals prints the signals of a run.
+// runSignals prints the signals that query selects, one per line.
 func runSignals(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.SignalQuery) error {
 	id, err := store.ResolveRun(ctx, query.RunID)
 	if err != nil {

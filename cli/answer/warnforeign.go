@@ -10,8 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// warnForeign warns that another engine does not hear of a decision, answer or signal that was given here, and names the
-// command of Smithers that passes it on. It reports whether another engine runs the run.
+// warnForeign warns that the engine of a run is not told of a decision, answer or signal that was given in this
+// repository. command is the command, without the program, with which people tell Smithers. warnForeign returns
+// false, and does not warn, if git-smithers runs the run.
 func warnForeign(s *session.Session, head *timeline.Head, command string) bool {
 	engine, err := app.ForeignEngine(head)
 	if err != nil {
@@ -20,9 +21,9 @@ func warnForeign(s *session.Session, head *timeline.Head, command string) bool {
 	if err != nil || engine == "" {
 		return false
 	}
-	text := app.EngineName(engine) + " does not see this, because it does not read this repository"
+	text := app.EngineName(engine) + " was not told, because it does not read this repository"
 	if engine == app.EngineSmithers {
-		text += fmt.Sprintf("; `smithers %s` passes it on, and `%s import` imports the result", command, arg.Program)
+		text += fmt.Sprintf("; `smithers %s` tells Smithers, and `%s import` imports the result", command, arg.Program)
 	}
 	s.Warn(errors.New(text))
 	return true

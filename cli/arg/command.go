@@ -1,5 +1,5 @@
-// Package arg describes commands. Parsing, help, the man page and shell completion derive from the descriptions. The package
-// also has the flags and arguments that several commands take.
+// Package arg describes commands. Parsing, help, the man page and shell completion derive from the descriptions. The
+// package also has the flags and arguments that several commands take.
 package arg
 
 import (
@@ -18,10 +18,10 @@ import (
 // AnyNumber is the MaxArgs of a command that takes any number of arguments.
 const AnyNumber = math.MaxInt
 
-// wholeIDs ends the help of every command that changes the runs which it names.
+// wholeIDs ends the help of every command that changes the named runs.
 const wholeIDs = `Type the whole id of the run: a prefix works only for commands that read.`
 
-// Program is what people type before the name of a command.
+// Program is the program, as people type it before the name of a command.
 const Program = fault.Program
 
 // A Command describes one command, or a group of them. Parsing, help, the man
@@ -32,7 +32,7 @@ type Command struct {
 	Usage    []string // what may follow the name, one line for each form
 	About    string   // paragraphs, separated by empty lines; already wrapped
 	MinArgs  int
-	MaxArgs  int
+	MaxArgs  int      // AnyNumber for no limit
 	Required []string // names of flags that must be given
 	Flags    []urfave.Flag
 	Examples []Example
@@ -54,7 +54,7 @@ type Topic struct {
 	Old      []*Command // commands that became a flag of another command; never listed
 }
 
-// An Example is a command line and what it is for.
+// An Example is the purpose of a command line, and the command line.
 type Example [2]string
 
 // what returns the purpose of the command line.
@@ -73,8 +73,8 @@ func commonFlags() []urfave.Flag {
 	}
 }
 
-// Link sets the path of a command and its children, and adds the common flags and the note about whole ids. parent is the
-// path of the group.
+// Link sets the Path of c and of all commands below it, and adds the common flags and the note about whole ids.
+// parent is the Path of the group.
 func (c *Command) Link(parent string) {
 	c.Path = strings.TrimSpace(parent + " " + c.Name)
 	c.Flags = append(c.Flags, commonFlags()...)
@@ -86,7 +86,7 @@ func (c *Command) Link(parent string) {
 	}
 }
 
-// Child returns the command of a group with this name, or nil if there is none.
+// Child returns the command in the group c that is called name, or nil if there is none.
 func (c *Command) Child(name string) *Command {
 	i := slices.IndexFunc(c.Children, func(child *Command) bool { return child.Name == name })
 	if i < 0 {
@@ -95,15 +95,16 @@ func (c *Command) Child(name string) *Command {
 	return c.Children[i]
 }
 
-// visible returns the commands of a group that help lists.
+// visible returns the commands of a group that are not hidden, in the order of the group.
 func (c *Command) visible() []*Command {
 	return slices.DeleteFunc(slices.Clone(c.Children), func(child *Command) bool { return child.Hidden })
 }
 
-// line returns the command line up to its arguments.
+// line returns the command line up to its arguments, such as "git smithers worktrees prune".
 func (c *Command) line() string { return strings.TrimSpace(Program + " " + c.Path) }
 
-// usageLines returns the forms of the command line.
+// usageLines returns a command line for each form in Usage, or the command line without arguments if Usage is
+// empty.
 func (c *Command) usageLines() []string {
 	if len(c.Usage) == 0 {
 		return []string{c.line()}
@@ -115,7 +116,7 @@ func (c *Command) usageLines() []string {
 	return lines
 }
 
-// Misused returns a usage error whose hint shows the forms of the command line.
+// Misused returns a usage error whose hint shows the forms of the command line. format and args are the message.
 func (c *Command) Misused(format string, args ...any) *fault.Error {
 	return fault.New(fault.Usage, format, args...).Hint("usage: %s", strings.Join(c.usageLines(), " | "))
 }
@@ -140,8 +141,8 @@ func (c *Command) check(uc *urfave.Context) error {
 	return nil
 }
 
-// App builds the urfave application that runs the tree on s. The application
-// never prints and never exits, but returns every error.
+// App builds the urfave application that runs the commands below c on s. The application never prints and never
+// exits, but returns every error.
 func (c *Command) App(s *session.Session) *urfave.App {
 	app := &urfave.App{
 		Name: "git-smithers", HideHelp: true, HideVersion: true,
@@ -175,16 +176,17 @@ func (c *Command) build(s *session.Session) *urfave.Command {
 	return out
 }
 
-// usageError returns the usage error for an error that urfave found in a flag.
+// usageError returns a usage error for an error that urfave found in a flag.
 func (c *Command) usageError(_ *urfave.Context, err error, _ bool) error {
 	return c.Misused("%s", c.describeFlagError(err))
 }
 
-// describeFlagError rewrites the flag package's `invalid value "x" for flag -frame: …`.
+// describeFlagError returns a message such as `--frame cannot be "x": it takes a whole number` for the error of a
+// flag's value. err is from urfave or the flag package. Any other error keeps its text.
 func (c *Command) describeFlagError(err error) string {
 	text := err.Error()
 	value, rest, ok := strings.Cut(strings.TrimPrefix(text, "invalid value "), " for flag -")
-	if !ok {
+	if !ok { // the flag package has other words for a boolean
 		value, rest, ok = strings.Cut(strings.TrimPrefix(text, "invalid boolean value "), " for -")
 	}
 	if !ok {
@@ -197,7 +199,7 @@ func (c *Command) describeFlagError(err error) string {
 	return "--" + name + " cannot be " + value + ":" + reason
 }
 
-// flagTakes returns the kind of value that a flag takes, in words.
+// flagTakes returns the kind of value that the flag called name takes, in words.
 func (c *Command) flagTakes(name string) string {
 	switch c.Flag(name).(type) {
 	case *urfave.IntFlag, *urfave.Int64Flag:
@@ -208,7 +210,8 @@ func (c *Command) flagTakes(name string) string {
 	return "another kind of value"
 }
 
-// configure reads the flags that every command takes.
+// configure sets s.JSON, s.Quiet and s.Color from the flags that every command takes. The error is usage if --color
+// has an unknown value.
 func configure(s *session.Session, c *urfave.Context) error {
 	s.JSON, s.Quiet, s.Color = c.Bool("json"), c.Bool("quiet"), c.String("color")
 	switch s.Color {
@@ -218,7 +221,7 @@ func configure(s *session.Session, c *urfave.Context) error {
 	return fault.New(fault.Usage, "--color cannot be %q", s.Color).Hint("use auto, always or never")
 }
 
-// BecameFlag returns the help of an old name: the command to type now.
+// BecameFlag returns the help of a command with an old name. command is the new command line, without the program.
 func BecameFlag(command string) string {
 	return "This is an old name that still works. The new name is `git smithers " + command + "`."
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// CompletionScript returns the script with which a shell completes the commands below root. It returns usage for an unknown
-// shell.
+// CompletionScript returns the script with which a shell completes the commands below root. shell is bash, zsh or
+// fish; for any other shell, the error is usage.
 func CompletionScript(root *Command, shell string) (string, error) {
 	switch shell {
 	case "bash":
@@ -21,7 +21,8 @@ func CompletionScript(root *Command, shell string) (string, error) {
 	return "", fault.New(fault.Usage, "completion does not support the shell %q", shell).Hint("choose bash, zsh or fish")
 }
 
-// completions returns the words that may follow a command: its commands and its flags.
+// completions returns the words that may follow a command, separated by spaces: the names of its commands and its
+// flags.
 func (c *Command) completions() string {
 	var words []string
 	for _, child := range c.visible() {
@@ -41,7 +42,8 @@ func (c *Command) walk(f func(*Command)) {
 	}
 }
 
-// bashWords returns a case of "path) words" for every command, for bash and zsh.
+// bashWords returns the branches of a shell's case statement for bash and zsh. The branch of each command has the
+// command's path as its pattern and prints the completions of the command.
 func bashWords(root *Command) string {
 	var b strings.Builder
 	root.walk(func(c *Command) {
@@ -145,7 +147,7 @@ function __git_smithers_values
 end
 `
 
-// fishCompletion returns a script with a line for every command and flag.
+// fishCompletion returns the script for fish. It has a line for every command and every flag.
 func fishCompletion(root *Command) string {
 	var b strings.Builder
 	b.WriteString(fishValues)
@@ -170,7 +172,8 @@ func fishCompletion(root *Command) string {
 	return b.String()
 }
 
-// fishCommand writes the lines that complete the words after the name of one command.
+// fishCommand writes the lines that complete the words after the name of c. program is the completed program;
+// within is a condition that begins every other condition.
 func fishCommand(b *strings.Builder, program, within string, c *Command) {
 	for _, child := range c.visible() {
 		fmt.Fprintf(b, "complete -c %s -n '%s__fish_seen_subcommand_from %s' -f -a %s -d %s\n",

@@ -36,7 +36,8 @@ func exitStatuses() []exitStatus {
 	}
 }
 
-// statuses returns the exit statuses of a command.
+// statuses returns the exit statuses of a command in the order of their numbers, or nil for a group that cannot be
+// run.
 func (c *Command) statuses() []exitStatus {
 	if c.Run == nil {
 		return nil
@@ -58,7 +59,7 @@ func Writes() []int { return append(Reads(), fault.ExitConflict) }
 // Runs returns the exit statuses of commands that run workflows.
 func Runs() []int { return append(Writes(), fault.ExitCancelled, fault.ExitWaiting) }
 
-// A flagHelp is a flag as help, man page and completion show it.
+// A flagHelp is a flag as help, the man page and completion show it.
 type flagHelp struct {
 	short string // "" for none
 	long  string
@@ -66,7 +67,7 @@ type flagHelp struct {
 	usage string
 }
 
-// flagHelps describes the flags of a command, its own first.
+// flagHelps describes the flags of a command: its own flags, and then those of every command.
 func (c *Command) flagHelps() []flagHelp {
 	var out []flagHelp
 	for _, flag := range c.Flags {
@@ -91,7 +92,8 @@ func (c *Command) flagHelps() []flagHelp {
 	return out
 }
 
-// placeholder returns the word in backquotes, which stands for a flag's value, and the usage without backquotes.
+// placeholder returns the word in backquotes, which stands for the value of a flag, and the usage without the
+// backquotes. The name is "" if usage has no backquotes.
 func placeholder(usage string) (name, text string) {
 	before, rest, ok := strings.Cut(usage, "`")
 	if !ok {
@@ -113,7 +115,8 @@ func (h flagHelp) spelling() string {
 	return s
 }
 
-// PrintHelp prints the help of a command or a group. With all, it also lists the commands that few people type.
+// PrintHelp prints the help of a command or a group to w. With all, it also lists the commands that few people
+// type.
 func (c *Command) PrintHelp(w io.Writer, all bool) error {
 	var b strings.Builder
 	title := c.Summary
@@ -149,7 +152,8 @@ func (c *Command) PrintHelp(w io.Writer, all bool) error {
 	return err
 }
 
-// commandLines lists the commands of a group, under their topics if it has any.
+// commandLines returns a line for each command of a group, under the titles of the topics if the group has topics.
+// With all, it includes the commands in More.
 func (c *Command) commandLines(all bool) []string {
 	line := func(child *Command) (string, string) { return child.Name, child.Summary }
 	if len(c.Topics) == 0 {
@@ -181,7 +185,7 @@ func (c *Command) commandLines(all bool) []string {
 	return out
 }
 
-// section writes lines under a title, or nothing if there are no lines.
+// section writes lines under title, or nothing if there are no lines.
 func section(b *strings.Builder, title string, lines []string) {
 	if len(lines) == 0 || len(lines) == 1 && lines[0] == "" {
 		return
@@ -192,7 +196,8 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-// columns returns a line for each pair, with the second parts aligned.
+// columns returns a line for each item: the two texts that pair returns, with the second texts of all lines
+// aligned.
 func columns[T any](items []T, pair func(T) (string, string)) []string {
 	width := 0
 	for _, item := range items {

@@ -15,12 +15,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// InputFlag returns --input of the commands that take an input.
+// InputFlag returns the flag --input for a command that takes an input.
 func InputFlag(usage string) urfave.Flag {
 	return &urfave.StringFlag{Name: "input", Aliases: []string{"i"}, Usage: usage}
 }
 
-// ReadInput reads the value of --input. It returns nil if the flag was not given.
+// ReadInput reads the JSON value of --input, as ReadValue does. It returns nil if the flag was not given.
 func ReadInput(s *session.Session, c *urfave.Context) (json.RawMessage, error) {
 	if !c.IsSet("input") {
 		return nil, nil
@@ -28,20 +28,19 @@ func ReadInput(s *session.Session, c *urfave.Context) (json.RawMessage, error) {
 	return ReadValue(c.Context, s, Value{Name: "--input", Text: c.String("input"), Example: `--input '{"ticket":"T-12"}'`})
 }
 
-// A Value is a JSON value as a command line gives it: JSON, "@" and a file, or
-// "-" for standard input.
+// A Value is a JSON value as the command line gives it: JSON, "@" and a file, or "-" for standard input.
 type Value struct {
 	Name    string // the name of the value in messages
-	Text    string
-	Example string
+	Text    string // the value as it was typed
+	Example string // how to type the value, for a hint
 }
 
 func (v Value) hint() string {
 	return v.Name + " takes JSON, @<file>, or - for standard input, for example " + v.Example
 }
 
-// ReadValue reads a JSON value. It removes white space around the value and keeps all
-// other bytes.
+// ReadValue reads a JSON value. It removes white space around the value and keeps all other bytes. The error is
+// invalid_input if the value is not JSON or cannot be read, and limit_exceeded if it is too long.
 func ReadValue(ctx context.Context, s *session.Session, v Value) (json.RawMessage, error) {
 	data, source, err := valueBytes(ctx, s, v)
 	if err != nil {
@@ -91,7 +90,8 @@ func valueBytes(ctx context.Context, s *session.Session, v Value) (data []byte, 
 	return data, name, nil
 }
 
-// NewRunID reads --run-id of the commands that make a run. It returns "" if the flag was not given.
+// NewRunID reads --run-id of a command that creates a run. It returns "" if the flag was not given. The error is
+// invalid_run_id if the id is empty.
 func NewRunID(c *urfave.Context) (string, error) {
 	id := c.String("run-id")
 	if id == "" && c.IsSet("run-id") {

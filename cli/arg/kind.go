@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// ReadPartly reads the beginning of a command line. It returns the command, the number of its arguments, the named run, and
-// the flag whose value comes next, or "".
+// ReadPartly reads words, the beginning of a command line. cmd is the command that they name, and place is the
+// number of its arguments so far. run is the run or address among the words, or "". flag is the flag whose value
+// comes next, or "".
 func ReadPartly(root *Command, words []string) (cmd *Command, place int, run, flag string) {
 	cmd = root
 	for _, word := range words {
@@ -41,17 +42,19 @@ func ReadPartly(root *Command, words []string) (cmd *Command, place int, run, fl
 	return cmd, place, run, flag
 }
 
-// placeholders matches the arguments in a usage line.
+// placeholders matches the arguments in a usage line: whether the argument is optional, its kind, and whether a
+// frame may follow.
 var placeholders = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\[?)<(\w+)>(\[:<frame>\])?`) })
 
-// completesValues reports whether an argument of the command is of a kind that has values.
+// completesValues reports whether shells can complete the first argument: a run, an address or a workflow file.
 func (c *Command) completesValues() bool {
 	return slices.ContainsFunc(c.PlaceKinds(0), func(kind string) bool {
 		return slices.Contains([]string{"run", "address", "workflow"}, kind)
 	})
 }
 
-// FlagKind returns the kind of a flag's value: run, frame, node, or "".
+// FlagKind returns the kind of value that the flag called name takes: run, frame or node. It returns "" for any
+// other value.
 func (c *Command) FlagKind(name string) string {
 	f := c.Flag(name)
 	if f == nil {
@@ -73,8 +76,9 @@ func (c *Command) FlagKind(name string) string {
 	return ""
 }
 
-// PlaceKinds returns the kinds of values that the usage lines of the command have in the place of an argument. Places are
-// counted from 0.
+// PlaceKinds returns the kinds of values that an argument may have. place is the number of the argument, from 0. A
+// kind is the word in angle brackets in a usage line, or address for <run>[:<frame>]. If the argument is optional,
+// the kinds of the next one count, too. An argument after the last one has the kinds of the last one.
 func (c *Command) PlaceKinds(place int) []string {
 	var kinds []string
 	for _, form := range c.Usage {
@@ -87,7 +91,7 @@ func (c *Command) PlaceKinds(place int) []string {
 			if !slices.Contains(kinds, kind) {
 				kinds = append(kinds, kind)
 			}
-			if found[i][1] == "" {
+			if found[i][1] == "" { // a required argument, so the next one cannot take its place
 				break
 			}
 		}

@@ -6,12 +6,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// LimitFlag returns --limit of the commands that list.
+// LimitFlag returns the flag --limit for a command that lists. preset is its default.
 func LimitFlag(preset int, usage string) urfave.Flag {
 	return &urfave.IntFlag{Name: "limit", Value: preset, Usage: usage}
 }
 
-// ParseLimit reads --limit, which must be at least 1.
+// ParseLimit reads --limit. The error is usage if the number is below 1.
 func ParseLimit(c *urfave.Context) (int, error) {
 	n := c.Int("limit")
 	if c.IsSet("limit") && n < 1 {

@@ -35,7 +35,7 @@ func WriteMan(w io.Writer, root *Command) error {
 	return err
 }
 
-// leaves returns the commands below c that help lists and that can be run.
+// leaves returns the commands below c that can be run and are not hidden.
 func (c *Command) leaves() []*Command {
 	var out []*Command
 	for _, child := range c.visible() {
@@ -47,7 +47,7 @@ func (c *Command) leaves() []*Command {
 	return out
 }
 
-// writeMan writes the section of one command.
+// writeMan writes the section of the man page about c.
 func (c *Command) writeMan(b *strings.Builder) {
 	fmt.Fprintf(b, ".SS %s\n", roff(c.Path))
 	fmt.Fprintf(b, "%s.\n", roff(strings.ToUpper(c.Summary[:1])+c.Summary[1:]))
@@ -67,7 +67,7 @@ func roffFlags(b *strings.Builder, flags []flagHelp) {
 	}
 }
 
-// roffParagraphs writes wrapped paragraphs, and indented lines unchanged.
+// roffParagraphs writes text as wrapped paragraphs. Lines with an indent of two spaces stay as they are.
 func roffParagraphs(b *strings.Builder, text string) {
 	verbatim := false
 	for line := range strings.SplitSeq(text, "\n") {

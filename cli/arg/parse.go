@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// An Invocation is a command line taken apart. urfave/cli takes flags after the first argument for arguments, so Parse finds
-// the flags anywhere, and Argv puts them in front.
+// An Invocation is a parsed command line. urfave/cli would read flags after the first argument as arguments. So
+// Parse finds the flags anywhere, and Argv puts them in front.
 type Invocation struct {
 	Command *Command
 	Flags   []string // in their order, each "--name" or "--name=value"
@@ -20,16 +20,16 @@ type Invocation struct {
 	Page    string   // the page that help shows; "" for none
 }
 
-// Argv returns the command line for urfave/cli: flags, then "--", then arguments.
+// Argv returns the command line for urfave/cli: the command, the flags, "--", and the arguments.
 func (in *Invocation) Argv() []string {
 	argv := append([]string{"git-smithers"}, strings.Fields(in.Command.Path)...)
 	argv = append(argv, in.Flags...)
 	return append(append(argv, "--"), in.Args...)
 }
 
-// Parse takes a command line apart. Flags may stand before, between and after the arguments, and the common flags also
-// before the command's name; "--" ends the flags. The word after a flag that takes a value is the value, even if it looks
-// like a flag. "-" is an argument. The error's code is usage or unknown_command.
+// Parse parses args, the words after the program. Flags may stand before, between and after the arguments, and the
+// common flags also before the command's name; "--" ends the flags. The word after a flag that takes a value is the
+// value, even if it looks like a flag. "-" is an argument. The error is usage or unknown_command.
 func Parse(root *Command, args []string) (*Invocation, error) {
 	in := &Invocation{Command: root}
 	helped := false // the word help came before the command
@@ -78,7 +78,7 @@ func Parse(root *Command, args []string) (*Invocation, error) {
 	return in, nil
 }
 
-// readFlag reads the flag at the beginning of args, and its value, and returns the rest of args.
+// readFlag adds the flag at the beginning of args, with its value, to the invocation. It returns the rest of args.
 func (in *Invocation) readFlag(args []string) ([]string, error) {
 	if !strings.HasPrefix(args[0], "--") {
 		return in.readShort(args)
@@ -101,7 +101,8 @@ func (in *Invocation) readFlag(args []string) ([]string, error) {
 	return args[2:], nil
 }
 
-// readShort reads "-n", "-n value", "-nvalue", "-n=value", and "-qh" for "-q -h".
+// readShort does the same as readFlag for short flags: "-n", "-n value", "-nvalue", "-n=value", and "-qh" for "-q
+// -h".
 func (in *Invocation) readShort(args []string) ([]string, error) {
 	letters := args[0][1:]
 	for i, letter := range letters {
@@ -138,7 +139,8 @@ func (in *Invocation) add(flag urfave.Flag, text string) {
 	in.Flags = append(in.Flags, "--"+text)
 }
 
-// Flag returns the flag with any of its names, or nil if there is none.
+// Flag returns the flag that has name as its long name, short name or another name. It returns nil if there is
+// none.
 func (c *Command) Flag(name string) urfave.Flag {
 	i := slices.IndexFunc(c.Flags, func(f urfave.Flag) bool { return slices.Contains(f.Names(), name) })
 	if i < 0 {
@@ -153,7 +155,7 @@ func takesValue(flag urfave.Flag) bool {
 	return ok && documented.TakesValue()
 }
 
-// LongName returns the name under which a flag was declared.
+// LongName returns the first name of a flag, under which it was declared.
 func LongName(flag urfave.Flag) string { return flag.Names()[0] }
 
 func (c *Command) unknownFlag(flag string) error {
@@ -168,7 +170,7 @@ func (c *Command) unknownFlag(flag string) error {
 	if near, ok := Nearest(strings.TrimLeft(flag, "-"), names); ok {
 		return err.Hint("did you mean --%s?", near)
 	}
-	return err.Hint("`%s -h` lists its flags", c.line())
+	return err.Hint("`%s -h` lists the flags of the command", c.line())
 }
 
 func (c *Command) unknownChild(name string) error {
@@ -186,8 +188,8 @@ func (c *Command) unknownChild(name string) error {
 	return err.Hint("`%s -h` lists the commands", c.line())
 }
 
-// Nearest returns the candidate that name most likely meant: the first with the fewest edits, at most one in three
-// characters. It reports whether there is such a candidate.
+// Nearest returns the candidate with the fewest edits from name, the first one if several are equal. It returns
+// false if every candidate needs more than one edit, and more edits than a third of the length of name.
 func Nearest(name string, candidates []string) (string, bool) {
 	best, found := max(1, len(name)/3)+1, ""
 	for _, candidate := range candidates {
@@ -198,9 +200,11 @@ func Nearest(name string, candidates []string) (string, bool) {
 	return found, found != ""
 }
 
-// edits counts the insertions, removals, replacements and swaps of neighbours
-// that lead from a to b.
+// edits returns the smallest number of insertions, removals, replacements and swaps of neighbouring bytes that turn
+// one name into the other.
 func edits(a, b string) int {
+	// row[j] counts the edits between the bytes of a so far and the first j bytes of b; last and before are the rows
+	// above.
 	var before, last []int
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -8,36 +8,39 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// IterationFlag returns --iteration of the commands that default to the newest iteration.
+// IterationFlag returns the flag --iteration for a command whose default is the newest iteration.
 func IterationFlag() urfave.Flag {
 	return &urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0 (default: the newest)"}
 }
 
-// PlaceFlags returns the flags that name one node of a run. Smithers has --node and no second argument.
+// PlaceFlags returns --node and --iteration, which name one node of a run. Smithers has --node in place of a second
+// argument.
 func PlaceFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "the node `ID`, in place of the second argument"}, IterationFlag(),
 	}
 }
 
-// WhoFlag returns --by of the commands that record who called them.
+// WhoFlag returns the flag --by for a command that records who called it.
 func WhoFlag() urfave.Flag {
 	return &urfave.StringFlag{Name: "by", Usage: "record the name `WHO` (default: git's user.name; '' for no name)"}
 }
 
-// ParseIteration reads --iteration. It returns nil if the flag was not given.
+// ParseIteration reads --iteration. It returns nil if the flag was not given. The error is usage if the number is
+// negative.
 func ParseIteration(c *urfave.Context) (*int, error) {
 	if !c.IsSet("iteration") {
 		return nil, nil
 	}
 	n := c.Int("iteration")
 	if n < 0 {
-		return nil, fault.New(fault.Usage, "--iteration cannot be %d", n).Hint("iterations are counted from 0")
+		return nil, fault.New(fault.Usage, "--iteration cannot be %d", n).Hint("use a number from 0")
 	}
 	return &n, nil
 }
 
-// ParsePlace reads the node that the command line names: by the second argument, by --node, or by both if they agree.
+// ParsePlace reads the node that the second argument or --node names, and its iteration. If the command line has
+// both, they must agree. The node is "" if the command line has neither. The error is usage.
 func ParsePlace(c *urfave.Context) (mailbox.Place, error) {
 	node := c.Args().Get(1)
 	if c.IsSet("node") {
@@ -47,7 +50,8 @@ func ParsePlace(c *urfave.Context) (mailbox.Place, error) {
 				Hint("leave out --node if the run has only one open request")
 		}
 		if c.NArg() > 1 && node != named {
-			return mailbox.Place{}, fault.New(fault.Usage, "the command has two nodes: the argument %q and --node %q", node, named).Hint("name one")
+			return mailbox.Place{}, fault.New(fault.Usage, "the command has two nodes: the argument %q and --node %q", node, named).
+				Hint("name the node once")
 		}
 		node = named
 	}
@@ -55,7 +59,7 @@ func ParsePlace(c *urfave.Context) (mailbox.Place, error) {
 	return mailbox.Place{Node: node, Iteration: iteration}, err
 }
 
-// Who returns the name that --by gives, or git's user.name if by is nil.
+// Who returns the name that --by gives, or git's user.name if by is nil. by is a result of ParseWho.
 func Who(by *string, store *timeline.Store) string {
 	if by != nil {
 		return *by

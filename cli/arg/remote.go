@@ -6,7 +6,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 )
 
-// RemoteAndRuns splits the arguments of a command into a remote, "" for none, and runs.
+// RemoteAndRuns returns the first argument as the remote, as RemoteName does, and the other arguments as runs. If
+// there are no arguments, the remote is "".
 func RemoteAndRuns(s *session.Session, args []string) (remote string, runs []string) {
 	if len(args) == 0 {
 		return "", nil
@@ -14,8 +15,8 @@ func RemoteAndRuns(s *session.Session, args []string) (remote string, runs []str
 	return RemoteName(s, args[0]), args[1:]
 }
 
-// RemoteName returns the remote that the command line names. A path that begins with ./ or ../ is relative to the folder of
-// the command.
+// RemoteName returns remote unchanged, except a path that begins with ./ or ../. It resolves such a path against
+// the folder in which the command was called.
 func RemoteName(s *session.Session, remote string) string {
 	for _, start := range []string{"./", "../"} {
 		if strings.HasPrefix(remote+"/", start) {

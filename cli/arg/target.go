@@ -13,13 +13,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A Target is the run or frame that travel, reset, revert or replay takes, and the workflow file.
+// A Target is the run or frame to which travel, reset, revert or replay goes, and the workflow file.
 type Target struct {
 	Workflow string // the workflow file; "" if the command line names none
 	Address  string // a run, or one of its frames
 }
 
-// TargetFlags returns the flags with which Smithers names a run and a frame. An address as an argument means the same.
+// TargetFlags returns --run-id and --frame, with which Smithers names a run and a frame. An address as an argument
+// means the same.
 func TargetFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN`, in place of the argument"},
@@ -27,13 +28,14 @@ func TargetFlags() []urfave.Flag {
 	}
 }
 
-// NodeFlag returns --node of travel and revert. Smithers calls the flag --node-id.
+// NodeFlag returns the flag --node for travel and revert. Smithers calls the flag --node-id.
 func NodeFlag(usage string) urfave.Flag {
 	return &urfave.StringFlag{Name: "node", Aliases: []string{"n", "node-id"}, Usage: usage}
 }
 
-// ParseTarget reads the arguments and TargetFlags: the run or frame is an argument or --run-id, and the workflow file the
-// other argument. Without --run-id, a lone argument is the run, even if a file has that name.
+// ParseTarget reads the arguments and TargetFlags. The run or frame is an argument or --run-id, and the workflow
+// file is the other argument. Without --run-id, a lone argument is the run, even if a file has that name. The error
+// is usage, workflow_not_found, or invalid_address for a negative frame.
 func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, error) {
 	out := Target{Address: c.String("run-id")}
 	args := c.Args().Slice()
@@ -49,7 +51,7 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 			Hint("if the run's id looks like the name of a file, use --run-id")
 	case len(args) == 1:
 		out.Address = args[0]
-	case !meansWorkflow(s, args[0]) && IsWorkflowName(args[1]): // in the order of resume
+	case !meansWorkflow(s, args[0]) && IsWorkflowName(args[1]): // resume takes the run first, so this order is read, too
 		out.Address, out.Workflow = args[0], args[1]
 	default:
 		out.Workflow, out.Address = args[0], args[1]
@@ -60,20 +62,21 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 	}
 	if frame := c.Int64("frame"); c.IsSet("frame") {
 		if frame < 0 {
-			return out, fault.New(fault.InvalidAddress, "--frame cannot be %d", frame).Hint("frames are numbered from 0")
+			return out, fault.New(fault.InvalidAddress, "--frame cannot be %d", frame).Hint("use a number from 0")
 		}
 		out.Address = timeline.Address{Run: out.Address, Frame: frame}.String()
 	}
 	return out, nil
 }
 
-// meansWorkflow reports whether an argument is a workflow file and not a run: a file has the name, or the name ends like the
-// name of a workflow.
+// meansWorkflow reports whether an argument is a workflow file and not a run: a file is called name, or name ends
+// like the name of a workflow.
 func meansWorkflow(s *session.Session, name string) bool {
 	return IsWorkflowName(name) || IsFile(s, name)
 }
 
-// IsWorkflowName reports whether a name ends like the name of a workflow file of git smithers or Smithers.
+// IsWorkflowName reports whether name ends like the name of a workflow file of git smithers or Smithers, such as
+// .yaml or .tsx.
 func IsWorkflowName(name string) bool {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml", ".json":
@@ -82,13 +85,13 @@ func IsWorkflowName(name string) bool {
 	return app.IsScript(name)
 }
 
-// IsFile reports whether something that is not a folder has this name.
+// IsFile reports whether name is a file, or anything else that is not a folder.
 func IsFile(s *session.Session, name string) bool {
 	info, err := os.Stat(s.Path(name))
 	return err == nil && !info.IsDir()
 }
 
-// NeedNode returns a usage error if the command line names no node but has --iteration, --attempt or one of flags.
+// NeedNode returns a usage error if the command line has no --node but has --iteration, --attempt or one of flags.
 func NeedNode(cmd *Command, c *urfave.Context, flags ...string) error {
 	if c.String("node") != "" {
 		return nil
@@ -101,7 +104,7 @@ func NeedNode(cmd *Command, c *urfave.Context, flags ...string) error {
 	return nil
 }
 
-// NamesFrame reports whether an address is that of a frame, and not that of a run.
+// NamesFrame reports whether address names a frame, and not a run without a frame. The error is that of store.Load.
 func NamesFrame(ctx context.Context, store *timeline.Store, address string) (bool, error) {
 	at, err := store.Load(ctx, address)
 	return err == nil && !at.Bare, err

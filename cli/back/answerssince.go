@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// noteAnswersSince notes the answers and signals that the run received after the forked frame, since the fork does not have
-// them. tip is the newest entry of the run.
+// noteAnswersSince notes the answers and signals that a run received after the forked frame, because the fork does
+// not have them. tip is the newest entry of the run; at is the address of the forked frame.
 func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.Store, tip *snapshot.Entry, at timeline.Address) error {
 	frame, err := store.Load(ctx, at.String())
 	if err != nil || frame.Entry.ID == tip.ID {
@@ -36,7 +36,8 @@ func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.S
 	return nil
 }
 
-// answersSince names the decisions, answers and signals that the state now has and the state before lacks.
+// answersSince returns the names of the nodes whose approval was decided or whose human request was settled between
+// the two states, and the number of new signals, in words.
 func answersSince(before, now *snapshot.State) (names []string, err error) {
 	for a, err := range now.AllApprovals() {
 		if err != nil {
@@ -69,7 +70,7 @@ func answersSince(before, now *snapshot.State) (names []string, err error) {
 	return names, nil
 }
 
-// rowAt returns the row of a collection with this key, or nil if there is none.
+// rowAt returns the decoded row of a collection with this key, or nil if there is none.
 func rowAt[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (*T, error) {
 	value, ok, err := rows.Get(key)
 	if err != nil || !ok {

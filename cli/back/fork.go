@@ -15,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// forkDocument is what fork prints with --json.
+// forkDocument is the document of fork --json.
 type forkDocument struct {
 	Kind        string  `json:"kind"`
 	ForkedRunID string  `json:"forkedRunId"`
@@ -61,7 +61,7 @@ Prints the new run's id.`,
 	}
 }
 
-// resetFlags returns the flags with which fork and replay change the state of the fork.
+// resetFlags returns the flags with which fork and replay change the state of the new run.
 func resetFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringSliceFlag{Name: "node", Aliases: []string{"n"}, Usage: "reset the node `ID` and the nodes that need it (can be repeated)"},
@@ -82,26 +82,26 @@ func parseFork(s *session.Session, c *urfave.Context) (app.ForkRequest, error) {
 	return req, err
 }
 
-// parseResets reads resetFlags.
+// parseResets reads resetFlags. The error is usage if --no-deps or --named-only lacks --node, or if both are given.
 func parseResets(s *session.Session, c *urfave.Context) (app.Resets, error) {
 	out := app.Resets{
 		Nodes: c.StringSlice("node"), NoDeps: c.Bool("no-deps"), NamedOnly: c.Bool("named-only"), Label: c.String("label"),
 	}
 	for _, flag := range []string{"no-deps", "named-only"} {
 		if c.Bool(flag) && len(out.Nodes) == 0 {
-			return out, fault.New(fault.Usage, "--%s needs --node", flag).Hint("add --node ID")
+			return out, fault.New(fault.Usage, "--%s needs --node", flag).Hint("add --node ID for each node to reset")
 		}
 	}
 	if out.NoDeps && out.NamedOnly {
 		return out, fault.New(fault.Usage, "--no-deps and --named-only do not go together").
-			Hint("--no-deps removes the node's output; --named-only keeps it, as Smithers does")
+			Hint("use --no-deps to remove the outputs of the nodes, or --named-only to keep them, as Smithers does")
 	}
 	var err error
 	out.Input, err = arg.ReadInput(s, c)
 	return out, err
 }
 
-// runFork makes the fork and prints its id.
+// runFork makes the fork and prints its id. It notes the answers that the parent received after the forked frame.
 func runFork(ctx context.Context, s *session.Session, store *timeline.Store, req app.ForkRequest) error {
 	made, err := desk.Open(s, store).Fork(ctx, req)
 	if err != nil {
@@ -112,7 +112,7 @@ func runFork(ctx context.Context, s *session.Session, store *timeline.Store, req
 		return s.WriteJSON(doc)
 	}
 	at := timeline.Address{Run: doc.ParentRunID, Frame: doc.ParentFrame}
-	next, err := app.NextCommand(made.Head, " continues it")
+	next, err := app.NextCommand(made.Head, " continues the run")
 	if err != nil {
 		return err
 	}
@@ -125,14 +125,14 @@ func runFork(ctx context.Context, s *session.Session, store *timeline.Store, req
 	return s.Printf("%s\n", plain.Text(doc.ForkedRunID))
 }
 
-// describeFork describes a fork that has just been made.
+// describeFork returns the JSON document of a new fork.
 func describeFork(head *timeline.Head) forkDocument {
 	doc := describeParent(head.Row())
 	doc.Tip, doc.ContentHash = head.Entry().ID.String(), head.Entry().ContentHash.String()
 	return doc
 }
 
-// describeParent describes a fork from the row of its run.
+// describeParent returns a forkDocument with the fields that the row of the fork has.
 func describeParent(row snapshot.Run) forkDocument {
 	doc := forkDocument{Kind: "fork", ForkedRunID: row.ID}
 	if parent := row.Parent; parent != nil {

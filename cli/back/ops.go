@@ -15,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// opDocument is a line of ops --json. Its kind is the kind of the op, such as travel.
+// opDocument is one line of ops --json. Its kind is the kind of the op, such as travel.
 type opDocument struct {
 	RunID string `json:"runId"`
 	snapshot.Op
@@ -43,7 +43,7 @@ prints one object per line.`,
 	}
 }
 
-// runOps prints the ops of a run.
+// runOps prints the operations on run, which is an id or a unique prefix, the oldest first.
 func runOps(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	id, err := store.ResolveRun(ctx, run)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// replayDocument is what replay prints with --json.
+// replayDocument is the document of replay --json.
 type replayDocument struct {
 	desk.RunDocument
 	ForkedRunID string  `json:"forkedRunId"`
@@ -109,7 +109,7 @@ func parseReplay(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	return req, err
 }
 
-// runReplay forks a frame and runs the fork.
+// runReplay forks a frame, runs the fork, and prints how the run ended.
 func runReplay(ctx context.Context, s *session.Session, store *timeline.Store, req app.ReplayRequest) error {
 	done, err := desk.Open(s, store).Replay(ctx, req)
 	if done == nil {
@@ -118,7 +118,8 @@ func runReplay(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return desk.TellResult(s, done.Result, err, describeReplay(done, true))
 }
 
-// describeReplay describes a fork that was executed.
+// describeReplay returns the JSON document of a replay. started reports whether an engine has begun to run the
+// fork.
 func describeReplay(done *app.ReplayResult, started bool) replayDocument {
 	fork := describeParent(done.Run)
 	doc := replayDocument{
@@ -132,7 +133,8 @@ func describeReplay(done *app.ReplayResult, started bool) replayDocument {
 	return doc
 }
 
-// bringByReplay returns, in words, the command that replays the frame on its own files: the typed command with --restore-vcs.
+// bringByReplay returns, in words, the command that replays the frame on the frame's own files: the typed command
+// with --restore-vcs.
 func bringByReplay(s *session.Session) string {
 	command := s.TypedWith("--restore-vcs")
 	if command == "" {

@@ -23,7 +23,8 @@ func foreignFlags() []urfave.Flag {
 	}
 }
 
-// parseSmithersReplay reads the flags of a replay that Smithers runs. It returns nil if git smithers runs the replay.
+// parseSmithersReplay reads the flags of a replay that Smithers runs. It returns nil if git smithers runs the
+// replay. The error is usage if the flags do not go together.
 func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRequest) (*app.SmithersReplayRequest, error) {
 	if !c.IsSet("engine") {
 		for _, flag := range []string{"db", "engine-command"} {
@@ -44,7 +45,7 @@ func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRe
 	for _, flag := range []string{"max-parallel", "logs", "wait"} {
 		if c.IsSet(flag) {
 			return nil, fault.New(fault.Usage, "--%s does not go with --engine smithers", flag).
-				Hint("leave the flag out: Smithers does not support it")
+				Hint("leave out --%s: Smithers does not support it", flag)
 		}
 	}
 	command := c.String("engine-command")

@@ -61,7 +61,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 	return cmd
 }
 
-// runReset starts a run again, or sets its state back to a frame, and with --resume continues the run.
+// runReset sets a run back to its beginning or to a frame, and with --resume continues the run.
 func runReset(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResetRequest) error {
 	done, err := desk.Open(s, store).Reset(ctx, req)
 	if done == nil {

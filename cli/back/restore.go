@@ -13,11 +13,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// restoreOptions are what restore takes.
+// restoreOptions has the options of restore.
 type restoreOptions struct {
 	address  string
 	worktree string // the task whose own worktree is restored; "" for the files of the run
-	to       string // "": in place
+	to       string // the folder of the new working copy; "" restores in place
 	dryRun   bool
 	yes      bool
 }
@@ -25,7 +25,7 @@ type restoreOptions struct {
 func restoreCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "restore",
-		Summary: "restore the files of a frame, here or in a new working copy",
+		Summary: "restore the files of a frame, in place or in a new working copy",
 		Usage:   []string{"<run>[:<frame>] [--worktree TASK] [--dry-run] [--yes]", "<run>[:<frame>] [--worktree TASK] --to DIR"},
 		About: `Restores the files of the frame in the working copy, or in the run's own worktree if its
 workflow asked for one. Unsaved changes are saved as a frame first. At a terminal, restore
@@ -87,7 +87,7 @@ func runRestore(ctx context.Context, s *session.Session, store *timeline.Store, 
 	return desk.TellRestored(ctx, s, store, done, opts.dryRun)
 }
 
-// checkoutDocument is what restore --to prints with --json.
+// checkoutDocument is the document of restore --to --json.
 type checkoutDocument struct {
 	Kind string `json:"kind"`
 	From string `json:"from"`
@@ -95,7 +95,7 @@ type checkoutDocument struct {
 	desk.RestoredCode
 }
 
-// runCheckout makes a new working copy.
+// runCheckout makes a new working copy with the files of a frame, and prints its path.
 func runCheckout(ctx context.Context, s *session.Session, store *timeline.Store, opts restoreOptions) error {
 	made, err := desk.Open(s, store).CheckOut(ctx, code.CheckoutRequest{From: opts.address, Worktree: opts.worktree, Dir: opts.to})
 	if err != nil {
@@ -110,7 +110,7 @@ func runCheckout(ctx context.Context, s *session.Session, store *timeline.Store,
 	return s.Printf("%s\n", plain.Text(path))
 }
 
-// restoreDocument is what restore prints with --json, and revert without a node.
+// restoreDocument is the document of restore --json, and of revert --json without a node.
 type restoreDocument struct {
 	Kind string `json:"kind"`
 	desk.RestoredDocument

@@ -81,15 +81,16 @@ func parseRevert(s *session.Session, cmd *arg.Command, c *urfave.Context) (code.
 		DryRun: c.Bool("dry-run"),
 	}
 	if c.IsSet("attempt") && req.Attempt < 1 {
-		return req, fault.New(fault.Usage, "--attempt cannot be %d", req.Attempt).Hint("attempts are counted from 1")
+		return req, fault.New(fault.Usage, "--attempt cannot be %d", req.Attempt).Hint("use a number from 1")
 	}
 	if req.Iteration < 0 {
-		return req, fault.New(fault.Usage, "--iteration cannot be %d", req.Iteration).Hint("iterations are counted from 0")
+		return req, fault.New(fault.Usage, "--iteration cannot be %d", req.Iteration).Hint("use a number from 0")
 	}
 	return req, nil
 }
 
-// runRevert restores the files as they were after an attempt or, without a node, the files of a frame.
+// runRevert restores the files as they were after an attempt or, without a node, the files of a frame. yes removes
+// untracked files without asking.
 func runRevert(ctx context.Context, s *session.Session, store *timeline.Store, req code.RevertRequest, yes bool) error {
 	if req.Node == "" {
 		return revertToFrame(ctx, s, store, req, yes)
@@ -106,7 +107,7 @@ func runRevert(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return desk.TellRestored(ctx, s, store, done, req.DryRun)
 }
 
-// revertToFrame restores the files of a frame. It returns invalid_address if the command line names only a run.
+// revertToFrame restores the files of the frame req.Run. The error is invalid_address if req.Run names only a run.
 func revertToFrame(ctx context.Context, s *session.Session, store *timeline.Store, req code.RevertRequest, yes bool) error {
 	framed, err := arg.NamesFrame(ctx, store, req.Run)
 	if err != nil {

@@ -3,7 +3,7 @@ package back
 
 import "github.com/git-smithers/git-smithers/cli/arg"
 
-// Topic returns the commands of this folder.
+// Topic returns the topic of the help that lists the commands of this package.
 func Topic() arg.Topic {
 	return arg.Topic{
 		Title:    "go back, or try another way",

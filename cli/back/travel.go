@@ -16,7 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// travelDocument is what travel prints with --json.
+// travelDocument is the document of travel --json.
 type travelDocument struct {
 	Kind      string  `json:"kind"`
 	Success   bool    `json:"success"`
@@ -28,8 +28,8 @@ type travelDocument struct {
 	Resumed *desk.RunDocument `json:"resumed,omitempty"`
 }
 
-// travelFailed is what travel prints with --json if the attempt does not exist. Attempt is
-// nil if the command line names no attempt.
+// travelFailed is the document of travel --json if the attempt does not exist. Attempt is nil if the command line
+// names no attempt.
 type travelFailed struct {
 	Kind      string     `json:"kind"`
 	Success   bool       `json:"success"`
@@ -108,10 +108,10 @@ func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"),
 	}
 	if c.IsSet("attempt") && req.Attempt < 1 {
-		return req, fault.New(fault.Usage, "--attempt cannot be %d", req.Attempt).Hint("attempts are counted from 1")
+		return req, fault.New(fault.Usage, "--attempt cannot be %d", req.Attempt).Hint("use a number from 1")
 	}
 	if req.Iteration < 0 {
-		return req, fault.New(fault.Usage, "--iteration cannot be %d", req.Iteration).Hint("iterations are counted from 0")
+		return req, fault.New(fault.Usage, "--iteration cannot be %d", req.Iteration).Hint("use a number from 0")
 	}
 	if req.Sequel, err = parseSequel(s, cmd, c, of.Workflow, false); err != nil {
 		return req, err
@@ -119,13 +119,13 @@ func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	hint := desk.YesRemoves
 	if req.Resume && req.Workflow == "" {
 		// With --resume, --yes would also run commands that were never shown.
-		hint = "without --resume, --yes saves them in a frame, removes them and runs nothing"
+		hint = "without --resume, --yes saves the files in a frame, removes them and runs nothing"
 	}
 	req.Confirm = desk.ConfirmRemoval(s, c.Bool("yes"), hint)
 	return req, nil
 }
 
-// runTravel takes a run back and, if the request asks for it, resumes the run.
+// runTravel takes a run back to a frame or to before an attempt and, with --resume, continues the run.
 func runTravel(ctx context.Context, s *session.Session, store *timeline.Store, req app.TravelRequest) error {
 	done, err := desk.Open(s, store).Travel(ctx, req)
 	if done == nil {
@@ -143,8 +143,8 @@ func runTravel(ctx context.Context, s *session.Session, store *timeline.Store, r
 	})
 }
 
-// printTravelFailed prints for scripts, on standard output, that an attempt does not exist:
-// scripts may call travel to find out.
+// printTravelFailed prints a document on standard output if --json is given and cause is attempt_not_found. Scripts
+// may call travel to find out whether an attempt exists.
 func printTravelFailed(s *session.Session, req travel.Request, cause error) error {
 	known, ok := errors.AsType[*fault.Error](cause)
 	if !ok || !s.JSON || known.Code != fault.AttemptNotFound {
@@ -162,17 +162,18 @@ func printTravelFailed(s *session.Session, req travel.Request, cause error) erro
 	return s.WriteJSON(doc)
 }
 
-// sequelFlags returns the flags with which travel and reset continue the run. yes is the --yes of the command.
+// sequelFlags returns the flags with which travel and reset continue the run. yes is the flag --yes of the command.
 func sequelFlags(yes urfave.Flag) []urfave.Flag {
 	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes}, desk.EngineFlags()...)
 }
 
-// travelYesFlag returns --yes of travel, which may remove files and may run commands.
+// travelYesFlag returns the flag --yes of travel, which may remove files and may run commands.
 func travelYesFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files and, with --resume, run the workflow's commands, without asking"}
 }
 
-// parseSequel reads sequelFlags. With yesResumes, --yes needs --resume.
+// parseSequel reads sequelFlags. The error is usage if a flag that needs --resume is given without it. yesResumes
+// reports whether --yes is such a flag. workflow is the workflow file that the command line names, or "".
 func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workflow string, yesResumes bool) (app.Sequel, error) {
 	out := app.Sequel{Workflow: workflow, Resume: c.Bool("resume")}
 	if out.Resume {
@@ -192,8 +193,9 @@ func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workfl
 	return out, nil
 }
 
-// tellWentBack prints a travel or reset, and how the run ended if it was resumed. err is the error of the resumed run.
-// describe returns the document for --json.
+// tellWentBack prints a travel or reset and, if the run was resumed, how the run ended. resumes reports whether the
+// command line has --resume. err is the error of the resumed run, and is returned. describe returns the document
+// for --json; resumed is nil if the run was not resumed.
 func tellWentBack(ctx context.Context, s *session.Session, store *timeline.Store, done *app.TravelResult, err error, resumes bool,
 	describe func(resumed *desk.RunDocument) any,
 ) error {

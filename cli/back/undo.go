@@ -15,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// undoDocument is what undo prints with --json.
+// undoDocument is the document of undo --json.
 type undoDocument struct {
 	Kind   string     `json:"kind"`
 	Undone opDocument `json:"undone"`
@@ -23,7 +23,7 @@ type undoDocument struct {
 	PassedOver []passedDocument `json:"passedOver,omitempty"`
 }
 
-// passedDocument is an op that undo without a run passed over.
+// passedDocument is an op that undo without a run passed over, in the document of undo.
 type passedDocument struct {
 	opDocument
 	Reason string `json:"reason"`
@@ -66,7 +66,7 @@ A second undo takes back the operation before. Prints the address of the new fra
 	}
 }
 
-// runUndo takes an op back and prints the new frame.
+// runUndo takes an op back and prints the address of the new frame. yes removes untracked files without asking.
 func runUndo(ctx context.Context, s *session.Session, store *timeline.Store, req travel.UndoRequest, yes bool) error {
 	req.Confirm = desk.ConfirmRemoval(s, yes, desk.YesRemoves)
 	done, err := desk.Open(s, store).Undo(ctx, req)
@@ -87,10 +87,10 @@ func runUndo(ctx context.Context, s *session.Session, store *timeline.Store, req
 	return desk.PrintTraveled(s, done, doc)
 }
 
-// mostPassed is how many of the ops that undo passed over are listed one by one.
+// mostPassed is how many of the ops that undo passed over notePassedOver lists one by one.
 const mostPassed = 3
 
-// notePassedOver lists the first newer ops that undo passed over, and counts the others.
+// notePassedOver notes the first ops that undo passed over, each with the reason, and the number of the others.
 func notePassedOver(s *session.Session, passed []travel.PassedOver) {
 	for i, one := range passed {
 		if i == mostPassed && len(passed) > mostPassed+1 {
@@ -102,7 +102,7 @@ func notePassedOver(s *session.Session, passed []travel.PassedOver) {
 		case travel.PassedFetched:
 			reason = "a fetch made the fork"
 		case travel.PassedByEngine:
-			reason = "the engine that runs the run made it"
+			reason = "the engine that runs the run made this operation"
 		case travel.PassedElsewhere:
 			reason = "not done in this clone; `git smithers undo " + fault.Word(one.Run) + "` takes it back"
 		}

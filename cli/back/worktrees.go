@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// worktreeDocument is a line of worktrees --json, and of worktrees prune --json.
+// worktreeDocument is one line of worktrees --json and of worktrees prune --json.
 type worktreeDocument struct {
 	Kind string `json:"kind"`
 	code.RunWorktree
@@ -63,7 +63,7 @@ Prints each worktree and the outcome.`,
 	}
 }
 
-// runWorktrees prints the worktrees.
+// runWorktrees prints a line for each worktree that this clone made for a run.
 func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store) error {
 	list, err := code.Worktrees(ctx, store)
 	if err != nil {
@@ -86,7 +86,8 @@ func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store
 	})
 }
 
-// runWorktreesPrune removes worktrees, and prints the outcome for each.
+// runWorktreesPrune removes the worktrees of runs, or without runs those of all runs that are not running. It
+// prints the outcome for each worktree.
 func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.Store, runs []string, dryRun bool) error {
 	over := s.While("looking for unsaved work")
 	list, err := code.PruneWorktrees(ctx, store, runs, dryRun)
@@ -122,7 +123,7 @@ func writeWorktrees(s *session.Session, list []code.RunWorktree) error {
 	return nil
 }
 
-// tableWorktrees prints a line for each worktree. state returns the text of the column STATE.
+// tableWorktrees prints a line for each worktree of list. state returns the text of the column STATE.
 func tableWorktrees(ctx context.Context, s *session.Session, list []code.RunWorktree, state func(code.RunWorktree) string) error {
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"RUN", "NAME", "BRANCH", "COMMIT", "PATH", "STATE"}}

@@ -18,8 +18,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// WhereForGit returns options by which git finds a repository that it would not find by itself: that of a jj workspace
-// without a .git, and a store for run history alone. It returns nil if git finds the repository.
+// WhereForGit returns the options with which git finds the repository, or nil if git finds it by itself. Git needs
+// options in a jj workspace without a .git, and for a store of run history alone.
 func WhereForGit(ctx context.Context, s *session.Session, store *timeline.Store) ([]string, error) {
 	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
 	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
@@ -31,8 +31,8 @@ func WhereForGit(ctx context.Context, s *session.Session, store *timeline.Store)
 	return []string{"--git-dir=" + here.Repo.GitDir, "--work-tree=" + here.Root}, nil
 }
 
-// HandOver runs git with the streams of this process. It leaves interrupts to git and its pager, because the terminal sends
-// them to git, too. It passes SIGTERM on, because only this process receives it.
+// HandOver runs git with the output streams of this process. It leaves interrupts to git and its pager, because the
+// terminal sends them to git, too. It passes SIGTERM on, because only this process receives it.
 func HandOver(ctx context.Context, s *session.Session, args []string) error {
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -42,6 +42,7 @@ func HandOver(ctx context.Context, s *session.Session, args []string) error {
 		}
 	})()
 	cmd := exec.CommandContext(running, "git", args...)
+	// The end of running sends SIGTERM to git, instead of killing it.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, nil, s.RawOut(), s.Err
 	keys := make(chan os.Signal, 1)
@@ -50,7 +51,8 @@ func HandOver(ctx context.Context, s *session.Session, args []string) error {
 	return gitDiffFailed(ctx, cmd.Run())
 }
 
-// gitDiffFailed maps git's exit status to an error code. A closed pager is not an error.
+// gitDiffFailed returns git_failed for an error of git diff, and nil for nil. If the pager was closed, it returns
+// term.ErrOutputClosed; if ctx has ended, the error of ctx.
 func gitDiffFailed(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -66,7 +68,8 @@ func gitDiffFailed(ctx context.Context, err error) error {
 	return fault.New(fault.GitFailed, "git diff failed: %w", err).Hint("see the message of git above")
 }
 
-// readNameStatus reads the output of git diff-tree -z --name-status.
+// readNameStatus returns the changed paths in out, which is the output of git diff-tree -z --name-status. It
+// returns an unknown kind of change as modify.
 func readNameStatus(out string) []jjbridge.PathChange {
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	var list []jjbridge.PathChange

@@ -14,7 +14,8 @@ import (
 // Sides are the two sides of a diff. From is nil if To is a run's first frame.
 type Sides struct{ From, To *timeline.Loaded }
 
-// Load loads two addresses, or one and the frame before it.
+// Load loads the frames at two addresses. If addresses has only one, it loads that frame as To and the frame before
+// it as From; From is nil if there is none.
 func Load(ctx context.Context, store *timeline.Store, addresses []string) (two Sides, err error) {
 	if two.To, err = store.Load(ctx, addresses[len(addresses)-1]); err != nil {
 		return two, err
@@ -27,7 +28,7 @@ func Load(ctx context.Context, store *timeline.Store, addresses []string) (two S
 	return two, err
 }
 
-// FromAddress returns the address of the first side, or nil if the run has no frame before.
+// FromAddress returns the address of From, or nil if From is nil.
 func (c Sides) FromAddress() *string {
 	if c.From == nil {
 		return nil
@@ -35,7 +36,7 @@ func (c Sides) FromAddress() *string {
 	return new(AddressOf(c.From))
 }
 
-// CountFiles counts the files and lines that differ. It returns nil if there is no first side.
+// CountFiles counts the files and lines that differ, for each working copy. It returns nil if From is nil.
 func (c Sides) CountFiles(ctx context.Context, store *timeline.Store) ([]code.FileChanges, error) {
 	if c.From == nil {
 		return nil, nil
@@ -43,7 +44,7 @@ func (c Sides) CountFiles(ctx context.Context, store *timeline.Store) ([]code.Fi
 	return code.CompareFiles(ctx, store, c.From.Entry, c.To.Entry)
 }
 
-// AddressOf returns the address of a loaded entry: for a tip that is not a frame, only the run.
+// AddressOf returns the address of a loaded frame. For an entry after the newest frame, it returns only the run.
 func AddressOf(at *timeline.Loaded) string {
 	if at.Entry.Frame == snapshot.NoFrame {
 		return at.Address.Run
@@ -51,7 +52,7 @@ func AddressOf(at *timeline.Loaded) string {
 	return at.Address.String()
 }
 
-// States compares the states of both sides.
+// States compares the states of From and To. If From is nil, it compares To with an empty state.
 func (c Sides) States() (*diff.Result, error) {
 	from := diff.Snapshot{State: snapshot.EmptyState()}
 	if c.From != nil {
@@ -67,7 +68,7 @@ func (c Sides) States() (*diff.Result, error) {
 	return diff.Snapshots(from, to)
 }
 
-// sideOf returns an entry as one side of a comparison.
+// sideOf returns the state and the revision of an entry as a diff.Snapshot.
 func sideOf(entry *snapshot.Entry) (diff.Snapshot, error) {
 	state, err := entry.State()
 	if err != nil {

@@ -15,16 +15,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Trees are the files of two frames.
+// Trees has the ids of the trees with the files of two frames.
 type Trees struct{ From, To objstore.ID }
 
-// Arguments adds the two trees and "--" to the arguments of a git command, so that paths may follow.
+// Arguments appends the ids of the trees and "--" to args, the arguments of a git command. Paths may follow.
 func (t Trees) Arguments(args []string) []string {
 	return append(args, t.From.String(), t.To.String(), "--")
 }
 
-// Trees finds the files of both sides: the worktree of a task or, if worktree is "", the files that tasks share. It refuses a
-// comparison that is too large.
+// Trees returns the trees of From and To. worktree is the task whose own worktree is compared, or "" for the files
+// that tasks share. The error is no_code if a side has no such files. Trees also refuses a comparison that is too
+// large.
 func (c Sides) Trees(ctx context.Context, store *timeline.Store, worktree string) (out Trees, err error) {
 	if out.From, err = codeTree(c.From, worktree); err != nil {
 		return out, err
@@ -35,7 +36,8 @@ func (c Sides) Trees(ctx context.Context, store *timeline.Store, worktree string
 	return out, code.CheckChanges(ctx, store, out.From, out.To)
 }
 
-// PathChanges lists the paths that differ.
+// PathChanges returns the paths that differ, sorted as git sorts them. where has the options of WhereForGit. If
+// paths is not empty, PathChanges looks only at these paths. The result is never nil.
 func PathChanges(ctx context.Context, s *session.Session, where []string, trees Trees, paths []string) ([]jjbridge.PathChange, error) {
 	args := trees.Arguments(append(slices.Clone(where), "diff-tree", "-r", "-z", "--name-status", "--no-renames"))
 	out, err := s.Git(ctx, append(args, paths...)...)
@@ -45,8 +47,8 @@ func PathChanges(ctx context.Context, s *session.Session, where []string, trees 
 	return append([]jjbridge.PathChange{}, readNameStatus(out)...), nil
 }
 
-// codeTree returns the tree of a frame's files: the worktree of a task or, if worktree is "", the files that tasks share. It
-// returns no_code if the frame has no such files.
+// codeTree returns the tree with the files of a frame. worktree is the task whose own worktree has the files, or ""
+// for the files that tasks share. The error is no_code if the frame has no such files.
 func codeTree(loaded *timeline.Loaded, worktree string) (objstore.ID, error) {
 	vcs, err := loaded.Entry.VCSRevision()
 	if err != nil {

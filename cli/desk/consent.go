@@ -10,13 +10,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ConfirmFlag returns --yes of the commands that run tasks of a workflow that the command line need not name.
+// ConfirmFlag returns the flag --yes for a command that may run a workflow without naming its file.
 func ConfirmFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "run the workflow's commands without asking, even if they never ran in this clone"}
 }
 
-// consenter returns the Consenter that asks the person at the terminal, or Agreed if yes is set. It returns nil if yes is
-// not set and there is no terminal.
+// consenter returns the function that asks the person at the terminal for consent to run a workflow. It returns
+// app.Agreed if yes is set, and otherwise nil if there is no terminal.
 func consenter(s *session.Session, yes bool) app.Consenter {
 	if yes {
 		return app.Agreed
@@ -27,8 +27,8 @@ func consenter(s *session.Session, yes bool) app.Consenter {
 	return func(wf *workflow.Workflow) error { return askForConsent(s, wf) }
 }
 
-// askForConsent shows the commands of a workflow and asks whether to run them. It returns unconfirmed unless the person says
-// yes.
+// askForConsent shows the commands of a workflow and asks whether to run them. It returns nil if the person says
+// yes, otherwise unconfirmed.
 func askForConsent(s *session.Session, wf *workflow.Workflow) error {
 	s.Talk("Workflow %s has never run in this clone. It has these commands:\n", plain.Text(wf.Name))
 	for _, line := range app.ConsentLines(wf) {
@@ -38,5 +38,6 @@ func askForConsent(s *session.Session, wf *workflow.Workflow) error {
 	if err == nil && yes {
 		return nil
 	}
-	return fault.New(fault.Unconfirmed, "you did not confirm the commands of workflow %s", wf.Name).Hint("nothing was run")
+	return fault.New(fault.Unconfirmed, "you did not confirm the commands of workflow %s", wf.Name).
+		Hint("nothing was run; answer y, or add --yes, to run the commands")
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// pathsShown is how many paths a note lists.
+// pathsShown is the largest number of paths that a note lists.
 const pathsShown = 50
 
-// fileWords are the words about restored files that depend on the command.
+// fileWords has the words about restored files that depend on the command.
 type fileWords struct {
-	stayed string            // why a file stays as it is
-	edited string            // follows the names of edited files: the command that restores them
+	stayed string            // precedes the names of files that were not restored: the reason
+	edited string            // follows the names of edited files: the command that brings the edits back
 	shared bool              // warn about tasks that ran in the same files
 	before *timeline.Address // the frame with the previous files; nil for none
 }
 
-// tellFiles prints what a restore did as a part of another command.
+// tellFiles notes what a restore did that was a part of another command, such as a travel.
 func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, words fileWords) {
 	in := ""
 	if done.Name != "" {
@@ -49,7 +49,7 @@ func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, d
 	}
 }
 
-// notePaths lists the changed paths of a restore, under the line that counts them.
+// notePaths lists the changed paths of a restore, at most pathsShown, and the number of the others.
 func notePaths(s *session.Session, changes []jjbridge.PathChange) {
 	for _, change := range changes[:min(len(changes), pathsShown)] {
 		s.Note("  %-6s  %s", change.Op, plain.Text(change.Path))
@@ -59,8 +59,8 @@ func notePaths(s *session.Session, changes []jjbridge.PathChange) {
 	}
 }
 
-// noteEdited names the restored paths that differed from the run's newest frame, such as files that a person has edited
-// since. how follows the names: the command that restores them.
+// noteEdited notes the restored paths whose content had changed since the run's newest frame, for example because a
+// person edited them. The note begins with in and ends with how, the command that brings the edits back.
 func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, in, how string) {
 	if s.Quiet || s.JSON || done.Saved == nil {
 		return
@@ -72,11 +72,11 @@ func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, 
 	if len(edited) == 0 {
 		return
 	}
-	s.Note("%schanged since %s: %s%s", in, plain.Text(since.String()), display.List(edited), how)
+	s.Note("%sthese restored files had changed since %s: %s%s", in, plain.Text(since.String()), display.List(edited), how)
 }
 
-// editedPaths returns the run's newest frame before the restore, and the paths that noteEdited names. It returns no paths if
-// the frame has no files.
+// editedPaths returns the address of the run's newest frame before the restore, and the paths that noteEdited
+// names. It returns no paths if that frame has no files.
 func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) (since timeline.Address, paths []string, err error) {
 	saved, err := store.Load(ctx, done.Saved.String())
 	if err != nil {
@@ -110,15 +110,16 @@ func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store,
 	return newest.Address, paths, err
 }
 
-// leavingFiles returns the words that follow edited files after a travel: the command that restores them, and the command
-// that would have left them alone. It returns "" for an undo, which undo cannot take back.
+// leavingFiles returns the words that follow edited files after a travel: the command that brings the edits back,
+// and the command line that would have restored no files. It returns "" after an undo, because a second undo does
+// not take back the first.
 func leavingFiles(s *session.Session, done *travel.Result) string {
 	if done.Op.Kind == snapshot.OpUndo {
 		return ""
 	}
-	how := "; `" + fault.CommandLine(arg.Program, "undo", done.Run) + "` restores them, "
+	how := "; `" + fault.CommandLine(arg.Program, "undo", done.Run) + "` brings the changes back, "
 	if command := s.TypedWith("--no-vcs"); command != "" {
-		return how + "`" + command + "` leaves files alone"
+		return how + "`" + command + "` restores no files"
 	}
-	return how + "--no-vcs leaves files alone"
+	return how + "--no-vcs restores no files"
 }

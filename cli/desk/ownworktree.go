@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// tellFilled notes that a worktree was made with the files of a run's newest frame, and names the files that the frame does
-// not have.
+// tellFilled notes that a worktree was made with the files of a run's newest frame. It warns of the files that the
+// frame does not have. root is the folder of the worktree.
 func tellFilled(s *session.Session, run, root string, files *snapshot.VCS) {
 	s.Note("made the worktree %s with the files of the newest frame of run %s", plain.Text(root), plain.Text(run))
 	if len(files.LeftOut) > 0 {

@@ -11,16 +11,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// YesRemoves is the hint for a person who refuses to remove untracked files.
-const YesRemoves = "--yes saves them in a frame and removes them"
+// YesRemoves is the hint after a person has refused to remove untracked files.
+const YesRemoves = "--yes saves the files in a frame and removes them"
 
-// RemovalFlag returns --yes of the commands that may remove untracked files.
+// RemovalFlag returns the flag --yes for a command that may remove untracked files.
 func RemovalFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files without asking; they are saved in a frame"}
 }
 
-// ConfirmRemoval returns the function that asks the person at the terminal whether untracked files may be removed. It
-// returns nil if yes is set or there is no terminal. hint says what to type after a no.
+// ConfirmRemoval returns the function that asks the person at the terminal whether untracked files may be removed.
+// It returns nil if yes is set or there is no terminal: the files are then removed. If the person refuses, the
+// error is unconfirmed, and hint tells what to type.
 func ConfirmRemoval(s *session.Session, yes bool, hint string) code.ConfirmRemoval {
 	const shown = 50
 	if yes || !s.CanAsk() {

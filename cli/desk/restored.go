@@ -18,7 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// RestoredDocument is the part that restore and revert have in common with --json.
+// RestoredDocument has the members that the documents of restore and revert share.
 type RestoredDocument struct {
 	From    string                `json:"from"`
 	Path    string                `json:"path"`
@@ -38,7 +38,7 @@ type RestoredCode struct {
 	Altered []snapshot.Altered `json:"altered"`
 }
 
-// CodeOf describes captured files for scripts. v may be nil.
+// CodeOf returns the part of a JSON document about captured files. If v is nil, VCS is nil and the lists are empty.
 func CodeOf(v *snapshot.VCS) RestoredCode {
 	code := RestoredCode{VCS: jjbridge.TagOf(v), LeftOut: []snapshot.LeftOut{}, Altered: []snapshot.Altered{}}
 	if v != nil {
@@ -48,7 +48,7 @@ func CodeOf(v *snapshot.VCS) RestoredCode {
 	return code
 }
 
-// DescribeRestored describes a restore.
+// DescribeRestored returns the JSON document of a restore.
 func DescribeRestored(done *code.Restored, dryRun bool) RestoredDocument {
 	return RestoredDocument{
 		From: done.From.String(), Path: done.Root, DryRun: dryRun, Changes: done.Changes,
@@ -57,7 +57,7 @@ func DescribeRestored(done *code.Restored, dryRun bool) RestoredDocument {
 	}
 }
 
-// DescribeAll describes several restores.
+// DescribeAll returns the JSON documents of several restores, in the same order.
 func DescribeAll(list []*code.Restored) []RestoredDocument {
 	docs := make([]RestoredDocument, len(list))
 	for i, one := range list {
@@ -73,7 +73,8 @@ func addressText(at *timeline.Address) *string {
 	return new(at.String())
 }
 
-// TellRestored prints the changed paths of a restore, and notes for people.
+// TellRestored prints the changed paths of a restore, and for people notes about it: the changes in numbers, the
+// tasks that share the files, the files that were not restored, and how to take the restore back.
 func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, dryRun bool) error {
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"CHANGE", "PATH"}}
@@ -88,7 +89,8 @@ func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store
 		s.Note("the restored files are in the run's own worktree: %s", plain.Text(done.Root))
 	}
 	if len(done.Running) > 0 {
-		s.Note("not ended yet, in the same files: %s; a task that is still running continues with the restored files", display.BesideNames(done.Running))
+		s.Note("these attempts have not ended and use the same files: %s; a running task continues with the restored files",
+			display.BesideNames(done.Running))
 	}
 	noteShared(s, done.Beside)
 	NoteIncomplete(s, done.VCS)
@@ -101,8 +103,8 @@ func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store
 	return nil
 }
 
-// bringBackCommand returns the command that restores the files of a frame: the worktree of a task or, if worktree is "", the
-// files that tasks share.
+// bringBackCommand returns the command that restores the files of a frame. at is the address of the frame. worktree
+// is the task whose own worktree has the files, or "" for the files that tasks share.
 func bringBackCommand(at timeline.Address, worktree string) string {
 	if worktree == "" {
 		return fault.CommandLine(arg.Program, "restore", at.String())
@@ -110,7 +112,8 @@ func bringBackCommand(at timeline.Address, worktree string) string {
 	return fault.CommandLine(arg.Program, "restore", at.String(), "--worktree", worktree)
 }
 
-// restoredSummary returns a line that counts the changes of a restore.
+// restoredSummary returns a line that counts the changes of a restore, or with dryRun the changes that a restore
+// would make.
 func restoredSummary(done *code.Restored, dryRun bool) string {
 	from := plain.Text(done.From.String())
 	if len(done.Changes) == 0 {
@@ -129,33 +132,35 @@ func restoredSummary(done *code.Restored, dryRun bool) string {
 		}
 	}
 	if dryRun {
-		return fmt.Sprintf("%s would restore the files of %s; nothing was changed", strings.Join(parts, ", "), from)
+		return fmt.Sprintf("restoring the files of %s would change %s (%s); nothing was changed",
+			from, plain.Count(len(done.Changes), "file"), strings.Join(parts, ", "))
 	}
 	return fmt.Sprintf("%s: the working copy has the files of %s", strings.Join(parts, ", "), from)
 }
 
-// noteShared names the tasks that were running in the restored files.
+// noteShared notes which tasks were running in the restored files. beside has the keys of their attempts.
 func noteShared(s *session.Session, beside []string) {
 	if len(beside) > 0 {
-		s.Note("other tasks were running in the same files: %s; the restored files include their work up to that time",
+		s.Note("other tasks were running in the same files: %s; the restored files include what these tasks had changed by then",
 			display.BesideNames(beside))
 	}
 }
 
-// NoteIncomplete names the files that a capture left out, and warns of conflict markers. v may be nil.
+// NoteIncomplete notes which files of v a capture left out, and whether files have conflict markers. v may be nil.
 func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
 	if v == nil {
 		return
 	}
 	if len(v.LeftOut) > 0 {
-		s.Note("left alone, because they were not captured: %s", display.List(display.LeftOutNames(v.LeftOut)))
+		s.Note("not restored, because they were not captured: %s", display.List(display.LeftOutNames(v.LeftOut)))
 	}
 	if v.Conflicted {
 		s.Note("the jj change had conflicts, so its files contain conflict markers")
 	}
 }
 
-// noteElsewhere notes that HEAD, or jj's change, differs from the one of the restored frame.
+// noteElsewhere notes the current HEAD, or jj's change, if it differs from the one at which the restored files were
+// captured.
 func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) error {
 	if done.Frame == nil || done.VCS == nil {
 		return nil
@@ -174,9 +179,9 @@ func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Stor
 	}
 	what := "HEAD"
 	if now.Type == snapshot.VCSJJ {
-		what = "the change"
+		what = "jj's change"
 	}
-	s.Note("%s stays at %s; in the frame it is at %s", what, orNone(here), orNone(then))
+	s.Note("%s stays at %s; the restored files were captured at %s", what, orNone(here), orNone(then))
 	return nil
 }
 

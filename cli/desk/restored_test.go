@@ -18,7 +18,7 @@ func TestARestoreIsSummedUpInOneLine(t *testing.T) {
 	}
 	assert.Equal(t, "1 added, 2 removed: the working copy has the files of r:2",
 		restoredSummary(&code.Restored{From: from, Changes: changes}, false))
-	assert.Equal(t, "1 added, 2 removed would restore the files of r:2; nothing was changed",
+	assert.Equal(t, "restoring the files of r:2 would change 3 files (1 added, 2 removed); nothing was changed",
 		restoredSummary(&code.Restored{From: from, Changes: changes}, true))
 	assert.Equal(t, "the working copy has the files of r:2: nothing to change",
 		restoredSummary(&code.Restored{From: from}, false))

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// RunDocument is what run, resume and replay print with --json.
+// RunDocument is the document of run --json and resume --json, and a part of that of replay.
 type RunDocument struct {
 	Kind         string            `json:"kind"`
 	RunID        string            `json:"runId"`
@@ -29,7 +29,7 @@ type RunDocument struct {
 	FinishedAtMs *int64            `json:"finishedAtMs"`
 }
 
-// DescribeResult describes how a run ended. kind is the kind of the document.
+// DescribeResult returns the JSON document of a run that ended or was left. kind is the kind of the document.
 func DescribeResult(kind string, r *app.Result) RunDocument {
 	doc := RunDocument{
 		Kind: kind, RunID: r.Run.ID, WorkflowName: r.Run.Workflow, Status: string(r.Run.Status), Frame: r.Run.Frame,
@@ -42,8 +42,8 @@ func DescribeResult(kind string, r *app.Result) RunDocument {
 	return doc
 }
 
-// TellResult prints the result of a run: for people a note and the id, unless the id was printed before. err is the error of
-// the run. A closed output is not an error. doc is the document for --json.
+// TellResult prints the result of a run: with --json doc, and for people a note and the id, unless they have read
+// the id before. err is the error of the run, and is returned. A closed output is not an error.
 func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	switch {
 	case err != nil:
@@ -55,8 +55,8 @@ func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	return errors.Join(err, PrintResult(s, r, doc))
 }
 
-// PrintResult prints a document or, for people, the id of the run, unless the id was printed before. A closed output is not
-// an error.
+// PrintResult prints doc with --json and otherwise the id of the run, unless the person at the terminal has read
+// the id before. A closed output is not an error.
 func PrintResult(s *session.Session, r *app.Result, doc any) error {
 	var err error
 	switch {
@@ -72,7 +72,7 @@ func PrintResult(s *session.Session, r *app.Result, doc any) error {
 	return err
 }
 
-// tellFrame prints a line about a frame.
+// tellFrame notes a new frame: its number, its subject, and how many tasks are done.
 func tellFrame(s *session.Session, p engine.Progress) {
 	waiting := ""
 	if p.Waiting > 0 {
@@ -89,13 +89,13 @@ func NamedLogsOf(s *session.Session, run string) io.Writer {
 	return logWriter{s, plain.Text(run) + ": "}
 }
 
-// logWriter shows the logs of tasks on standard error, without control characters.
+// logWriter prints the logs of tasks on standard error, without control characters.
 type logWriter struct {
 	s      *session.Session
-	prefix string // of every line
+	prefix string // begins every line
 }
 
-// Write takes whole lines. It never fails, so that a run does not depend on its logs.
+// Write prints the lines of p, which has whole lines. It never fails, so that a run does not depend on its logs.
 func (w logWriter) Write(p []byte) (int, error) {
 	for _, line := range plain.Lines(string(p)) {
 		w.s.Talk("%s%s\n", w.prefix, line)

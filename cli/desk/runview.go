@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	// widestTask is how wide the column of tasks may get.
+	// widestTask is the largest width of the column of tasks.
 	widestTask = 24
-	// widestLine is what fits a terminal: a line that is rewritten in place must not wrap.
+	// widestLine is the largest width of the line that is rewritten in place: the line must not wrap.
 	widestLine = 79
 )
 
-// runView shows a person at a terminal the progress of a run: a line for each task that waits or has ended and, in place, one
-// line for the running tasks. Safe for concurrent use.
+// runView shows a person at a terminal the progress of a run: a line for each task that waits or has ended and, in
+// place, one line for the running tasks. It is safe for concurrent use.
 type runView struct {
 	s     *session.Session
 	p     display.Painter
-	width int // of the column of tasks
+	width int // the width of the column of tasks
 
 	mu      sync.Mutex
 	running []engine.Step
 	done    string // the number of tasks that are done, in words
 }
 
-// viewRun begins to show the tasks of a run. view is nil if no person reads standard error. The caller calls end when it
-// leaves the run.
+// viewRun returns the view of a run with the workflow wf, and begins to show how long its tasks have been running.
+// view is nil if no person reads standard error. The caller must call end when the run ends or is left.
 func viewRun(ctx context.Context, s *session.Session, wf *workflow.Workflow) (view *runView, end func()) {
 	if !s.TalksToPerson() {
 		return nil, func() {}
@@ -68,7 +68,7 @@ func viewRun(ctx context.Context, s *session.Session, wf *workflow.Workflow) (vi
 	}
 }
 
-// tell shows the tasks that a frame changed.
+// tell shows the tasks that changed with a frame.
 func (v *runView) tell(p engine.Progress) {
 	v.mu.Lock()
 	v.done = fmt.Sprintf("%d of %d done", p.Finished+p.Skipped, p.Nodes)
@@ -121,7 +121,8 @@ func (v *runView) showRunning() {
 	v.s.TalkHalfway(plain.Shorten("  "+mark+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
 }
 
-// stepMark returns the mark of a task's state, and its style. The words beside the mark say the same.
+// stepMark returns the mark of a task's state, and the style of the mark. The style only repeats what the mark and
+// the words beside it show.
 func stepMark(state snapshot.NodeState) (mark, style string) {
 	switch state {
 	case snapshot.NodeFinished:

@@ -10,10 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// defaultParallel is how many tasks of a run are at work at once.
+// defaultParallel is how many tasks of a run work at once, unless --max-parallel is given.
 const defaultParallel = 4
 
-// EngineFlags returns the flags of every command that runs tasks.
+// EngineFlags returns the flags of the commands that run tasks.
 func EngineFlags() []urfave.Flag {
 	return []urfave.Flag{
 		MaxParallelFlag(), LogsFlag(),
@@ -21,7 +21,7 @@ func EngineFlags() []urfave.Flag {
 	}
 }
 
-// MaxParallelFlag returns --max-parallel.
+// MaxParallelFlag returns the flag --max-parallel.
 func MaxParallelFlag() urfave.Flag {
 	return &urfave.IntFlag{
 		Name: "max-parallel", Aliases: []string{"p"}, Value: defaultParallel,
@@ -29,12 +29,13 @@ func MaxParallelFlag() urfave.Flag {
 	}
 }
 
-// LogsFlag returns --logs.
+// LogsFlag returns the flag --logs.
 func LogsFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "logs", Usage: "show the logs of running tasks"}
 }
 
-// ParseSettings reads EngineFlags. With --logs, the logs of tasks go to standard error.
+// ParseSettings reads EngineFlags and --yes. With --logs, the logs of tasks go to standard error. The error is
+// usage if --max-parallel is below 1.
 func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) {
 	n := c.Int("max-parallel")
 	if n < 1 {

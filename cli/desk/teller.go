@@ -1,4 +1,4 @@
-// Package desk hands the requests of commands to app, and prints their progress and results for people and scripts.
+// Package desk passes the requests of commands to app, and prints the progress and the results for people and scripts.
 package desk
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Open returns the desk that takes the requests of a command about a store.
+// Open returns the desk that carries out the requests of one command line on the history in store.
 func Open(s *session.Session, store *timeline.Store) *app.Desk {
 	return &app.Desk{Store: store, Folder: s.Folder(), Env: s.Env, Now: s.Now, Hurry: s.Hurry, Teller: teller{s, store}}
 }
 
-// teller prints the progress of a request for people.
+// teller is the app.Teller that prints the progress of a request for people.
 type teller struct {
 	s     *session.Session
 	store *timeline.Store
 }
 
-// Note prints one step of the request.
+// Note prints an event of the request.
 func (t teller) Note(ctx context.Context, note app.Note) {
 	s := t.s
 	switch note := note.(type) {
@@ -55,7 +55,7 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 	case app.FrameNote:
 		s.Note("  %s: frame %d  %s", plain.Text(note.Run), note.Frame, plain.Text(note.Subject))
 	case app.FolderMissingNote:
-		s.Note("the new working copy has no folder %s, so Smithers starts at its top", plain.Text(note.Folder))
+		s.Note("the new working copy has no folder %s, so Smithers starts in the top folder", plain.Text(note.Folder))
 	case app.ExportedNote:
 		s.Note("exported to %s", plain.Text(note.Database))
 	case app.EngineSaidNote:
@@ -66,16 +66,17 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 // Warn prints an error that does not harm the request.
 func (t teller) Warn(err error) { t.s.Warn(err) }
 
-// While shows what the request waits for, until over is called.
+// While shows what the request waits for, until over is called. over may be called twice.
 func (t teller) While(what app.Wait) (over func()) { return sync.OnceFunc(t.s.While(string(what))) }
 
-// Count shows how much is done.
+// Count shows what the request counts, and how much of it update reports as done, until over is called.
 func (t teller) Count(what app.Wait) (update func(done, total int), over func()) {
 	p := t.s.Progress(string(what))
 	return p.Update, p.Finish
 }
 
-// Tasks shows the tasks of a run as they wait and end or, if no person watches, a line for every frame.
+// Tasks returns frame, which shows the tasks that changed with a frame. If no person watches, frame prints a line
+// for every frame. The caller calls over when the run ends or is left.
 func (t teller) Tasks(ctx context.Context, wf *workflow.Workflow) (frame func(engine.Progress), over func()) {
 	view, end := viewRun(ctx, t.s, wf)
 	if view == nil {
@@ -84,13 +85,13 @@ func (t teller) Tasks(ctx context.Context, wf *workflow.Workflow) (frame func(en
 	return view.tell, end
 }
 
-// engineLine is a line that Smithers wrote, for scripts.
+// engineLine is the JSON document of a line that Smithers wrote.
 type engineLine struct {
 	Kind string `json:"kind"`
 	Line string `json:"line"`
 }
 
-// tellEngineLine prints a line of another engine, without control characters.
+// tellEngineLine prints a line of another engine on standard error, without control characters.
 func tellEngineLine(s *session.Session, text string) {
 	for _, line := range plain.Lines(text) {
 		if s.JSON {
@@ -101,9 +102,10 @@ func tellEngineLine(s *session.Session, text string) {
 	}
 }
 
-// noteEscaped notes the name of a run's ref if a ref cannot have the run's id as its name.
+// noteEscaped notes the name of a run's ref if the id is escaped in it, because git does not allow the id as a part
+// of the name.
 func noteEscaped(s *session.Session, id string) {
 	if name, err := refs.Tip(id); err == nil && !strings.HasSuffix(string(name), "/"+id) {
-		s.Note("in git, run %s is called %s", fault.Word(plain.Text(id)), name)
+		s.Note("the git ref of run %s is %s", fault.Word(plain.Text(id)), name)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// TraveledDocument is the part that travel, reset and undo have in common with --json.
+// TraveledDocument has the members that the documents of travel, reset and undo share.
 type TraveledDocument struct {
 	RunID       string             `json:"runId"`
 	Op          int                `json:"op"`
@@ -36,7 +36,7 @@ type TraveledDocument struct {
 	NoFiles     *string            `json:"noFiles"`
 }
 
-// DescribeTraveled describes a travel, reset or undo.
+// DescribeTraveled returns the JSON document of a travel, reset or undo.
 func DescribeTraveled(done *travel.Result) TraveledDocument {
 	doc := TraveledDocument{
 		RunID: done.Run, Op: done.Op.Number, Frame: done.Frame, FromFrame: done.From,
@@ -57,7 +57,7 @@ func DescribeTraveled(done *travel.Result) TraveledDocument {
 	return doc
 }
 
-// PrintTraveled prints the document or, for people, the address of the new frame.
+// PrintTraveled prints doc with --json and otherwise the address of the new frame.
 func PrintTraveled(s *session.Session, done *travel.Result, doc any) error {
 	if s.JSON {
 		return s.WriteJSON(doc)
@@ -65,7 +65,8 @@ func PrintTraveled(s *session.Session, done *travel.Result, doc any) error {
 	return s.Printf("%s\n", plain.Text(timeline.Address{Run: done.Run, Frame: done.Frame}.String()))
 }
 
-// TellTraveled prints what a travel, reset or undo did. next is a sentence with the command that continues the run, or "".
+// TellTraveled notes what a travel, reset or undo changed in the run and in its files. next is a sentence with the
+// command that continues the run, or "".
 func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result, next string) {
 	if len(done.Reset) > 0 {
 		s.Note("pending again: %s", display.List(done.Reset))
@@ -87,16 +88,16 @@ func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store
 	}
 }
 
-// AfterTravel returns the command that continues the run, in a sentence.
+// AfterTravel returns a sentence with the command that continues the run.
 func AfterTravel(ctx context.Context, store *timeline.Store, done *travel.Result) (string, error) {
 	head, err := store.Head(ctx, done.Run)
 	if err != nil {
 		return "", err
 	}
-	return app.NextCommand(head, " continues it")
+	return app.NextCommand(head, " continues the run")
 }
 
-// tellTraveledFiles prints what a travel changed in working copies.
+// tellTraveledFiles notes what a travel, reset or undo changed in working copies, or why it changed no files.
 func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result) {
 	if done.NoFiles != "" {
 		s.Note("the files stay as they are: %s", plain.Text(done.NoFiles))
@@ -115,7 +116,8 @@ func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.
 	}
 }
 
-// attemptedNodes returns the keys of the nodes of attempts. The attempts are sorted by node, and each node is listed once.
+// attemptedNodes returns the keys of the nodes of attempts, each once. attempts has the keys of attempts, sorted by
+// node.
 func attemptedNodes(attempts []string) []string {
 	var nodes []string
 	for _, key := range attempts {
@@ -127,7 +129,8 @@ func attemptedNodes(attempts []string) []string {
 	return nodes
 }
 
-// frameRanges returns the numbers of frames as ranges, for people. The numbers must be sorted.
+// frameRanges returns the numbers of frames in words, such as "frames 1 to 4, 7". frames must be sorted and not
+// empty.
 func frameRanges(frames []int64) string {
 	var parts []string
 	for i := 0; i < len(frames); {

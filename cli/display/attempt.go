@@ -7,7 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// AttemptKey returns the key of an attempt in words. It returns a malformed key unchanged.
+// AttemptKey returns the key of an attempt in words, such as "fix, iteration 2, attempt 1". It returns a malformed
+// key unchanged.
 func AttemptKey(key string) string {
 	node, iteration, attempt, err := snapshot.SplitAttemptKey(key)
 	if err != nil {
@@ -16,7 +17,7 @@ func AttemptKey(key string) string {
 	return AttemptName(node, iteration) + ", attempt " + strconv.Itoa(attempt)
 }
 
-// AttemptName returns the id of a node, with the iteration if it is above 0.
+// AttemptName returns the id of a node and, if the iteration is above 0, the iteration, such as "fix, iteration 2".
 func AttemptName(node string, iteration int) string {
 	if iteration > 0 {
 		return fmt.Sprintf("%s, iteration %d", node, iteration)
@@ -24,11 +25,20 @@ func AttemptName(node string, iteration int) string {
 	return node
 }
 
-// BesideNames returns a list for people of attempts that ran in the same files.
+// BesideNames returns a list of attempts for people, such as "plan (attempt 1), fix (iteration 2, attempt 1)". It
+// shows a malformed key unchanged.
 func BesideNames(keys []string) string {
 	names := make([]string, len(keys))
 	for i, key := range keys {
-		names[i] = AttemptKey(key)
+		names[i] = key
+		node, iteration, attempt, err := snapshot.SplitAttemptKey(key)
+		switch {
+		case err != nil:
+		case iteration > 0:
+			names[i] = fmt.Sprintf("%s (iteration %d, attempt %d)", node, iteration, attempt)
+		default:
+			names[i] = fmt.Sprintf("%s (attempt %d)", node, attempt)
+		}
 	}
 	return List(names)
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// namesShown is how many names of a list people see.
+// namesShown is the largest number of names that List shows.
 const namesShown = 5
 
-// List returns a list for people of the first few names, and how many more there are.
+// List returns a list for people: the first namesShown names, and the number of the others.
 func List(names []string) string { return ListUpTo(namesShown, names) }
 
-// ListUpTo returns a list for people of at most most names, and how many more there are.
-func ListUpTo(most int, names []string) string {
-	shown := make([]string, 0, most)
-	for _, name := range names[:min(most, len(names))] {
+// ListUpTo returns a list for people: the first names, at most limit, and the number of the others.
+func ListUpTo(limit int, names []string) string {
+	shown := make([]string, 0, limit)
+	for _, name := range names[:min(limit, len(names))] {
 		shown = append(shown, plain.Text(name))
 	}
 	if rest := len(names) - len(shown); rest > 0 {
@@ -26,7 +26,8 @@ func ListUpTo(most int, names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// LeftOutNames returns the files that a capture left out, each with the reason.
+// LeftOutNames returns the paths of the files that a capture left out, each with the reason and, if it is known,
+// the size.
 func LeftOutNames(list []snapshot.LeftOut) []string {
 	names := make([]string, len(list))
 	for i, f := range list {
@@ -42,5 +43,5 @@ func LeftOutNames(list []snapshot.LeftOut) []string {
 	return names
 }
 
-// ValueShown is how much of a value people see in a list.
+// ValueShown is the number of characters of a value that people see in a list.
 const ValueShown = 100

@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Op describes an op in a few words.
+// Op describes an operation on a run in a few words, such as "travel to before fix::0::1" or "back to frame 3".
 func Op(op snapshot.Op) string {
 	text := op.Kind
 	key := snapshot.AttemptKey(op.NodeID, op.Iteration, op.Attempt)

@@ -9,13 +9,13 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// A Painter paints runs, frames, revisions and paths.
+// A Painter is a term.Painter that also paints the kind of a change and revisions.
 type Painter struct{ term.Painter }
 
 // NewPainter returns the painter for standard output.
 func NewPainter(ctx context.Context, s *session.Session) Painter { return Painter{s.Painter(ctx)} }
 
-// Change paints the kind of change of a path.
+// Change paints the kind of change of a path: add is green, remove is red, and any other kind is yellow.
 func (p Painter) Change(op string) string {
 	switch op {
 	case jjbridge.OpAdd:

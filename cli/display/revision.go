@@ -10,8 +10,8 @@ import (
 // as jj prints.
 const RevisionShown = 8
 
-// ShortRevision returns a revision of the working copy for people: jj's change id as jj prints it, or git's commit. It
-// returns "" if there is no revision.
+// ShortRevision returns the beginning of a revision of the working copy: of jj's change id if kind is jj, otherwise
+// of git's commit. It returns "" if there is no revision.
 func ShortRevision(kind, commit, change string) string {
 	if kind == snapshot.VCSJJ {
 		return ShortID(change)
@@ -19,10 +19,11 @@ func ShortRevision(kind, commit, change string) string {
 	return ShortID(commit)
 }
 
-// ShortID returns the beginning of a change or commit id.
+// ShortID returns the first RevisionShown characters of a change or commit id.
 func ShortID(id string) string { return id[:min(RevisionShown, len(id))] }
 
-// RevisionCell returns ShortRevision as a cell, which is empty if tag is nil.
+// RevisionCell returns the short revision of tag as a cell of a table. change is jj's change id, or nil. The cell
+// is empty if tag is nil.
 func (p Painter) RevisionCell(tag *jjbridge.Tag, change *string) term.Cell {
 	if tag == nil {
 		return term.Cell{}

@@ -6,7 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// Size formats a number of bytes for people.
+// Size formats a number of bytes for people, such as "12 bytes" or "1.5 KiB".
 func Size(bytes int64) string {
 	const step = 1024
 	if bytes < step {

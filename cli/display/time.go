@@ -7,11 +7,11 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// ClockTime formats a moment in UTC, to the second.
+// ClockTime formats ms, a moment in milliseconds since 1970, in UTC, to the second.
 func ClockTime(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05Z") }
 
-// Ago formats a moment for people as the time before now. It formats a future moment as ClockTime does, and a moment more
-// than 30 days ago as a date.
+// Ago formats a moment for people as the time from then until now, such as "3 hours ago". It formats a future
+// moment as ClockTime does, and a moment more than 30 days ago as a date.
 func Ago(now time.Time, ms int64) string {
 	d := now.Sub(time.UnixMilli(ms))
 	switch {
@@ -29,7 +29,7 @@ func Ago(now time.Time, ms int64) string {
 	return ClockTime(ms)[:len("2006-01-02")]
 }
 
-// Duration formats a length of time for people, in at most two units.
+// Duration formats a length of time for people in at most two units, such as "1.5 s" or "3m 05s".
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// An Error is the cause of a context that a signal cancelled.
+// An Error is the cause of a context that a signal has cancelled.
 type Error struct{ Signal os.Signal }
 
 // Error names the signal.
@@ -21,14 +21,15 @@ func (e *Error) Error() string { return "got signal " + e.Signal.String() }
 // Unwrap returns context.Canceled, for callers that report the cause of a context in place of its error.
 func (e *Error) Unwrap() error { return context.Canceled }
 
-// echo is the time after the first signal in which the same signal may come once more without meaning more. git, which runs us
-// as "git smithers", passes on the SIGINT that a terminal has sent to both; timeout sends SIGTERM to its child and to the
-// child's group.
+// echo is the time after the first signal in which a second signal of the same kind does not count. git, which runs
+// this program as "git smithers", passes on the SIGINT that a terminal has sent to both; timeout sends SIGTERM to
+// its child and to the child's group.
 const echo = 500 * time.Millisecond
 
-// Catch returns a context that the first SIGINT or SIGTERM cancels, and hurry, which the second signal cancels. An echo of the
-// first signal does not count. The third signal ends the process. Writes to a closed pipe become errors instead of ending the
-// process; children get SIGPIPE as usual. stop undoes all of this and waits for nothing.
+// Catch returns the context ctx, which the first SIGINT or SIGTERM cancels, and the context hurry, which the second
+// signal cancels. An echo of the first signal does not count. The third signal ends the process. Writes to a closed
+// pipe become errors instead of ending the process; children get SIGPIPE as usual. stop cancels both contexts and
+// catches no more signals. It waits for nothing.
 func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	hurry, now := context.WithCancel(context.WithoutCancel(parent))
@@ -57,8 +58,8 @@ func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	}
 }
 
-// again waits for a signal after the first one and reports whether it came before done. Until over, one signal like the
-// first counts as its echo.
+// again waits for another signal after the signal first. It returns true when the signal comes, and false when done
+// is closed before. Until over fires, one signal of the same kind as first counts as its echo.
 func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, done <-chan struct{}) bool {
 	select {
 	case sig := <-signals:
@@ -77,8 +78,8 @@ func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, don
 	}
 }
 
-// Explain returns interrupted or terminated, with the hints of err, if a signal caused err. It returns err itself if no
-// signal came, or if err has another code, such as run_cancelled.
+// Explain returns interrupted for SIGINT or terminated for SIGTERM, with the hints of err, if a signal caused err.
+// It returns err itself if no signal came, or if err has another code, such as run_cancelled.
 func Explain(ctx context.Context, err error) error {
 	var sig *Error
 	if err == nil || !errors.As(context.Cause(ctx), &sig) {

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 )
 
-// Choices returns the choices of a form for people, or nil if the form has none.
+// Choices returns the choices of a form, as people read them. form is a JSON schema; its enum has the choices.
+// Choices returns nil if the form has none.
 func Choices(form json.RawMessage) []string {
 	var schema struct {
 		Enum []json.RawMessage `json:"enum"`
@@ -19,7 +20,7 @@ func Choices(form json.RawMessage) []string {
 	return choices
 }
 
-// ChoicesShown is how many choices an error shows.
+// ChoicesShown is the largest number of choices that a message shows.
 const ChoicesShown = 20
 
 // ChoiceText formats a choice for people: a text without its quotes.

@@ -6,7 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/display"
 )
 
-// A Document is a line of inbox --json.
+// A Document is one line of inbox --json.
 type Document struct {
 	Kind          string          `json:"kind"`
 	RunID         string          `json:"runId"`
@@ -25,11 +25,11 @@ type Document struct {
 	RequestedAtMs int64           `json:"requestedAtMs"`
 	TimeoutAtMs   *int64          `json:"timeoutAtMs"`
 	Engine        *string         `json:"engine"` // the other engine that runs the run; null for none
-	Untold        bool            `json:"untold"` // the request was answered here, and the engine still asks
+	Untold        bool            `json:"untold"` // the request was answered in this repository, and the engine still asks
 	Tell          *string         `json:"tell"`   // the command that passes the answer to the engine
 }
 
-// Describe describes a line for scripts.
+// Describe returns the JSON document of a line.
 func Describe(l Line) Document {
 	doc := Document{
 		Kind: "inbox", RunID: l.RunID, WorkflowName: l.WorkflowName, RunStatus: l.RunStatus,

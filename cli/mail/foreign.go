@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ForeignSignal returns Smithers' command that sends a signal, without the program.
+// ForeignSignal returns the command of Smithers that sends a signal to a run, without the program.
 func ForeignSignal(run string, sent snapshot.Signal) string {
 	args := signalArguments(run, sent)
 	if payload := string(sent.Payload); payload != "" && payload != "null" {
@@ -16,7 +16,8 @@ func ForeignSignal(run string, sent snapshot.Signal) string {
 	return fault.CommandLine(args[0], args[1:]...)
 }
 
-// signalArguments returns the command that sends a signal, without program and payload. Smithers has the same command.
+// signalArguments returns the words of the command that sends a signal, without the program and the payload.
+// git-smithers and Smithers have the same command.
 func signalArguments(run string, sent snapshot.Signal) []string {
 	args := []string{"signal", run, sent.Name}
 	if sent.CorrelationID != nil && *sent.CorrelationID != "" {
@@ -25,19 +26,20 @@ func signalArguments(run string, sent snapshot.Signal) []string {
 	return args
 }
 
-// ForeignDecision returns Smithers' command that decides an approval, without the program.
-func ForeignDecision(run string, a snapshot.Approval) string {
-	args := []string{run, "--node", a.NodeID, "--iteration", strconv.Itoa(a.Iteration)}
-	if a.Note != nil {
-		args = append(args, "--note", *a.Note)
+// ForeignDecision returns the command of Smithers that decides an approval in the same way, without the program.
+func ForeignDecision(run string, decided snapshot.Approval) string {
+	args := []string{run, "--node", decided.NodeID, "--iteration", strconv.Itoa(decided.Iteration)}
+	if decided.Note != nil {
+		args = append(args, "--note", *decided.Note)
 	}
-	if a.Status == snapshot.ApprovalDenied {
+	if decided.Status == snapshot.ApprovalDenied {
 		return fault.CommandLine("deny", args...)
 	}
 	return fault.CommandLine("approve", args...)
 }
 
-// ForeignAnswer returns Smithers' command that answers or cancels a human request, without the program.
+// ForeignAnswer returns the command of Smithers that answers or cancels a human request in the same way, without
+// the program.
 func ForeignAnswer(run string, h snapshot.HumanRequest) string {
 	if h.Status != snapshot.HumanAnswered {
 		return fault.CommandLine("human", "cancel", h.RequestID(run))

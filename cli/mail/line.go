@@ -20,12 +20,12 @@ import (
 type Line struct {
 	sqliteindex.InboxRow
 
-	Engine string // another engine that runs the run and asks; "" for none
-	Untold bool   // the answer or signal was given here, and the engine does not know it
+	Engine string // the other engine that runs the run and asks; "" for none
+	Untold bool   // the answer or signal was given in this repository, and the engine has not been told
 	tell   string // the command that passes the answer to the engine, or ""
 }
 
-// Open reports whether the run, or its engine, still waits.
+// Open reports whether the run still waits, or whether its engine has not been told the answer.
 func (l *Line) Open() bool {
 	switch l.Status {
 	case snapshot.ApprovalRequested, snapshot.HumanPending, snapshot.WaitWaiting:
@@ -34,7 +34,9 @@ func (l *Line) Open() bool {
 	return l.Untold
 }
 
-// Lines returns rows of the inbox as lines, with the answers that other engines have not been told.
+// Lines returns a line for each row, in the same order. A line of a run of Smithers tells whether Smithers has been
+// told the answer, and the command that passes the answer on. If these facts cannot be read, Lines warns and leaves
+// them out.
 func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows []sqliteindex.InboxRow) ([]Line, error) {
 	known := make(map[string]*smithers.Untold)
 	lines := make([]Line, len(rows))
@@ -60,8 +62,8 @@ func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows 
 	return lines, nil
 }
 
-// untoldOf returns the answers that Smithers has not been told. It is nil if Smithers does not run the run, or does not have
-// it yet, such as a fork that was made here.
+// untoldOf returns the answers in a run that Smithers has not been told. It returns nil if Smithers does not run
+// the run.
 func untoldOf(ctx context.Context, store *timeline.Store, run string) (*smithers.Untold, error) {
 	head, err := store.Head(ctx, run)
 	if err != nil {
@@ -73,22 +75,23 @@ func untoldOf(ctx context.Context, store *timeline.Store, run string) (*smithers
 	return smithers.ReadUntold(store, head)
 }
 
-// ask sets the command that passes the answer to Smithers.
-func (l *Line) ask(of *smithers.Untold) {
+// ask sets the engine of a line to Smithers, and the command that passes the answer to Smithers. untold has the
+// answers of the run that Smithers has not been told.
+func (l *Line) ask(untold *smithers.Untold) {
 	l.Engine = app.EngineSmithers
 	switch l.Kind {
 	case snapshot.WaitTimer:
 	case snapshot.WaitSignal:
-		l.askSignal(of)
+		l.askSignal(untold)
 	case KindApproval:
-		if a, ok := of.Approval(l.NodeID, l.Iteration); ok {
+		if a, ok := untold.Approval(l.NodeID, l.Iteration); ok {
 			l.Untold, l.tell = true, "smithers "+ForeignDecision(l.RunID, a)
 		} else if l.Status == snapshot.ApprovalRequested {
 			a = snapshot.Approval{NodeID: l.NodeID, Iteration: l.Iteration, Status: snapshot.ApprovalApproved}
 			l.tell = "smithers " + ForeignDecision(l.RunID, a)
 		}
 	default:
-		if h, ok := untoldRequest(of, l.NodeID, l.Iteration); ok {
+		if h, ok := untoldRequest(untold, l.NodeID, l.Iteration); ok {
 			l.Untold, l.tell = true, "smithers "+ForeignAnswer(l.RunID, h)
 		} else if l.Status == snapshot.HumanPending {
 			l.tell = fault.CommandLine("smithers", "human", "answer", l.RequestID) + " --value <answer>"
@@ -96,18 +99,18 @@ func (l *Line) ask(of *smithers.Untold) {
 	}
 }
 
-// untoldRequest returns a human request that was settled here and that Smithers does not know. An expired request is not
-// untold.
-func untoldRequest(of *smithers.Untold, nodeID string, iteration int) (snapshot.HumanRequest, bool) {
-	h, ok := of.HumanRequest(nodeID, iteration)
+// untoldRequest returns the settled human request of a node's iteration, and reports whether Smithers has not been
+// told. An expired request does not count, because it has no answer.
+func untoldRequest(untold *smithers.Untold, nodeID string, iteration int) (snapshot.HumanRequest, bool) {
+	h, ok := untold.HumanRequest(nodeID, iteration)
 	return h, ok && h.Status != snapshot.HumanExpired
 }
 
-func (l *Line) askSignal(of *smithers.Untold) {
+func (l *Line) askSignal(untold *smithers.Untold) {
 	if l.Status != snapshot.WaitWaiting {
 		return
 	}
-	sent, ok := of.Signal(l.Prompt, l.CorrelationID)
+	sent, ok := untold.Signal(l.Prompt, l.CorrelationID)
 	if !ok {
 		sent = snapshot.Signal{Name: l.Prompt, CorrelationID: l.CorrelationID}
 	}
@@ -117,7 +120,8 @@ func (l *Line) askSignal(of *smithers.Untold) {
 // KindApproval is the kind of an approval in the inbox.
 const KindApproval = "approval"
 
-// Prompt returns the question to a person.
+// Prompt returns the text of a line for people: the question, with the choices of a selection; the name and the
+// correlation of a signal; or the time at which a timer is due.
 func Prompt(l Line) string {
 	switch {
 	case l.Kind == snapshot.WaitTimer && l.TimeoutAtMs != nil:
@@ -130,7 +134,8 @@ func Prompt(l Line) string {
 	return l.Prompt
 }
 
-// HowToSettle returns the command that answers, or "" if there is nothing to answer.
+// HowToSettle returns the command that answers, or "" if there is nothing to answer. For an open approval, it adds
+// ", or deny".
 func HowToSettle(l Line) string {
 	deny := ""
 	if l.Status == snapshot.ApprovalRequested {

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Open lists what a run waits for, as inbox does, but reads only the tip of the run. It leaves out settled and expired
-// requests. engine is the other engine that runs the run, or "".
+// Open lists what a run waits for, as inbox does, but reads only the tip of the run. It leaves out settled and
+// expired requests. engine is the other engine that runs the run, or "" if git-smithers runs it.
 func Open(store *timeline.Store, head *timeline.Head, engine string, now time.Time) ([]Line, error) {
 	rows, err := mailRows(head)
 	if err != nil {
@@ -38,7 +38,7 @@ func Open(store *timeline.Store, head *timeline.Head, engine string, now time.Ti
 	return lines, nil
 }
 
-// mailRows returns the rows of the inbox for everything in a run's mailbox except signals that have arrived.
+// mailRows returns a row of the inbox for each approval, human request and wait of a run, open or settled.
 func mailRows(head *timeline.Head) (rows []sqliteindex.InboxRow, err error) {
 	run, state := head.Row(), head.State()
 	add := func(row sqliteindex.InboxRow) {

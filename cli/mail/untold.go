@@ -9,10 +9,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// NotTold follows the status of an answer or signal that was given here and that the engine of the run does not know.
+// NotTold follows the status of an answer or signal that was given in this repository and that the engine of the
+// run has not been told.
 const NotTold = ", not told"
 
-// An untoldAnswer is an answer or signal that was given here, while the engine that runs the run still waits for it.
+// An untoldAnswer is an answer or signal that was given in this repository, while the engine that runs the run
+// still waits for it.
 type untoldAnswer struct {
 	NodeID      string `json:"nodeId"`
 	Iteration   int    `json:"iteration"`
@@ -21,12 +23,12 @@ type untoldAnswer struct {
 	Tell        string `json:"tell"`   // the command that passes the answer to the engine
 }
 
-// UntoldAnswers has the answers at a run's tip that another engine has not received. It is empty for a run that
+// UntoldAnswers has the answers at a run's tip that another engine has not been told. It is empty for a run that
 // git-smithers runs and for a run that has ended.
 type UntoldAnswers []untoldAnswer
 
-// Untold returns the answers of a run that Smithers has not been told. Unreadable Smithers data is a warning; the rest of the
-// run is still shown.
+// Untold returns the answers of a run that Smithers has not been told. Unreadable Smithers data is a warning; the
+// rest of the run is still shown.
 func Untold(ctx context.Context, s *session.Session, store *timeline.Store, run string) UntoldAnswers {
 	list, err := readUntold(ctx, store, run)
 	if err != nil && ctx.Err() == nil {
@@ -79,7 +81,7 @@ func listUntold(of *smithers.Untold, run string, state *snapshot.State) (list Un
 	return list, nil
 }
 
-// Mark returns NotTold if the answer to a request is untold, else "".
+// Mark returns NotTold if l has the answer to the request of this kind and node, else "".
 func (l UntoldAnswers) Mark(requestKind, nodeID string, iteration int) string {
 	for _, u := range l {
 		if u.RequestKind == requestKind && u.NodeID == nodeID && u.Iteration == iteration {

@@ -16,15 +16,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// exportOptions are what export takes.
+// exportOptions has the options of export.
 type exportOptions struct {
-	runs     []string // ids or unique prefixes; none for all that came from Smithers
+	runs     []string // ids or unique prefixes; none for all runs imported from Smithers and their forks
 	to       string
-	root     string // "" for the folder of the database
-	workflow string // "" for the runs' own
+	root     string // the folder in which the runs continue; "" for that of the database
+	workflow string // the workflow file; "" for the files of the runs
 }
 
-// exportDocument is what export prints with --json.
+// exportDocument is the document of export --json.
 type exportDocument struct {
 	Kind string                 `json:"kind"`
 	To   string                 `json:"to"`
@@ -73,7 +73,7 @@ of their file. If Smithers would refuse a run, a warning names the reason.`,
 	}
 }
 
-// runExport exports runs and prints them.
+// runExport exports runs, prints them, and warns of runs that Smithers would refuse to resume.
 func runExport(ctx context.Context, s *session.Session, store *timeline.Store, opts exportOptions) error {
 	req, err := exportRequest(s, opts)
 	if err != nil {
@@ -95,7 +95,7 @@ func runExport(ctx context.Context, s *session.Session, store *timeline.Store, o
 		fmt.Fprintf(&b, "exported %s: %s%s\n", plain.Text(run.RunID), plain.Count(int(run.Frames), "frame"), how)
 	}
 	if len(exported.Runs) == 0 {
-		s.Note("no run was imported from Smithers")
+		s.Note("nothing was exported: no run was imported from Smithers")
 	}
 	if err := s.Printf("%s", b.String()); err != nil {
 		return err

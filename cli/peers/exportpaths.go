@@ -11,8 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// exportRequest returns the request with absolute paths without links, as Smithers sees them. It returns workflow_not_found
-// or invalid_workflow for the workflow, usage for the root, and database_not_found for the database.
+// exportRequest returns the request of export. Its paths are absolute and have no symbolic links, as Smithers sees
+// them. The error is workflow_not_found or invalid_workflow for the workflow, usage for the root, and
+// database_not_found for the database.
 func exportRequest(s *session.Session, opts exportOptions) (smithers.ExportRequest, error) {
 	req := smithers.ExportRequest{Runs: opts.runs, To: s.Folder().RealPath(opts.to)}
 	if err := needNameOfFile(s, opts.to); err != nil {
@@ -34,13 +35,13 @@ func exportRequest(s *session.Session, opts exportOptions) (smithers.ExportReque
 	return req, nil
 }
 
-// needNameOfFile returns database_not_found if a name ends in a slash and no folder has the name.
+// needNameOfFile returns database_not_found if name ends in a slash and is not an existing folder.
 func needNameOfFile(s *session.Session, name string) error {
 	if !strings.HasSuffix(filepath.ToSlash(name), "/") {
 		return nil
 	}
 	if info, err := os.Stat(s.Path(name)); err == nil && info.IsDir() {
-		return nil // the export reports the error
+		return nil // the export reports that the database is a folder
 	}
 	return fault.New(fault.DatabaseNotFound, "there is no folder %s", filepath.ToSlash(name)).
 		Hint("name a file in an existing folder, such as --to smithers.db")

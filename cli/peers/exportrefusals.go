@@ -12,17 +12,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// hint shows people what to type after a warning.
+// hint prints a hint after a warning, for people.
 func hint(s *session.Session, format string, args ...any) {
 	s.Note("git-smithers: hint: "+format, args...)
 }
 
-// warnOfRefusals names the exported runs that Smithers would refuse to resume, and the commands that make Smithers resume
-// them.
+// warnOfRefusals warns of the exported runs that Smithers would refuse to resume, one warning for each reason, and
+// shows the commands that make Smithers resume them.
 func warnOfRefusals(s *session.Session, runs []smithers.ExportedRun) {
 	var reasons, words []string
 	refused := make(map[string][]string)
-	accepts := true
+	accepts := true // whether all runs are refused only because their workflow or its modules changed
 	for _, run := range runs {
 		if run.Finished || len(run.Refusals) == 0 {
 			continue

@@ -22,7 +22,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// importDocument is what import prints with --json.
+// importDocument is the document of import --json.
 type importDocument struct {
 	Kind string               `json:"kind"`
 	Runs []importedRun        `json:"runs"`
@@ -34,10 +34,10 @@ type importedRun struct {
 	RunID   string  `json:"runId"`
 	Outcome string  `json:"outcome"`
 	Frames  int64   `json:"frames"` // how many are new
-	Frame   *int64  `json:"frame"`  // the newest; null if the run is not here
+	Frame   *int64  `json:"frame"`  // the newest; null if this repository does not have the run
 	Tip     *string `json:"tip"`
 	Rewound bool    `json:"rewound"`
-	// Rendered counts the frames without snapshots that Smithers has. They are kept, but not as frames.
+	// Rendered counts the rendered frames of a run without snapshots. They are stored, but timeline does not list them.
 	Rendered  int64                `json:"rendered"`
 	Marks     []smithers.Mark      `json:"marks"`
 	Overruled []smithers.Overruled `json:"overruled"`
@@ -83,19 +83,19 @@ Prints each run, the outcome, its new frames, its newest frame and its tip.`,
 				return err
 			}
 			if req.Revive && len(req.Runs) == 0 {
-				return fault.New(fault.Usage, "--revive needs --run")
+				return fault.New(fault.Usage, "--revive needs --run").Hint("add --run RUN for each run to import again")
 			}
 			return s.WithStore(ctx, func(store *timeline.Store) error { return runImport(ctx, s, store, path, req) })
 		},
 	}
 }
 
-// importRunsFlag returns --run of the commands that read a database.
+// importRunsFlag returns the flag --run for a command that reads a database.
 func importRunsFlag() urfave.Flag {
 	return &urfave.StringSliceFlag{Name: "run", Usage: "import only the run `R` and the runs from which it was forked (can be repeated)"}
 }
 
-// refuseEmptyRuns returns invalid_run_id if a run that --run names has an empty id.
+// refuseEmptyRuns returns invalid_run_id if one of runs, the values of --run, is empty.
 func refuseEmptyRuns(runs []string) error {
 	if slices.Contains(runs, "") {
 		return fault.New(fault.InvalidRunID, "the run id is empty")
@@ -103,7 +103,7 @@ func refuseEmptyRuns(runs []string) error {
 	return nil
 }
 
-// runImport imports runs, and prints the outcome for each run even if some were refused.
+// runImport imports runs from the database at path, and prints the outcome for each run even if some were refused.
 func runImport(ctx context.Context, s *session.Session, store *timeline.Store, path string, req smithers.ImportRequest) error {
 	bar, begun := s.Progress("importing"), sync.OnceFunc(s.While("reading the database"))
 	req.Progress = func(run string, done, total int) {
@@ -130,7 +130,7 @@ func runImport(ctx context.Context, s *session.Session, store *timeline.Store, p
 	return cmp.Or(err, refusedImports(s, imported, req.Runs))
 }
 
-// describeImported describes an imported run for scripts.
+// describeImported returns the JSON document of an imported run.
 func describeImported(s *session.Session, run smithers.ImportedRun) importedRun {
 	doc := importedRun{
 		RunID: run.RunID, Outcome: run.Outcome, Frames: run.Frames, Rewound: run.Rewound, Rendered: run.Rendered,
@@ -180,7 +180,7 @@ func writeImported(ctx context.Context, s *session.Session, doc importDocument) 
 	return nil
 }
 
-// note returns a remark for people about the import of a run, or "".
+// note returns a remark about the import of a run, or "" if there is nothing to remark.
 func (r importedRun) note() string {
 	switch {
 	case r.Message != nil:
@@ -188,15 +188,15 @@ func (r importedRun) note() string {
 	case r.Rewound:
 		return "Smithers went back to an earlier frame"
 	case r.Rendered > 0:
-		return plain.Count(int(r.Rendered), "rendered frame") + " without snapshots kept, but not as frames"
+		return plain.Count(int(r.Rendered), "rendered frame") + " of an old Smithers stored; timeline does not list frames without a snapshot"
 	}
 	return ""
 }
 
-// mostMarks is how many mismatches of a run are listed one by one.
+// mostMarks is how many mismatches of a run warnOfMarks lists one by one.
 const mostMarks = 5
 
-// warnOfMarks lists the first mismatches of a run, and counts the others.
+// warnOfMarks warns of the first mismatches that the import found in a run, and of the number of the others.
 func warnOfMarks(s *session.Session, run importedRun) {
 	for i, m := range run.Marks {
 		if i == mostMarks && len(run.Marks) > mostMarks+1 {
@@ -212,8 +212,9 @@ func warnOfMarks(s *session.Session, run importedRun) {
 	}
 }
 
-// warnOfAnswers names the answers that were given here and do not count: Smithers has another answer, or no longer has the
-// request, or has asked again. It also names the travels and resets that Smithers has overtaken.
+// warnOfAnswers warns of the answers that were given in this repository and do not count: Smithers has another
+// answer, no longer has the request, or has asked again. It also warns of the travels and resets that Smithers has
+// overtaken.
 func warnOfAnswers(s *session.Session, run importedRun) {
 	for _, o := range run.Overruled {
 		s.Warn(fmt.Errorf("%s: %s was %s in this repository, but Smithers was not told and has another answer: %s",
@@ -233,8 +234,9 @@ func warnOfAnswers(s *session.Session, run importedRun) {
 	}
 }
 
-// refusedImports returns import_refused if runs were refused, run_not_found if only named runs are missing, and nil
-// otherwise. A pruned run counts only if it was named, because the database keeps it.
+// refusedImports returns import_refused if runs were refused, run_not_found if the only failure is that the
+// database lacks some named runs, and nil otherwise. named has the values of --run. A pruned run counts only if it
+// was named, because the database still has it.
 func refusedImports(s *session.Session, imported *smithers.Imported, named []string) error {
 	var refused, missing []smithers.ImportedRun
 	for _, run := range imported.Runs {

@@ -64,7 +64,7 @@ and tried again after the next change of the database.`,
 	}
 }
 
-// runWatch imports until a signal stops it, or the reader closes its output.
+// runWatch imports the runs of the database called name until a signal stops it, or the reader closes its output.
 func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, name string, runs []string) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -83,7 +83,7 @@ func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, na
 	return cmp.Or(failed, err, ctx.Err())
 }
 
-// tellWatching prints that the watch has imported everything, or waits for the database.
+// tellWatching prints that everything in the database was imported, or that the database does not exist yet.
 func tellWatching(s *session.Session, name string) error {
 	if s.JSON {
 		return s.WriteJSON(watchingDocument{"watching", name})
@@ -96,7 +96,7 @@ func tellWatching(s *session.Session, name string) error {
 	return nil
 }
 
-// tellWatched prints the runs that were imported, and warns of the others.
+// tellWatched prints a line for each imported run, and warns of the runs that could not be imported.
 func tellWatched(s *session.Session, imported *smithers.Imported) error {
 	for _, run := range imported.Runs {
 		doc := describeImported(s, run)

@@ -15,19 +15,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// captureOptions are what capture takes.
+// captureOptions has the options of capture.
 type captureOptions struct {
 	run   string
 	batch bool
 }
 
-// captureAnswer is what capture prints for a frame.
+// captureAnswer is the line that capture prints for a new frame.
 type captureAnswer struct {
 	Kind string `json:"kind"`
 	door.Answer
 }
 
-// captureFailure answers a line of --batch that could not be captured.
+// captureFailure is the line that capture --batch prints for a line that could not be captured.
 type captureFailure struct {
 	Kind  string                `json:"kind"`
 	ID    string                `json:"id,omitempty"`
@@ -67,7 +67,8 @@ A repeated "id" gets the same answer as the first time.`,
 	}
 }
 
-// runCapture captures one object or, with --batch, one object per line.
+// runCapture reads a capture from standard input, or with --batch one from each line, and prints an answer for
+// each.
 func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, opts captureOptions) error {
 	capturer, err := door.Open(ctx, store, opts.run)
 	if err != nil {
@@ -98,7 +99,8 @@ func captureOne(ctx context.Context, capturer *door.Capturer, data []byte) (door
 	return capturer.Capture(ctx, req)
 }
 
-// captureBatch answers every line until the input ends.
+// captureBatch prints an answer for every line of standard input that is not empty, until the input ends. A capture
+// that fails does not end the batch.
 func captureBatch(ctx context.Context, s *session.Session, capturer *door.Capturer) error {
 	for line, err := range term.LinesOf(s.In, term.MaxDocument) {
 		if err != nil {
@@ -123,7 +125,7 @@ func captureBatch(ctx context.Context, s *session.Session, capturer *door.Captur
 	return nil
 }
 
-// captureID returns the id of a line that could not be captured, or "" if the line has none.
+// captureID returns the member id of a line that could not be captured, or "" if the line has none.
 func captureID(line []byte) string {
 	var named struct {
 		ID string `json:"id"`

@@ -19,8 +19,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// completeCommand returns the command that the completion scripts of shells call. It prints the values that the last word
-// may become.
+// completeCommand returns the command that the completion scripts of shells call. It prints the values that the last
+// word may become.
 func completeCommand(tree func() *arg.Command) *arg.Command {
 	return &arg.Command{
 		Name:    "__complete",
@@ -48,14 +48,15 @@ func completeCommand(tree func() *arg.Command) *arg.Command {
 	}
 }
 
-// A completion finds the values of one kind that begin with a word.
+// A completion finds values for the last word of a command line.
 type completion struct {
 	s    *session.Session
 	run  string // the run that the command line names; "" for none
-	word string
+	word string // the last word, or its part after "="
 }
 
-// complete returns the values that word may become after the words before it. It returns no values if they cannot be read.
+// complete returns the values that the last word may become. before has the words before it, without the program.
+// If the values cannot be read, complete returns none.
 func complete(ctx context.Context, s *session.Session, root *arg.Command, before []string, word string) []string {
 	cmd, place, named, flag := arg.ReadPartly(root, before)
 	c := completion{s: s, run: named, word: word}
@@ -80,7 +81,7 @@ func complete(ctx context.Context, s *session.Session, root *arg.Command, before
 	return out
 }
 
-// values returns the values of a kind that begin with the word.
+// values returns the values of a kind that begin with c.word. It returns nil for an unknown kind.
 func (c completion) values(ctx context.Context, kind string) []string {
 	var all []string
 	switch kind {
@@ -97,7 +98,7 @@ func (c completion) values(ctx context.Context, kind string) []string {
 	return slices.DeleteFunc(all, func(value string) bool { return !strings.HasPrefix(value, c.word) })
 }
 
-// stored returns the values of a kind in the history.
+// stored returns the values of a kind that the history has: runs, frames or nodes.
 func (c completion) stored(ctx context.Context, store *timeline.Store, kind string) []string {
 	switch kind {
 	case "node":
@@ -119,7 +120,7 @@ func (c completion) stored(ctx context.Context, store *timeline.Store, kind stri
 	return runs
 }
 
-// framesOf returns the numbers of a run's frames, behind prefix.
+// framesOf returns the numbers of a run's frames, each behind prefix. It returns nil if the run cannot be read.
 func framesOf(ctx context.Context, store *timeline.Store, run, prefix string) []string {
 	t, err := list.Timeline(ctx, store, run, list.TreeOptions{})
 	if err != nil {
@@ -132,7 +133,8 @@ func framesOf(ctx context.Context, store *timeline.Store, run, prefix string) []
 	return frames
 }
 
-// nodesOf returns the ids of a run's nodes, each once.
+// nodesOf returns the ids of the nodes at an address, sorted, each once. It returns nil if the address cannot be
+// read.
 func nodesOf(ctx context.Context, store *timeline.Store, address string) []string {
 	if address == "" {
 		return nil
@@ -157,7 +159,7 @@ func nodesOf(ctx context.Context, store *timeline.Store, address string) []strin
 	return slices.Compact(ids)
 }
 
-// workflows returns the workflow files and the folders in the folder that the word names.
+// workflows returns the workflow files and the folders in the folder that c.word names. A folder ends in "/".
 func (c completion) workflows() []string {
 	folder, _ := filepath.Split(c.word)
 	entries, err := os.ReadDir(c.s.Path(folder))

@@ -1,9 +1,11 @@
-// Package program has the commands for programs: captures, completion, the man page and the version: a topic of the help.
+// Package program has the commands for programs: captures, completion, the man page and the version: a topic of the
+// help.
 package program
 
 import "github.com/git-smithers/git-smithers/cli/arg"
 
-// Topic returns the commands of this folder. tree returns all commands, for the man page and completion.
+// Topic returns the topic of the help that lists the commands of this package. tree returns the root of all
+// commands, for the man page and completion.
 func Topic(tree func() *arg.Command) arg.Topic {
 	return arg.Topic{
 		Title: "for programs",

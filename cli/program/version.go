@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 )
 
-// versionDocument is what version prints with --json.
+// versionDocument is the document of version --json.
 type versionDocument struct {
 	Kind     string `json:"kind"`
 	Version  string `json:"version"`
@@ -31,7 +31,7 @@ func versionCommand() *arg.Command {
 	}
 }
 
-// runVersion prints what the Go toolchain recorded about the build.
+// runVersion prints the version, the commit and the platform, as the Go toolchain recorded them in the build.
 func runVersion(s *session.Session) error {
 	doc := versionDocument{
 		Kind: "version", Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,

@@ -37,7 +37,7 @@ Prints the run's id.`,
 	}
 }
 
-// cancelDocument is what cancel prints with --json.
+// cancelDocument is the document of cancel --json.
 type cancelDocument struct {
 	Kind   string `json:"kind"`
 	RunID  string `json:"runId"`
@@ -45,7 +45,7 @@ type cancelDocument struct {
 	Tip    string `json:"tip"`
 }
 
-// runCancel marks a run as cancelled.
+// runCancel marks a run as cancelled, and notes the command that continues it. run is the whole id.
 func runCancel(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	head, err := desk.Open(s, store).Cancel(ctx, run)
 	if err != nil {
@@ -55,7 +55,7 @@ func runCancel(ctx context.Context, s *session.Session, store *timeline.Store, r
 	if s.JSON {
 		return s.WriteJSON(cancelDocument{"cancel", row.ID, string(row.Status), head.Entry().ID.String()})
 	}
-	next, err := app.NextCommand(head, " continues it")
+	next, err := app.NextCommand(head, " continues the run")
 	if err != nil {
 		return err
 	}

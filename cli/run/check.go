@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// checkDocument is what check prints with --json for a valid file.
+// checkDocument is the document of check --json for a valid file.
 type checkDocument struct {
 	Kind         string `json:"kind"`
 	File         string `json:"file"`
@@ -43,7 +43,8 @@ works outside of a repository, too, and needs no confirmation.`,
 	}
 }
 
-// runCheck checks every file, even after a file with errors. It reports all errors but the last, which it returns.
+// runCheck checks every file, even after a file with errors. It prints each error except the last one, which it
+// returns for the caller to print.
 func runCheck(ctx context.Context, s *session.Session, files []string) error {
 	var failed error
 	for _, file := range files {
@@ -60,7 +61,7 @@ func runCheck(ctx context.Context, s *session.Session, files []string) error {
 			return err
 		case failed == nil:
 			failed = err
-		default: // dispatch reports one error
+		default: // the caller prints one error; the earlier ones are printed here
 			s.Report(failed)
 			failed = err
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// resumeDocument is what resume prints with --json.
+// resumeDocument is the document of resume --json.
 type resumeDocument struct {
 	desk.RunDocument
 	Restored []desk.RestoredDocument `json:"restored,omitempty"`
@@ -89,7 +89,7 @@ func parseResume(s *session.Session, c *urfave.Context) (app.ResumeRequest, erro
 	return req, err
 }
 
-// runResume continues a run.
+// runResume continues a run and prints how it ended.
 func runResume(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest) error {
 	done, err := desk.Open(s, store).Resume(ctx, req)
 	if done != nil {
@@ -99,8 +99,8 @@ func runResume(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return acceptAsTyped(s, hintOrder(ctx, s, store, req, err), req.Workflow != "")
 }
 
-// hintOrder adds a hint to run_not_found if the first argument is a file and the second one a run: the command line with
-// both in order.
+// hintOrder adds a hint to run_not_found if the command line has the workflow file before the run. The hint is the
+// command line with both in the right order. Any other err is returned unchanged.
 func hintOrder(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RunNotFound || req.Workflow == "" || !arg.IsFile(s, req.Run) {
@@ -116,8 +116,8 @@ func hintOrder(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return known.Hint("type the run before the workflow: `%s`", fault.CommandLine(arg.Program, words...))
 }
 
-// acceptAsTyped adds the typed flags to the command in the first hint of workflow_changed. named reports whether the command
-// line names a workflow file.
+// acceptAsTyped replaces the first hint of workflow_changed by the typed command line, with the flag that accepts
+// the change. named reports whether the command line names a workflow file. Any other err is returned unchanged.
 func acceptAsTyped(s *session.Session, err error, named bool) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.WorkflowChanged {

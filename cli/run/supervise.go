@@ -20,8 +20,7 @@ import (
 const (
 	// defaultSupervised is how many runs a supervisor executes at once.
 	defaultSupervised = 4
-	// defaultInterval is the longest time between two looks for runs; a due timer starts a
-	// look earlier.
+	// defaultInterval is the longest time between two searches for runs; a due timer starts a search earlier.
 	defaultInterval = 10 * time.Second
 	minInterval     = 100 * time.Millisecond
 )
@@ -90,13 +89,14 @@ func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest
 	return req, nil
 }
 
-// runSupervise resumes runs until ctx ends, or once.
+// runSupervise resumes runs and prints what happens to them, until ctx ends, or with --once until the resumed runs
+// have ended or wait.
 func runSupervise(ctx context.Context, s *session.Session, store *timeline.Store, req app.SuperviseRequest) error {
 	req.Report = (&supervisionView{s: s, told: make(map[string]string)}).tell
 	return desk.Open(s, store).Supervise(ctx, req)
 }
 
-// A supervisedDocument is something that a supervisor did with a run, with --json.
+// A supervisedDocument is one line of supervise --json: an action of the supervisor on a run.
 type supervisedDocument struct {
 	Kind    string  `json:"kind"`
 	Action  string  `json:"action"` // see app.SupervisorAction
@@ -112,11 +112,11 @@ type supervisedDocument struct {
 // supervisionView prints the reports of a supervisor.
 type supervisionView struct {
 	s    *session.Session
-	told map[string]string // by run id: the last reason that was told for leaving the run alone
+	told map[string]string // by run id: the reason printed last for leaving the run alone
 }
 
-// tell prints a report of a supervisor. A run that is left alone is a warning for people, and is not reported again for the
-// same reason.
+// tell prints a report of the supervisor. A run that is left alone is a warning for people, and is not printed
+// again for the same reason.
 func (v *supervisionView) tell(did app.SupervisorReport) error {
 	doc := supervisedDocument{
 		Kind: "supervise", Action: string(did.Action), RunID: did.Run, Status: string(did.Status), Frame: did.Frame,

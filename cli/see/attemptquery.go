@@ -12,12 +12,13 @@ import (
 
 // An attemptQuery names an attempt of a run.
 type attemptQuery struct {
-	node      string // "": the node of the attempt that started last
-	iteration *int   // nil: the newest
-	attempt   int    // 0: the newest
+	node      string // the node's id; "": the node of the attempt that started last
+	iteration *int   // nil: the newest iteration
+	attempt   int    // 0: the newest attempt of the iteration
 }
 
-// find returns the attempt from the journal of an entry, or attempt_not_found.
+// find returns the attempt that q names, from the journal of entry. If there is no such attempt, the error is
+// attempt_not_found. run is the run's id, for the error.
 func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt, error) {
 	all, err := listAttempts(entry)
 	if err != nil {
@@ -30,7 +31,7 @@ func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt,
 		}
 		return number
 	})
-	iteration := q.iteration
+	iteration := q.iteration // if nil, the iteration of the newest attempt, which the loop meets first
 	for _, a := range slices.Backward(all) {
 		if q.node != "" && a.NodeID != q.node {
 			continue
@@ -45,7 +46,8 @@ func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt,
 	return snapshot.Attempt{}, q.notFound(run, all)
 }
 
-// notFound returns the error for an attempt that does not exist. Its hints name the existing attempts.
+// notFound returns attempt_not_found. all has the attempts of the run: the hint lists those of the node or, if the
+// node has none, the nodes with attempts.
 func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	if q.node == "" {
 		return fault.New(fault.AttemptNotFound, "run %q has no attempts", run).
@@ -74,10 +76,10 @@ func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	case len(nodes) > 0:
 		return out.Hint("choose one of the nodes with attempts: %s", firstFew(nodes))
 	}
-	return out.Hint("no node of the run has an attempt")
+	return out.Hint("no task of the run has started: `git smithers show %s` lists the nodes", fault.Word(run))
 }
 
-// firstFew returns a list of the first ten names.
+// firstFew returns the first ten names, separated by commas, and "…" if there are more.
 func firstFew(names []string) string {
 	const shown = 10
 	list := strings.Join(names[:min(shown, len(names))], ", ")

@@ -15,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// branchDocument is a line of branches --json.
+// branchDocument is one line of branches --json.
 type branchDocument struct {
 	Kind string `json:"kind"`
 	list.Branch
@@ -40,7 +40,7 @@ per line.`,
 	}
 }
 
-// runBranches prints the forks of a run.
+// runBranches prints the forks of run, which is an id or a unique prefix: a line for each fork, the oldest first.
 func runBranches(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	list, err := list.Branches(ctx, store, run)
 	if err != nil {

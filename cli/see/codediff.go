@@ -15,13 +15,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// codeDiffOptions are what diff --code takes.
+// codeDiffOptions has the options of diff --code.
 type codeDiffOptions struct {
 	worktree string   // the task whose own worktree is compared; "" for the files of the run
 	formats  []string // options of git diff
 }
 
-// codeDiffDocument is what diff --code prints with --json.
+// codeDiffDocument is the document of diff --code --json.
 type codeDiffDocument struct {
 	Kind     string                `json:"kind"`
 	From     string                `json:"from"`
@@ -29,13 +29,14 @@ type codeDiffDocument struct {
 	FromTree string                `json:"fromTree"`
 	ToTree   string                `json:"toTree"`
 	Changes  []jjbridge.PathChange `json:"changes"`
-	// FromBehind and ToBehind say how much older the files of a frame are than its state.
+	// FromBehind and ToBehind describe files that are older than the state of their frame; nil if they are not older.
 	FromBehind *code.Behind `json:"fromBehind,omitempty"`
 	ToBehind   *code.Behind `json:"toBehind,omitempty"`
 }
 
-// runCodeDiff shows how the files of two frames differ. Without --json, it runs git diff,
-// with the user's pager, colours and settings.
+// runCodeDiff shows how the files of two frames differ. args has one or two addresses, and then paths. Without
+// --json, it runs git diff, with the user's pager, colours and settings. The error is no_code if a side has no
+// files, or if the only address is a run's first frame.
 func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store, args []string, opts codeDiffOptions) error {
 	addresses, paths := splitPaths(ctx, s, store, args)
 	two, err := compare.Load(ctx, store, addresses)
@@ -75,8 +76,8 @@ func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store,
 	})
 }
 
-// splitPaths splits the arguments of diff --code into one or two addresses and the paths. The second argument is a path if a
-// file has that name, and no frame or run does.
+// splitPaths splits the arguments of diff --code into one or two addresses and the paths. The second argument is a
+// path if a file has that name and no frame or run has it.
 func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, args []string) (addresses, paths []string) {
 	if len(args) < 2 {
 		return args, nil
@@ -89,14 +90,17 @@ func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, 
 	return args[:2], args[2:]
 }
 
-// warnBehindSides warns if the files of a side are older than its state. It returns by how much, for From and To.
+// warnBehindSides warns if the files of two.From or two.To are older than the state of the same frame. out
+// describes these files, in this order; an element is nil if the files are not older. worktree is the task whose
+// own worktree has the files, or "" for the files of the run.
 func warnBehindSides(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, worktree string) (out [2]*code.Behind, err error) {
 	for i, at := range []*timeline.Loaded{two.From, two.To} {
 		if out[i], err = code.FilesBehind(ctx, store, at, worktree); err != nil {
 			return out, err
 		}
 		if b := out[i]; b != nil {
-			s.Warn(fmt.Errorf("the files of %s were captured at frame %d; not captured since: %s", at.Address, b.Frame, display.BesideNames(b.Attempts)))
+			s.Warn(fmt.Errorf("%s has the files of frame %d: later changes by these attempts were not captured: %s",
+				at.Address, b.Frame, display.BesideNames(b.Attempts)))
 		}
 	}
 	return out, nil

@@ -80,8 +80,10 @@ have the same meaning as for git diff.`,
 	return cmd
 }
 
-// withoutWorkflow removes a workflow file in front of addresses. Of two arguments, the first is a workflow if a file has
-// that name; of more, also if the name ends like the name of a workflow. withoutWorkflow notes if it removes any other name.
+// withoutWorkflow returns args without the workflow file that may stand before the addresses. The first argument is
+// the workflow if there are at least two arguments and a file has its name, or if there are at least three and its
+// name ends like the name of a workflow. If the removed name does not end in this way, withoutWorkflow prints a
+// note.
 func withoutWorkflow(s *session.Session, args []string) []string {
 	switch {
 	case len(args) < 2 || !arg.IsFile(s, args[0]) && (len(args) == 2 || !arg.IsWorkflowName(args[0])):
@@ -92,7 +94,7 @@ func withoutWorkflow(s *session.Session, args []string) []string {
 	return args[1:]
 }
 
-// codeDiffFormats returns the options that diff --code passes to git diff.
+// codeDiffFormats returns the flags that diff --code passes on to git diff, such as --stat.
 func codeDiffFormats(c *urfave.Context) []string {
 	var formats []string
 	for _, name := range []string{"stat", "name-only", "name-status"} {
@@ -103,17 +105,18 @@ func codeDiffFormats(c *urfave.Context) []string {
 	return formats
 }
 
-// diffDocument is what diff prints with --json: Smithers' shape, and what was compared.
+// diffDocument is the document of diff --json: the two addresses, and the differences in the shape of Smithers.
 type diffDocument struct {
 	Kind string  `json:"kind"`
 	From *string `json:"from"` // nil: nothing comes before the run's first frame
 	To   string  `json:"to"`
 	*diff.Result
-	// Files counts the changed files and lines; left out if no file differs, or files were not captured.
+	// Files counts the changed files and lines. It is left out if no file differs, or if a side has no captured files.
 	Files []code.FileChanges `json:"files,omitempty"`
 }
 
-// runDiff compares two frames.
+// runDiff prints how the states of two frames differ, and how many files and lines differ. If the files cannot be
+// compared, it only warns. With full, it prints long values in full.
 func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, full bool) error {
 	result, err := two.States()
 	if err != nil {
@@ -139,7 +142,8 @@ func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two
 	})
 }
 
-// printFileChanges prints how many files and lines differ, and the command that shows them.
+// printFileChanges prints a line for each working copy that differs: how many files and lines differ, and the
+// command that shows them. It prints nothing if files is empty.
 func printFileChanges(ctx context.Context, s *session.Session, two compare.Sides, files []code.FileChanges) error {
 	if len(files) == 0 {
 		return nil
@@ -154,7 +158,9 @@ func printFileChanges(ctx context.Context, s *session.Session, two compare.Sides
 	return s.Printf("%s", text.String())
 }
 
-// fileChangesOf returns the working copy that changes are in, and the command that shows them.
+// fileChangesOf returns the end of the line about f, the changes in one working copy. It names the task whose
+// worktree has the changes, and the command that shows them. from and to are addresses. If the worktree did not
+// exist at the first frame, there is no such command.
 func fileChangesOf(f code.FileChanges, from, to string) string {
 	if f.Began {
 		return ", in the worktree of " + plain.Text(f.Worktree) + " since it was made"

@@ -13,14 +13,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// eventsOptions are what events takes.
+// eventsOptions has the options of events.
 type eventsOptions struct {
 	query  sqliteindex.EventQuery // its RunID is the run as the command line names it
 	follow bool
 	count  bool
 }
 
-// eventCountDocument is what events --count prints with --json.
+// eventCountDocument is the document of events --count --json.
 type eventCountDocument struct {
 	Kind  string `json:"kind"`
 	RunID string `json:"runId"`
@@ -75,7 +75,7 @@ func parseEvents(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 	if c.IsSet("after") {
 		after := c.Int64("after")
 		if after < -1 {
-			return opts, fault.New(fault.Usage, "--after cannot be %d", after).Hint("events are counted from 0")
+			return opts, fault.New(fault.Usage, "--after cannot be %d", after).Hint("use the number of an event; the first is 0")
 		}
 		opts.query.After = &after
 	}
@@ -88,7 +88,8 @@ func parseEvents(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 	return opts, err
 }
 
-// runEvents prints or counts the events of a run.
+// runEvents prints the events that opts.query selects, or with --count their number. With --follow, it also prints
+// new events until the run has ended or the limit is reached.
 func runEvents(ctx context.Context, s *session.Session, store *timeline.Store, opts eventsOptions) error {
 	id, err := store.ResolveRun(ctx, opts.query.RunID)
 	if err != nil {

@@ -3,7 +3,7 @@ package see
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,13 +16,13 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
-// writeEvents prints events for scripts: the payload, with the kind and the number in front. A payload with its own kind
-// keeps that kind.
+// writeEvents prints each event as one JSON object: the members "kind":"event" and seq, the number of the event,
+// and then the members of the payload. A payload with its own member kind keeps that kind.
 func writeEvents(s *session.Session, list []sqliteindex.EventRow) error {
 	for _, event := range list {
 		members, ok := strings.CutPrefix(strings.TrimSpace(event.Payload), "{")
 		if !ok {
-			return errors.New("the payload of an event is not a JSON object")
+			return fmt.Errorf("the payload of event %d is not a JSON object", event.Seq)
 		}
 		comma := ","
 		if strings.TrimSpace(members) == "}" {
@@ -47,7 +47,7 @@ func saysKind(payload string) bool {
 		slices.ContainsFunc(members, func(m jsontext.Member) bool { return m.Name == "kind" })
 }
 
-// eventCells returns the cells of an event in a table.
+// eventCells returns the cells of a table row about an event: number, time, type, task, and details.
 func eventCells(event sqliteindex.EventRow) []term.Cell {
 	task, facts := eventFacts(event.Payload)
 	return []term.Cell{
@@ -59,7 +59,8 @@ func eventCells(event sqliteindex.EventRow) []term.Cell {
 	}
 }
 
-// eventFacts returns the task that an event is about, "" for none, and its other members as "name=value".
+// eventFacts returns the task that an event is about, or "" if it is about none, and the other members of the
+// payload as "name=value name=value". If payload is not a JSON object, facts is payload.
 func eventFacts(payload string) (task, facts string) {
 	var about struct {
 		NodeID    string `json:"nodeId"`
@@ -83,7 +84,7 @@ func eventFacts(payload string) (task, facts string) {
 	return display.AttemptName(about.NodeID, about.Iteration), strings.Join(said, " ")
 }
 
-// factText returns a value on one line. A text of one word has no quotes.
+// factText returns a JSON value on one line. A text without spaces, quotes and = has no quotes.
 func factText(value json.RawMessage) string {
 	var word string
 	if json.Unmarshal(value, &word) == nil && word != "" && !strings.ContainsAny(word, " \t\n\"=") {

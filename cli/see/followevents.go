@@ -20,8 +20,8 @@ type eventFollower struct {
 	s      *session.Session
 	store  *timeline.Store
 	head   *timeline.Head
-	query  sqliteindex.EventQuery
-	widths []int // of the columns, so far
+	query  sqliteindex.EventQuery // selects the events that are not printed yet
+	widths []int                  // the widths of the columns so far
 }
 
 // follow prints the events so far and the new ones, until the run has ended or the limit
@@ -40,7 +40,8 @@ func (f *eventFollower) follow(ctx context.Context) error {
 	}
 }
 
-// print prints new events, and reports whether the limit is reached.
+// print prints the events that are not printed yet, and changes f.query to select only later ones. enough reports
+// whether the limit is reached; it is false if there is no limit.
 func (f *eventFollower) print(ctx context.Context) (enough bool, err error) {
 	index, err := f.store.Details(ctx, f.query.RunID)
 	if err != nil {
@@ -65,8 +66,8 @@ func (f *eventFollower) print(ctx context.Context) (enough bool, err error) {
 	return f.query.Limit == 0, err
 }
 
-// printLines prints events as lines. For people, it aligns columns to the widest text
-// so far, because later events are not known.
+// printLines prints a line for each event. At a terminal, it aligns the columns to the widest text so far, because
+// later events are not known.
 func (f *eventFollower) printLines(list []sqliteindex.EventRow) error {
 	var t term.Table
 	for _, event := range list {
@@ -88,7 +89,7 @@ func (f *eventFollower) printLines(list []sqliteindex.EventRow) error {
 	return f.s.Printf("%s", b.String())
 }
 
-// wait returns when the run has a new tip.
+// wait waits until the run has a new tip. It returns the error of ctx if ctx ends first.
 func (f *eventFollower) wait(ctx context.Context) error {
 	ticker := time.NewTicker(eventsEvery)
 	defer ticker.Stop()

@@ -11,13 +11,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
-// logLineDocument is a line of logs --follow --json.
+// logLineDocument is one line of logs --follow --json.
 type logLineDocument struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
 
 // followLog prints the log of an attempt as it grows, until the attempt has ended or no live process owns the run.
+// If the attempt has already ended, it prints the stored log. At the end, it notes the state of the attempt.
 func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
 	out := &lineWriter{line: func(line string) error { return printLogLine(s, line) }}
 	if !l.ended() && l.head != nil {
@@ -45,8 +46,8 @@ func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
 	return nil
 }
 
-// unattended reports whether no live process owns the run. If an engine claims no runs, its process counts as alive while
-// the run is running.
+// unattended reports whether no live process owns the run. If an engine claims no runs, its process counts as alive
+// while the run is running.
 func (l *attemptLog) unattended() bool {
 	row := l.head.Row()
 	if row.Epoch == 0 {
@@ -55,7 +56,7 @@ func (l *attemptLog) unattended() bool {
 	return !l.store.Owner(row).Live
 }
 
-// printLogLine prints one line of a log.
+// printLogLine prints one line of a log, or with --json an object with the line.
 func printLogLine(s *session.Session, line string) error {
 	if s.JSON {
 		return s.WriteJSON(logLineDocument{"line", strings.ToValidUTF8(line, "\uFFFD")})
@@ -63,10 +64,10 @@ func printLogLine(s *session.Session, line string) error {
 	return s.Printf("%s\n", strings.Join(plain.Lines(line), "\n"))
 }
 
-// A lineWriter calls line with whole lines, without their line feeds.
+// A lineWriter splits text into lines and calls line with each one, without its line feed.
 type lineWriter struct {
 	line    func(text string) error
-	begun   []byte // a line that has not ended
+	begun   []byte // the beginning of a line that has not ended
 	written bool   // something was written
 }
 
@@ -86,7 +87,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// finish calls line with the last line, if it has no line feed.
+// finish calls line with the last line if the text does not end with a line feed.
 func (w *lineWriter) finish() error {
 	if len(w.begun) == 0 {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// frameDocument is a line of frames --json.
+// frameDocument is one line of frames --json.
 type frameDocument struct {
 	Kind string `json:"kind"`
 	list.FrameMatch
@@ -58,7 +58,8 @@ files in it. The newest run comes first. With --json, prints one object per line
 	return cmd
 }
 
-// parseFrames reads the query. Its Path is the path as it was typed.
+// parseFrames reads the flags of frames. The Path of the query is the path as it was typed. The error is usage
+// unless the command line has exactly one of --change, --commit and --path.
 func parseFrames(cmd *arg.Command, c *urfave.Context) (list.FrameQuery, error) {
 	asked := 0
 	for _, name := range []string{"change", "commit", "path"} {
@@ -78,7 +79,7 @@ func parseFrames(cmd *arg.Command, c *urfave.Context) (list.FrameQuery, error) {
 	}, nil
 }
 
-// runFrames prints the frames that match.
+// runFrames prints the frames that query selects, one per line. If no frame has the file query.Path, it only warns.
 func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, query list.FrameQuery) error {
 	if query.Path != "" {
 		path, err := pathInside(s, store, query.Path)
@@ -97,7 +98,7 @@ func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, q
 			return err
 		}
 		if !kept {
-			s.Warn(fmt.Errorf("no frame has %s; paths are relative to the current folder", query.Path))
+			s.Warn(fmt.Errorf("no frame has %s; a path is relative to the current folder", query.Path))
 			return nil
 		}
 	}
@@ -132,8 +133,9 @@ func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, q
 	return t.Write(s.Terminal)
 }
 
-// pathInside returns a path of the command line relative to the top of the working copy. The path need not exist. pathInside
-// resolves symbolic links in the folder of the path, and leaves the last part as it is.
+// pathInside returns a path of the command line relative to the top of the working copy, with slashes. The path
+// need not exist. pathInside resolves symbolic links in the folder of the path, but not in its last part. The error
+// is no_working_copy, or usage for a path outside of the working copy.
 func pathInside(s *session.Session, store *timeline.Store, name string) (string, error) {
 	path := filepath.Clean(s.Path(name))
 	top := store.Workspace().Root
@@ -148,12 +150,13 @@ func pathInside(s *session.Session, store *timeline.Store, name string) (string,
 	rel, err := filepath.Rel(top, path)
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", fault.New(fault.Usage, "%s is outside of the working copy", name).
-			Hint("the top of the working copy is %s", top)
+			Hint("type a path inside of %s", top)
 	}
 	return filepath.ToSlash(rel), nil
 }
 
-// sinceFrame returns a note if an earlier frame without captured files may have made the change, else "".
+// sinceFrame returns a remark if the change may have been made at an earlier frame than the listed one, because the
+// frames in between have no captured files. Otherwise it returns "".
 func sinceFrame(match list.FrameMatch) string {
 	if match.Since == nil {
 		return ""
@@ -161,7 +164,8 @@ func sinceFrame(match list.FrameMatch) string {
 	return fmt.Sprintf(" (since frame %d: the frames in between have no captured files)", *match.Since)
 }
 
-// changedPaths returns the change of a file, or of the files of a folder, in words.
+// changedPaths returns changes in words. asked is the path that the user has typed: if it is the only changed file,
+// changedPaths returns only the kind of its change.
 func changedPaths(s *session.Session, changes []jjbridge.PathChange, asked string) string {
 	if len(changes) == 1 && changes[0].Path == asked {
 		return changes[0].Op

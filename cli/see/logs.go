@@ -18,14 +18,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// logsOptions are what logs takes.
+// logsOptions has the options of logs.
 type logsOptions struct {
 	address string
 	attempt attemptQuery
 	follow  bool
 }
 
-// logDocument is what logs prints with --json.
+// logDocument is the document of logs --json.
 type logDocument struct {
 	Kind    string           `json:"kind"`
 	RunID   string           `json:"runId"`
@@ -75,7 +75,7 @@ func parseLogs(cmd *arg.Command, c *urfave.Context) (logsOptions, error) {
 		return opts, err
 	}
 	if c.IsSet("attempt") && opts.attempt.attempt < 1 {
-		return opts, fault.New(fault.Usage, "--attempt cannot be %d", opts.attempt.attempt).Hint("attempts are counted from 1")
+		return opts, fault.New(fault.Usage, "--attempt cannot be %d", opts.attempt.attempt).Hint("use a number from 1")
 	}
 	if opts.attempt.node == "" && (c.IsSet("attempt") || c.IsSet("iteration")) {
 		return opts, cmd.Misused("--attempt and --iteration need a node")
@@ -83,7 +83,7 @@ func parseLogs(cmd *arg.Command, c *urfave.Context) (logsOptions, error) {
 	return opts, nil
 }
 
-// runLogs prints the log of an attempt.
+// runLogs prints the log of the attempt that opts names. If there is no log, it notes the state of the attempt.
 func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opts logsOptions) error {
 	at, err := store.Load(ctx, opts.address)
 	if err != nil {
@@ -120,7 +120,7 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	return s.Paged(ctx, func() error { return s.Printf("%s\n", strings.Join(plain.Lines(text), "\n")) })
 }
 
-// An attemptLog is an attempt and the place of its log.
+// An attemptLog is an attempt and the entry that has its log.
 type attemptLog struct {
 	store *timeline.Store
 	run   string
@@ -133,7 +133,7 @@ func (l *attemptLog) key() string {
 	return snapshot.AttemptKey(l.row.NodeID, l.row.Iteration, l.row.Attempt)
 }
 
-// describe returns the attempt, its state and its time in words.
+// describe returns the attempt, its state, its duration and its error on one line.
 func (l *attemptLog) describe() string {
 	text := display.AttemptKey(l.key()) + ": " + l.row.State
 	if l.row.FinishedAtMs != nil {
@@ -150,7 +150,7 @@ func (l *attemptLog) ended() bool {
 	return l.row.State != snapshot.AttemptInProgress && !snapshot.NodeState(l.row.State).Waiting()
 }
 
-// refresh reads the attempt's row again if the run has a new tip.
+// refresh reads the row of the attempt again if the run has a new tip. l.head must not be nil.
 func (l *attemptLog) refresh(ctx context.Context) error {
 	if err := l.head.Refresh(ctx); err != nil || l.head.Entry() == l.entry {
 		return err
@@ -169,7 +169,8 @@ func (l *attemptLog) refresh(ctx context.Context) error {
 	return err
 }
 
-// text returns the log so far. known is false if there is no log and the attempt has not ended.
+// text returns the log so far: of a running attempt the live log, otherwise the stored log. known is false if there
+// is no log and the attempt has not ended.
 func (l *attemptLog) text(ctx context.Context) (text string, known bool, err error) {
 	if !l.ended() && l.head != nil {
 		if text := claim.LiveLogsOf(l.store, l.run).Last(l.key()); text != "" {
@@ -183,7 +184,8 @@ func (l *attemptLog) text(ctx context.Context) (text string, known bool, err err
 	return l.stored()
 }
 
-// stored returns the log in the journal. known is false if there is no log of an attempt that has not ended.
+// stored returns the log in the journal of l.entry. known is false if the journal has no log and the attempt has
+// not ended.
 func (l *attemptLog) stored() (text string, known bool, err error) {
 	logs, err := l.entry.Logs()
 	if err != nil {

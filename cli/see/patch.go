@@ -13,24 +13,25 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// patchDocument is what a frame changed, for show -p --json.
+// patchDocument is the member patch of show -p --json: the changes of a frame.
 type patchDocument struct {
 	From  *string               `json:"from"` // nil for a run's first frame
 	State *diff.Result          `json:"state"`
 	Code  []jjbridge.PathChange `json:"code"` // nil if a side has no files
 }
 
-// A patch is what a frame changed.
+// A patch has the changes of the frame To since the frame From. From is nil for a run's first frame.
 type patch struct {
 	compare.Sides
 
 	frame string // the subject of the newest frame if To is a newer entry, else ""
 	state *diff.Result
 	code  *compare.Trees // nil if a side has no files
-	where []string       // options by which git finds the repository
+	where []string       // the options with which git finds the repository
 }
 
-// patchOf compares a frame with the frame before it.
+// patchOf compares the state and the files of a loaded entry with those of the frame before it. If one of the two
+// has no files, or there is no frame before, the patch has no code.
 func patchOf(ctx context.Context, s *session.Session, store *timeline.Store, at *timeline.Loaded) (*patch, error) {
 	before, err := code.Before(ctx, store, at)
 	if err != nil {
@@ -54,7 +55,7 @@ func patchOf(ctx context.Context, s *session.Session, store *timeline.Store, at 
 	return p, err
 }
 
-// document describes the patch for scripts.
+// document returns the patch for show -p --json.
 func (p *patch) document(ctx context.Context, s *session.Session) (*patchDocument, error) {
 	doc := &patchDocument{From: p.FromAddress(), State: p.state}
 	if p.code == nil {
@@ -65,7 +66,8 @@ func (p *patch) document(ctx context.Context, s *session.Session) (*patchDocumen
 	return doc, err
 }
 
-// print shows the patch to people: a heading, and how state and files differ from the frame before.
+// print shows the patch to people, through the pager: a heading, then the differences in state, then the
+// differences in files, as git diff shows them.
 func (p *patch) print(ctx context.Context, s *session.Session) error {
 	paint := display.NewPainter(ctx, s)
 	return s.Paged(ctx, func() error {

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// runDocument is a line of runs --json.
+// runDocument is one line of runs --json.
 type runDocument struct {
 	Kind string `json:"kind"`
 	list.RunInfo
@@ -40,7 +40,7 @@ per line.`,
 	}
 }
 
-// runRuns prints all runs.
+// runRuns prints all runs, the newest first.
 func runRuns(ctx context.Context, s *session.Session, store *timeline.Store) error {
 	runs, err := list.Runs(ctx, store)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/owner"
 )
 
-// showOptions are what show takes.
+// showOptions has the options of show.
 type showOptions struct {
 	address  string
 	attempts bool
@@ -71,8 +71,7 @@ the number, and any damage that the import found in Smithers' data of the frame.
 	return cmd
 }
 
-// showDocument is what show prints with --json. State is the whole state, as
-// capture reads it.
+// showDocument is the document of show --json. State is the whole state, in the form that capture reads.
 type showDocument struct {
 	Kind        string       `json:"kind"`
 	RunID       string       `json:"runId"`
@@ -82,25 +81,27 @@ type showDocument struct {
 	CreatedAtMs int64        `json:"createdAtMs"`
 	Subject     string       `json:"subject"`
 	IDs         []string     `json:"ids,omitempty"`   // the ids that the frame's writer gave it, sorted
-	Newer       bool         `json:"newer,omitempty"` // the entry is no frame, but what came after it
-	Stale       bool         `json:"stale,omitempty"` // the run is running by its row, and no live process owns it
+	Newer       bool         `json:"newer,omitempty"` // the entry is not a frame; it came after the newest frame
+	Stale       bool         `json:"stale,omitempty"` // the run's row says running, and no live process owns the run
 	Run         snapshot.Run `json:"run"`
-	// SteppedOver names the frame that left this one out of the timeline.
+	// SteppedOver names the frame that dropped this frame from the timeline; nil if the timeline has this frame.
 	SteppedOver *timeline.SteppedOver `json:"steppedOver,omitempty"`
 	// Engines has the frame's counterpart in each engine from which the run was imported.
 	Engines []timeline.PeerFrame `json:"engines,omitempty"`
-	// Untold are the answers given here that the engine of the run has not been told.
+	// Untold has the answers that were given in this repository and that the engine of the run has not been told.
 	Untold mail.UntoldAnswers `json:"untold,omitempty"`
 	VCS    *snapshot.VCS      `json:"vcs"`
 	VCSTag *jjbridge.Tag      `json:"vcsTag"`
-	// FilesBehind says, by working copy, how much older the files are than the state; "" is the run's, other names are tasks'.
+	// FilesBehind describes the files that are older than the state, by working copy. The key is the task that has
+	// its own worktree, or "" for the working copy of the run.
 	FilesBehind map[string]*code.Behind `json:"filesBehind,omitempty"`
 	State       json.RawMessage         `json:"state"`
 	Attempts    []snapshot.Attempt      `json:"attempts,omitempty"`
 	Patch       *patchDocument          `json:"patch,omitempty"`
 }
 
-// runShow prints the entry at an address.
+// runShow prints the state at opts.address or, with --patch, the changes of that frame. With --json, the document
+// has both.
 func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opts showOptions) error {
 	at, err := store.Load(ctx, opts.address)
 	if err != nil {
@@ -162,26 +163,29 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	})
 }
 
-// standing has what show prints about an entry and does not find in the entry itself.
+// standing has the facts that show prints about an entry and that the entry itself does not hold.
 type standing struct {
 	owner string // the process that owns the run, in words; "" if unknown or the address names a frame
 	stale bool   // the run's row says running, and no live process owns the run; false for a frame
 	next  string // what to type if the run has failed; "" for a frame
-	over  *timeline.SteppedOver
 	frame string // the subject of the newest frame if the entry is newer, else ""
+	// over names the frame that dropped this frame from the timeline; nil if the timeline has this frame.
+	over *timeline.SteppedOver
 	// untold has the answers that the engine of the run has not been told; nil for a frame.
 	untold mail.UntoldAnswers
 	// engines has the frame's counterpart in each engine from which the run was imported.
 	engines []timeline.PeerFrame
 	// origin is the fork's parent, or nil if the run is not a fork or the output does not show it.
 	origin *list.Origin
-	// behind says, by working copy, how much older the files are than the state; "" is the run's.
+	// behind describes the files that are older than the state, as filesBehind returns them.
 	behind map[string]*code.Behind
 	// before has the working copies that a fork began with.
 	before []forkedCopy
 }
 
-// standingOf finds out how what an address means stands in its run.
+// standingOf returns the standing of a loaded entry. If its address names only the run, the standing has the owner,
+// whether the run is stale, and what to type after a failure. If its address names a frame, the standing has the
+// frame that dropped this frame from the timeline. The caller sets the other fields.
 func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (standing, error) {
 	if !at.Bare {
 		over, err := timeline.FindSteppedOver(ctx, store, at.Address)
@@ -197,7 +201,8 @@ func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded)
 	return is, err
 }
 
-// subjectBefore returns the subject of the frame that an entry comes after, or "" for a frame.
+// subjectBefore returns the subject of the run's newest frame if the loaded entry came after that frame. It returns
+// "" if the entry is a frame.
 func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (string, error) {
 	if !isNewer(at.Entry) {
 		return "", nil
@@ -209,8 +214,8 @@ func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.Load
 	return frame.Entry.Subject, nil
 }
 
-// describeOwner describes the owner of a run for people. It returns "" if nothing is known, or if the run is not running and
-// has no live owner.
+// describeOwner describes the owner of a run for people. It returns "" if the owner is unknown, or if the run is
+// not running and has no live owner.
 func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	switch {
 	case row.Epoch == 0: // the run of an engine that claims no runs
@@ -222,12 +227,13 @@ func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	case row.Status == snapshot.RunRunning && owner.Token != "" && !owner.Here:
 		return "no live process on this machine; the run was claimed elsewhere"
 	case row.Status == snapshot.RunRunning:
-		return "no live process: `git smithers resume " + fault.Word(row.ID) + "` continues it"
+		return "no live process: `git smithers resume " + fault.Word(row.ID) + "` continues the run"
 	}
 	return ""
 }
 
-// describeEntry reads everything that show prints with --json.
+// describeEntry returns the document of show --json with the facts that the entry itself holds. With attempts, the
+// document has every attempt.
 func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
 	entry := at.Entry
 	doc := &showDocument{

@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// waits writes the open waits of nodes.
+// waits writes a table of everything that nodes wait for: open approvals, open human requests, signals and timers.
 func (v *stateView) waits(state *snapshot.State) error {
 	t := term.Table{Header: []string{"NODE", "FOR", "WHAT", "SINCE", "DUE"}}
 	add := func(node string, iteration int, kind, what string, sinceMs int64, dueMs *int64) {
@@ -47,7 +47,7 @@ func (v *stateView) waits(state *snapshot.State) error {
 	return nil
 }
 
-// signalWaited returns the signal that a wait is for, in words, or "" for a timer.
+// signalWaited returns the name and the correlation of the signal that a wait is for, or "" for a timer.
 func signalWaited(w snapshot.Wait) string {
 	switch {
 	case w.Kind != snapshot.WaitSignal || w.AnyCorrelation:
@@ -58,7 +58,7 @@ func signalWaited(w snapshot.Wait) string {
 	return w.Signal + ", correlation " + *w.CorrelationID
 }
 
-// optionalTime formats a moment, or returns "" for nil.
+// optionalTime formats a moment in milliseconds since 1970, or returns "" for nil.
 func optionalTime(ms *int64) string {
 	if ms == nil {
 		return ""
@@ -66,7 +66,7 @@ func optionalTime(ms *int64) string {
 	return display.ClockTime(*ms)
 }
 
-// approvals writes the approvals that were decided.
+// approvals writes a table of the approvals that were decided.
 func (v *stateView) approvals(state *snapshot.State) error {
 	t := term.Table{Header: []string{"APPROVAL", "DECISION", "BY", "WHEN", "NOTE", "TITLE"}}
 	for a, err := range state.AllApprovals() {
@@ -84,7 +84,7 @@ func (v *stateView) approvals(state *snapshot.State) error {
 	return nil
 }
 
-// requests writes the human requests that are no longer pending.
+// requests writes a table of the human requests that are no longer pending.
 func (v *stateView) requests(state *snapshot.State) error {
 	t := term.Table{Header: []string{"REQUEST", "STATUS", "BY", "WHEN", "ANSWER", "PROMPT"}}
 	for h, err := range state.AllHumanRequests() {

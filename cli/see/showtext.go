@@ -18,7 +18,7 @@ import (
 // logShown is how many lines of a failed attempt's log people see.
 const logShown = 10
 
-// A stateView writes what an entry holds, for people.
+// A stateView writes an entry and its standing for people.
 type stateView struct {
 	strings.Builder
 	standing
@@ -26,7 +26,8 @@ type stateView struct {
 	attempts bool // write all attempts with their whole logs
 }
 
-// entry writes everything about an entry.
+// entry writes all of an entry: the facts about run and entry, the working copies, the state, and the attempts. at
+// is the entry's address.
 func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 	row, err := entry.RunRow()
 	if err != nil {
@@ -56,7 +57,8 @@ func (v *stateView) heading(at timeline.Address, row snapshot.Run, entry *snapsh
 	v.came(at, entry)
 }
 
-// firstLine writes the address and the status of a frame. For a newer entry, it writes the number of the newest frame.
+// firstLine writes the address and the status of a frame. For an entry after the newest frame, it writes the number
+// of that frame.
 func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	name := at.String()
 	if isNewer(entry) {
@@ -65,7 +67,8 @@ func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snap
 	v.printf("%s  %s\n", v.p.Paint(term.Bold, plain.Text(name)), v.p.Status(plain.Text(string(row.Status))))
 }
 
-// came writes the time and the subject of an entry and, for a newer entry, the subject of the newest frame.
+// came writes the time, the subject and the ids of an entry and, for an entry after the newest frame, the subject
+// of that frame.
 func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 	v.field("time", display.ClockTime(entry.AtMs))
 	v.field("what", plain.Shorten(entry.Subject, display.ValueShown))
@@ -103,7 +106,8 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	}
 }
 
-// foreign writes the frame's counterpart in each other engine, and the damage that the import found.
+// foreign writes the frame's counterpart in each engine from which the run was imported, and the damage that the
+// import found.
 func (v *stateView) foreign() {
 	for _, e := range v.engines {
 		is := "has no such frame"
@@ -117,7 +121,8 @@ func (v *stateView) foreign() {
 	}
 }
 
-// parent writes the frame from which the run was forked or, for a run taken under another id, the original run.
+// parent writes the frame from which the run was forked or, for a run that was fetched under another id, the
+// original run.
 func (v *stateView) parent(parent *snapshot.Parent) {
 	short := plain.Shorten(parent.Label, display.ValueShown)
 	switch from := v.origin; {
@@ -131,7 +136,7 @@ func (v *stateView) parent(parent *snapshot.Parent) {
 	v.field("description", plain.Shorten(parent.Description, display.ValueShown))
 }
 
-// field writes a named line; an empty value writes nothing.
+// field writes a line with a name and a value. It writes nothing if value is "".
 func (v *stateView) field(name, value string) {
 	if value != "" {
 		v.printf("  %-11s  %s\n", name, plain.Text(value))
@@ -215,7 +220,8 @@ func (v *stateView) table(title string, t *term.Table) {
 	}
 }
 
-// journal writes the failed attempts with the end of their logs or, with --attempts, all attempts with their whole logs.
+// journal writes the failed attempts with the end of their logs or, with --attempts, all attempts with their whole
+// logs.
 func (v *stateView) journal(entry *snapshot.Entry) error {
 	attempts, err := entry.Attempts()
 	if err != nil {
@@ -254,7 +260,8 @@ func (v *stateView) journal(entry *snapshot.Entry) error {
 	return nil
 }
 
-// attempt writes one attempt and its log.
+// attempt writes one attempt, the frame that has its files, and its log. Without --attempts, it writes only the
+// last lines of the log. key is the key of the attempt.
 func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collection) error {
 	v.printf("  %s, attempt %d: %s", plain.Text(display.AttemptName(a.NodeID, a.Iteration)), a.Attempt, v.p.Status(plain.Text(a.State)))
 	switch {

@@ -32,8 +32,8 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 	return nil
 }
 
-// filesBehind returns, by working copy, how much older an entry's files are than its state; "" is the run's working copy. It
-// returns nil if no files are older.
+// filesBehind describes the files of a loaded entry that are older than its state, by working copy. The key is the
+// task that has its own worktree, or "" for the working copy of the run. The map is nil if no files are older.
 func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (map[string]*code.Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil || vcs == nil {
@@ -59,14 +59,15 @@ func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded
 	return all, nil
 }
 
-// forkedCopy is the working copy of a frame that was forked.
+// forkedCopy has the working copy of a frame from which a run was forked.
 type forkedCopy struct {
-	run string
+	run string // the run that has the frame
 	vcs *snapshot.VCS
 }
 
-// forkedCopies returns the working copies that a fork began with: the working copy of its parent's frame and, if the parent
-// is a fork, of the parent's parent. It stops at a run of another repository, and at a run that extends its parent's frames.
+// forkedCopies returns the working copies with which a fork began: that of its parent's frame and, if the parent is
+// a fork, that of the parent's parent, and so on. It stops at a frame without a working copy, at a run of another
+// repository, and at a run that extends its parent's frames.
 func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) ([]forkedCopy, error) {
 	var found []forkedCopy
 	for row.Parent != nil && row.Parent.Extension.IsZero() {
@@ -98,10 +99,11 @@ func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) 
 	return found, nil
 }
 
-// capturedAt returns the frame at which files were captured: a frame of the run or, if the run was forked with these files,
-// of an ancestor. worktree is the task that has its own worktree, or "" for the run's files.
+// capturedAt returns the frame at which files were captured: a frame of the run or, if the run was forked with these
+// files, of an ancestor. worktree is the task that has its own worktree, or "" for the run's files.
 func (v *stateView) capturedAt(vcs *snapshot.VCS, worktree string) string {
 	at := fmt.Sprintf("frame %d", vcs.Frame)
+	// As long as an ancestor had the same capture, the ancestor made it, and the frame's number is one of the ancestor.
 	for _, before := range v.before {
 		had := before.vcs
 		if worktree != "" {
@@ -119,8 +121,8 @@ func (v *stateView) capturedAt(vcs *snapshot.VCS, worktree string) string {
 	return at
 }
 
-// vcs writes one revision, and the files that its tree does not have. worktree is the task that has its own worktree, or ""
-// for the run's files.
+// vcs writes one revision, when its files were captured, and the files that were left out or altered. worktree is
+// the task that has its own worktree, or "" for the files of the run.
 func (v *stateView) vcs(vcs *snapshot.VCS, worktree string) {
 	v.field("type", vcs.Type)
 	v.id("change", vcs.ChangeID)
@@ -140,7 +142,7 @@ func (v *stateView) vcs(vcs *snapshot.VCS, worktree string) {
 		}
 		v.field("files", files)
 		if behind := v.behind[worktree]; behind != nil {
-			v.field("older", "than the state: what "+display.BesideNames(behind.Attempts)+" left was not captured")
+			v.field("older", "than the state: later changes by these attempts were not captured: "+display.BesideNames(behind.Attempts))
 		}
 	}
 	for _, key := range vcs.Attempts {
@@ -154,7 +156,7 @@ func (v *stateView) vcs(vcs *snapshot.VCS, worktree string) {
 	v.list("altered", altered)
 }
 
-// list writes a line for each of the first few items.
+// list writes a line for each of the first itemsShown items, and a line with the number of the others.
 func (v *stateView) list(name string, items []string) {
 	for _, item := range items[:min(itemsShown, len(items))] {
 		v.field(name, item)
@@ -164,14 +166,14 @@ func (v *stateView) list(name string, items []string) {
 	}
 }
 
-// id writes the beginning of an id, and then the whole id.
+// id writes a line with the beginning of an id and with the whole id, or nothing if the id is "".
 func (v *stateView) id(name, id string) {
 	if id != "" {
 		v.printf("  %-11s  %s  %s\n", name, v.p.Revision(plain.Text(display.ShortID(id))), v.p.Paint(term.Dim, plain.Text(id)))
 	}
 }
 
-// pointer writes the frame that has the files as they were after an attempt.
+// pointer writes which frame has the files as they were after an attempt. It writes nothing if no frame has them.
 func (v *stateView) pointer(a snapshot.Attempt) {
 	if a.Frame == nil || a.Tree.IsZero() {
 		return

@@ -25,14 +25,14 @@ import (
 // maxQuery is the longest query on standard input, in bytes.
 const maxQuery = 1 << 20
 
-// sqlOptions are what sql takes.
+// sqlOptions has the options of sql.
 type sqlOptions struct {
 	query  string // "-": read standard input
 	tables bool
 	header bool // print the header in a pipe, too
 }
 
-// tableDocument is a line of sql --tables --json.
+// tableDocument is one line of sql --tables --json.
 type tableDocument struct {
 	Kind    string           `json:"kind"`
 	Name    string           `json:"name"`
@@ -88,7 +88,8 @@ line with the columns as members, and "kind":"row" unless a column is called kin
 	return cmd
 }
 
-// runSQL prints the answer to a query, or the tables.
+// runSQL prints the rows that a query returns, or the tables. The error is invalid_query if SQLite refuses the
+// query.
 func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts sqlOptions) error {
 	index, err := store.Details(ctx)
 	if err != nil {
@@ -139,7 +140,7 @@ func sqlText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// writeRows prints each row of an answer as an object: the kind, and the columns in their order.
+// writeRows prints each row as a JSON object: the kind, and then the columns in their order.
 func writeRows(s *session.Session, answer *sqliteindex.Answer) error {
 	names, err := memberNames(answer.Columns)
 	if err != nil {
@@ -168,9 +169,10 @@ func writeRows(s *session.Session, answer *sqliteindex.Answer) error {
 	return nil
 }
 
-// memberNames returns the names of columns as JSON. If several columns have the same name, all but the first get a number.
+// memberNames returns the names of columns as JSON strings. If several columns have the same name, all but the
+// first get a number, such as name_2.
 func memberNames(columns []sqliteindex.Column) ([]json.RawMessage, error) {
-	taken := make(map[string]bool) // by name: whether a member has it already; false for a column still to come
+	taken := make(map[string]bool) // false for the name of a later column, true for a name in use
 	for _, column := range columns {
 		taken[column.Name] = false
 	}
@@ -190,7 +192,7 @@ func memberNames(columns []sqliteindex.Column) ([]json.RawMessage, error) {
 	return names, nil
 }
 
-// sqlValue returns a value for encoding/json: bytes as lower-case hex, and infinity and NaN as text.
+// sqlValue returns a value that encoding/json can write: bytes as lower-case hex, and infinity and NaN as text.
 func sqlValue(value any) any {
 	switch v := value.(type) {
 	case []byte:

@@ -41,8 +41,8 @@ func printTables(ctx context.Context, s *session.Session, index *sqliteindex.Ind
 	return s.Paged(ctx, func() error { return printTableNames(s, tables) })
 }
 
-// columnType returns the type of a column for people: the first word of the declared type. In a table of outputs, this word
-// is the kind of the field.
+// columnType returns the type of a column for people: the first word of the declared type. In a table of outputs,
+// this word is the kind of the field.
 func columnType(declared string) string {
 	kind, _, _ := strings.Cut(declared, " ")
 	return kind

@@ -18,8 +18,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// statusShown is how many lines a part of the status has. status reads as many of the newest running runs, and as many of
-// the newest waiting runs.
+// statusShown is the largest number of lines in a part of the status. status also reads at most this many running
+// runs and this many waiting runs, the newest ones.
 const statusShown = 5
 
 func statusCommand() *arg.Command {
@@ -42,7 +42,7 @@ It lists at most five running runs and five waiting runs, the newest ones.`,
 	}
 }
 
-// statusDocument is what status prints with --json.
+// statusDocument is the document of status --json.
 type statusDocument struct {
 	Kind    string             `json:"kind"`
 	Counts  map[string]int     `json:"counts"` // runs by their status
@@ -72,7 +72,7 @@ type runningRun struct {
 type failedRun struct {
 	runDocument
 	Error   string   `json:"error"`
-	NodeID  *string  `json:"nodeId"` // whose attempt failed last; nil if none did
+	NodeID  *string  `json:"nodeId"` // the node whose attempt failed last; nil if no attempt failed
 	Log     []string `json:"log"`    // the end of that attempt's log
 	foreign bool     // another engine runs the run
 }
@@ -97,8 +97,9 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) e
 	return s.Printf("%s", view.String())
 }
 
-// gatherStatus reads the status: an overview of all runs, and the newest states of a few. It also returns the lines of what
-// runs wait for, the oldest first.
+// gatherStatus reads an overview of all runs, and the newest states of a few. It returns the status and the inbox
+// lines of the waiting runs, the oldest first. If the details of a run cannot be read, it warns and leaves them
+// out.
 func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store) (*statusDocument, []mail.Line, error) {
 	overview, err := list.ReadOverview(ctx, store, statusShown)
 	if err != nil {
@@ -145,7 +146,7 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	return doc, waiting, ctx.Err()
 }
 
-// canContinue reports whether a run was cancelled and resume continues it.
+// canContinue reports whether a run was cancelled and resume can continue it.
 func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (bool, error) {
 	if run.Status != string(snapshot.RunCancelled) {
 		return false, nil
@@ -158,7 +159,8 @@ func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (b
 	return engine == "" && err == nil, err
 }
 
-// endedAt returns when a run ended, or was last updated if that is unknown.
+// endedAt returns the time at which a run ended or, if that is unknown, was last updated, in milliseconds since
+// 1970.
 func endedAt(run list.RunInfo) int64 {
 	if run.FinishedAtMs != nil {
 		return *run.FinishedAtMs
@@ -166,7 +168,8 @@ func endedAt(run list.RunInfo) int64 {
 	return run.UpdatedAtMs
 }
 
-// readGoing reads the tasks in progress and the open waits of a live run. It leaves out settled and expired requests.
+// readGoing reads the tasks in progress and the open waits of a running or waiting run. It leaves out settled and
+// expired requests.
 func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, run runDocument) (runningRun, []mail.Line, error) {
 	out := runningRun{runDocument: run, Tasks: []string{}}
 	head, err := store.Head(ctx, run.RunID)
@@ -198,7 +201,8 @@ func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return out, lines, err
 }
 
-// readFailed reads why a run failed.
+// readFailed reads the error of a failed run and, if an attempt failed, the node of the attempt that failed last
+// and the end of its log. With an error, it returns the facts that it could read.
 func readFailed(ctx context.Context, store *timeline.Store, run runDocument) (*failedRun, error) {
 	out := &failedRun{runDocument: run, Log: []string{}}
 	head, err := store.Head(ctx, run.RunID)

@@ -18,7 +18,8 @@ import (
 // statusWidth is how many columns the status has.
 const statusWidth = 80
 
-// suggest returns the commands to type next.
+// suggest returns the commands to type next, the most urgent first. waiting has the inbox lines of the waiting
+// runs, the oldest first.
 func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	var out []suggestedCommand
 	for _, l := range waiting {
@@ -35,33 +36,34 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	}
 	for _, run := range doc.Running {
 		if !run.Stale && !run.foreign && len(run.Tasks) > 0 {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "logs", run.RunID, "--follow"), "follows its log"})
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "logs", run.RunID, "--follow"), "follows the run's log"})
 			break
 		}
 	}
 	if f := doc.Failed; f != nil {
 		if !f.foreign {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", f.RunID), "tries the failed tasks again"})
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", f.RunID), "retries the failed tasks"})
 		}
 		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "show", f.RunID), "shows the whole failure"})
 	}
 	if len(doc.Newest) == 0 {
-		return append(out, suggestedCommand{arg.Program + " run hello.yaml", "runs it"}, suggestedCommand{arg.Program + " help", "lists the commands"})
+		return append(out, suggestedCommand{arg.Program + " run hello.yaml", "runs the workflow"}, suggestedCommand{arg.Program + " help", "lists the commands"})
 	}
 	if len(out) == 0 {
 		newest := doc.Newest[0].RunID
 		if doc.Newest[0].Status == string(snapshot.RunPending) {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "runs it"})
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "runs the run's tasks"})
 		}
 		if doc.continues {
 			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "continues the cancelled run"})
 		}
-		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "timeline", newest), "shows its steps"})
+		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "timeline", newest), "shows the run's steps"})
 	}
 	return out
 }
 
-// commandToSettle returns the first command of mail.HowToSettle, or "".
+// commandToSettle returns the command of mail.HowToSettle without its remark about deny, or "" if there is no
+// command.
 func commandToSettle(l mail.Line) string {
 	command, _, _ := strings.Cut(mail.HowToSettle(l), ", or deny")
 	return command
@@ -74,14 +76,15 @@ type statusView struct {
 	now time.Time
 }
 
-// A statusRow is a line of a part of the status, and lines under it.
+// A statusRow is one line of a part of the status, and the lines under it.
 type statusRow struct {
-	run, status, what string // status only of the newest runs
+	run, status, what string // status is set only in the part of the newest runs
 	atMs              int64
 	under             []string
 }
 
-// all writes every part that is not empty.
+// all writes every part of the status that is not empty, and the commands to type next. If there are no runs, it
+// writes howToBegin instead of the parts.
 func (v *statusView) all(doc *statusDocument, waiting []mail.Line) {
 	if len(doc.Newest) == 0 {
 		v.WriteString(howToBegin)
@@ -196,8 +199,9 @@ func (v *statusView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder
 
 func (v *statusView) title(text string) { v.WriteString("\n" + v.p.Paint(term.Bold, text) + "\n") }
 
-// part writes at most statusShown rows under a title, and the command that lists the others. unread is the number of runs
-// that are not in rows. part writes nothing if there are no rows.
+// part writes at most statusShown rows under a title. unread is the number of runs that are not in rows. If rows
+// are left out or unread, part writes how many, and that command lists them. It writes nothing if there are no
+// rows.
 func (v *statusView) part(title string, rows []statusRow, unread int, command string) {
 	if len(rows) == 0 {
 		return

@@ -16,27 +16,27 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// timelineDocument is what timeline prints with --json; Smithers' shape, and kind.
+// timelineDocument is the document of timeline --json: the shape of Smithers, and the kind.
 type timelineDocument struct {
 	Kind     string       `json:"kind"`
 	Timeline timelineNode `json:"timeline"`
 }
 
-// timelineNode is a run's timeline with those of its forks inside.
+// timelineNode has the timeline of a run, and in it the timelines of its forks.
 type timelineNode struct {
 	list.RunTimeline
 	Children []timelineNode `json:"children"`
 }
 
-// timelineOptions are what timeline takes.
+// timelineOptions has the options of timeline.
 type timelineOptions struct {
 	run       string
 	tree, all bool
 	long      bool // with hashes and whole times
 }
 
-// countLinesFor is how long timeline counts changed lines. Frames that are not counted by then have only
-// the mark, and the next call counts them.
+// countLinesFor is how long timeline counts changed lines. Later frames get only the mark, and the next call counts
+// their lines.
 const countLinesFor = 3 * time.Second
 
 func timelineCommand() *arg.Command {
@@ -72,7 +72,7 @@ The list omits frames dropped by a travel, a reset or an undo, and forks that we
 	}
 }
 
-// runTimeline prints a run's timeline.
+// runTimeline prints the timeline of a run, and with --tree the timelines of its forks.
 func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store, opts timelineOptions) error {
 	t, err := list.Timeline(ctx, store, opts.run, list.TreeOptions{Tree: opts.tree, All: opts.all})
 	if err != nil {
@@ -92,7 +92,8 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 	})
 }
 
-// gatherTimeline reads the changes and waits that a timeline shows beside the frames of its runs.
+// gatherTimeline sets text.waits and text.effects: what the runs of t wait for, and what their frames changed. It
+// counts changed lines for at most countLinesFor.
 func gatherTimeline(ctx context.Context, s *session.Session, store *timeline.Store, t *list.Tree, text *timelineText) error {
 	text.waits, text.effects = make(map[string]string), make(map[string][]list.Effect)
 	if err := waitsOf(ctx, s, store, t, text.waits); err != nil {
@@ -114,7 +115,8 @@ func gatherTimeline(ctx context.Context, s *session.Session, store *timeline.Sto
 	})
 }
 
-// eachTimeline calls f for a run's timeline and those of its forks.
+// eachTimeline calls f for the timeline of a run, and then for the timelines of its forks. It stops at the first
+// error and returns it.
 func eachTimeline(t *list.Tree, f func(*list.RunTimeline) error) error {
 	if err := f(&t.Timeline); err != nil {
 		return err

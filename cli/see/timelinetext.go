@@ -27,11 +27,11 @@ type timelineText struct {
 	p       display.Painter
 	zone    *time.Location
 	long    bool                     // with hashes and whole times
-	waits   map[string]string        // what runs wait for, by their ids
-	effects map[string][]list.Effect // of the frames of runs, by their ids
+	waits   map[string]string        // by run id: what the run waits for, in words
+	effects map[string][]list.Effect // by run id: the effects of its frames, in the order of the frames
 
 	day  string       // the date that was written last
-	line bytes.Buffer // of the frame that is being written
+	line bytes.Buffer // the line of the frame that is being written
 }
 
 // frameColumns are the widths of the columns of a run. A column of width 0 is left out.
@@ -40,7 +40,8 @@ type frameColumns struct {
 	revised            bool // a frame has a revision
 }
 
-// write writes a run's frames, with the forks below the frame at which they start, and at the end the run's waits.
+// write writes a run's frames, each fork below the frame at which it starts, and at the end what the run waits for.
+// Every line begins with indent.
 func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string) {
 	run := tree.Timeline
 	b.WriteString(indent + t.p.Paint(term.Bold, plain.Text(run.RunID)))
@@ -79,7 +80,7 @@ func (t *timelineText) effect(run list.RunTimeline, i int) list.Effect {
 	return list.Effect{}
 }
 
-// columns measures the columns of a run.
+// columns returns the widths of the columns for the frames of a run.
 func (t *timelineText) columns(run list.RunTimeline) frameColumns {
 	c := frameColumns{number: 1}
 	for i, f := range run.Frames {
@@ -92,7 +93,7 @@ func (t *timelineText) columns(run list.RunTimeline) frameColumns {
 	return c
 }
 
-// date writes the date of a time, unless it is the date that was written last.
+// date writes a line with the date of a frame, unless this date was written last. at is the time of the frame.
 func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
 	var digits [len("Mon 2 Jan 2006") + 1]byte
 	if day := at.AppendFormat(digits[:0], "Mon 2 Jan 2006"); string(day) != t.day {
@@ -101,7 +102,8 @@ func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
 	}
 }
 
-// frame writes one frame, made at a time. A dropped frame is faint, and the text of a failed step is red.
+// frame writes the line of one frame. at is the time at which the frame was made. A dropped frame is faint, and the
+// text of a failed step is red.
 func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time, effect list.Effect, columns frameColumns, indent string) {
 	paint, mark := t.p, ""
 	if f.Dropped {
@@ -148,7 +150,8 @@ func tookText(effect list.Effect) string {
 	return display.Duration(time.Duration(effect.TookMs) * time.Millisecond)
 }
 
-// codeText returns the mark of a frame that changed files, with the number of changed lines, or "" for any other frame.
+// codeText returns the mark of a frame that changed files, with the numbers of added and removed lines if they were
+// counted. It returns "" for any other frame.
 func codeText(p display.Painter, effect list.Effect) string {
 	if !effect.Changed {
 		return ""
@@ -163,7 +166,8 @@ func codeText(p display.Painter, effect list.Effect) string {
 	return text
 }
 
-// forkedAt returns the frame at which a fork starts, in words, and whether the frame was dropped or the fork undone.
+// forkedAt returns the frame at which a fork starts, in words, and whether that frame was dropped or the fork
+// undone. f is the frame below which the fork is listed.
 func forkedAt(f list.FrameInfo, fork list.ForkInfo) string {
 	text := fmt.Sprintf("forked at frame %d", fork.ParentFrameNo)
 	if fork.ParentFrameNo != f.FrameNo {

@@ -15,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// waitsOf adds to waits, by run id, what the runs of a timeline wait for.
+// waitsOf adds to waits, by run id, what the run of t and its forks wait for, in words.
 func waitsOf(ctx context.Context, s *session.Session, store *timeline.Store, t *list.Tree, waits map[string]string) error {
 	text, err := foreignWaits(ctx, s, store, t.Timeline.RunID, snapshot.RunStatus(t.Timeline.Status))
 	if err != nil {
@@ -30,8 +30,8 @@ func waitsOf(ctx context.Context, s *session.Session, store *timeline.Store, t *
 	return nil
 }
 
-// foreignWaits returns what a run of another engine waits for, in words, because the engine may wait without a frame. It
-// returns "" for a run that git-smithers runs and for a run that does not wait.
+// foreignWaits returns what a run of another engine waits for, in words, because the engine may wait without a frame.
+// It returns "" for a run that git-smithers runs and for a run that does not wait.
 func foreignWaits(ctx context.Context, s *session.Session, store *timeline.Store, run string, status snapshot.RunStatus) (string, error) {
 	if status.Ended() {
 		return "", nil

@@ -15,7 +15,7 @@ import (
 // reportURL is the page on which people report bugs.
 const reportURL = "https://github.com/git-smithers/git-smithers/issues"
 
-// ErrorDocument is an error for scripts.
+// ErrorDocument is the JSON document of an error.
 type ErrorDocument struct {
 	Kind    string         `json:"kind"`
 	Code    fault.Code     `json:"code"`
@@ -25,7 +25,8 @@ type ErrorDocument struct {
 	Details map[string]any `json:"details"`
 }
 
-// Report prints an error, for people or for scripts, and returns the exit status.
+// Report prints err, for people or as JSON, and returns the exit status. A nil error and a closed output have the
+// status 0.
 func (s *Session) Report(err error) int {
 	if err == nil || errors.Is(err, term.ErrOutputClosed) {
 		return fault.ExitOK
@@ -39,7 +40,8 @@ func (s *Session) Report(err error) int {
 	return e.Exit()
 }
 
-// tellError prints an error and its hints for people. A run that waits is not an error.
+// tellError prints an error and its hints for people. If the error has the flaws of a workflow file, it prints
+// those. A run that waits is printed without the word error.
 func (s *Session) tellError(e *fault.Error) {
 	if flaws, ok := e.Details[workflow.DetailFlaws].([]workflow.Flaw); ok {
 		for _, flaw := range flaws {
@@ -67,7 +69,7 @@ func inOneLine(e *fault.Error) *fault.Error {
 	return &out
 }
 
-// DocumentOf describes an error for scripts.
+// DocumentOf returns the JSON document of an error.
 func DocumentOf(e *fault.Error) ErrorDocument {
 	doc := ErrorDocument{"error", e.Code, e.Exit(), e.Msg, e.Hints, e.Details}
 	if doc.Hints == nil {
@@ -79,7 +81,8 @@ func DocumentOf(e *fault.Error) ErrorDocument {
 	return doc
 }
 
-// Describe returns the coded error in err. An error without a code is a bug, because every expected error has a code.
+// Describe returns the coded error in err, with a message of one line. An error without a code is a bug, because
+// every expected error has a code; its hints say how to report the bug.
 func (s *Session) Describe(err error) *fault.Error {
 	known, ok := errors.AsType[*fault.Error](timeline.Explain(err))
 	if !ok {
@@ -93,7 +96,7 @@ func (s *Session) Describe(err error) *fault.Error {
 	bug.Msg = "internal error: " + known.Msg
 	bug.Hints = append(slices.Clone(bug.Hints), "this is a bug: report it at "+reportURL)
 	if debug, _ := s.LookupEnv("GIT_SMITHERS_DEBUG"); debug != "1" {
-		bug.Hints = append(bug.Hints, "run the command again with GIT_SMITHERS_DEBUG=1 to see where it happened")
+		bug.Hints = append(bug.Hints, "run the command again with GIT_SMITHERS_DEBUG=1 to see where the error occurred")
 	} else if panicked, ok := errors.AsType[*thrown.Error](err); ok {
 		s.Talk("%s\n", panicked.Stack)
 	}

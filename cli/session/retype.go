@@ -9,7 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Retyped adds a hint to err if a command needs a run's whole id and got its beginning: the command line with the whole id.
+// Retyped adds a hint to err if a command needs the whole id of a run, and the command line has the beginning of
+// exactly one id. The hint is the command line with the whole id. args has the words after the program. Any other
+// err is returned unchanged.
 func Retyped(args []string, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RunNotFound && known.Code != fault.NothingPruned {
@@ -37,8 +39,8 @@ func Retyped(args []string, err error) error {
 	return err
 }
 
-// TypedWith returns the command line as it was typed, with more words at its end. It returns "" if the command line is too
-// long to repeat, or has "--".
+// TypedWith returns the command line as it was typed, with the words of more at its end. It returns "" if the
+// command line is longer than maxRetyped, or has "--".
 func (s *Session) TypedWith(more ...string) string {
 	command := fault.CommandLine(fault.Program, slices.Concat(s.Args, more)...)
 	if slices.Contains(s.Args, "--") || utf8.RuneCountInString(command) > maxRetyped {
@@ -47,5 +49,5 @@ func (s *Session) TypedWith(more ...string) string {
 	return command
 }
 
-// maxRetyped is the length of the longest command line that a hint repeats.
+// maxRetyped is the length in characters of the longest command line that a hint repeats.
 const maxRetyped = 200

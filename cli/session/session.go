@@ -10,15 +10,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// A Session is one command line under way: its terminal, and the words of the command.
+// A Session is one running command line: its terminal, and the words of the command.
 type Session struct {
 	*term.Terminal
 
-	Args  []string        // what was typed after the program's name
+	Args  []string        // the words after the program's name, as they were typed
 	Hurry context.Context // ends with the second signal
 }
 
-// WithStore runs f on the history of the repository in which the command was called.
+// WithStore opens the history of the repository in which the command was called, runs f on it, and closes it.
 func (s *Session) WithStore(ctx context.Context, f func(*timeline.Store) error) error {
 	store, err := timeline.Open(ctx, timeline.Options{Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn})
 	if err != nil {
@@ -30,7 +30,8 @@ func (s *Session) WithStore(ctx context.Context, f func(*timeline.Store) error) 
 // Folder returns the folder in which the command was called.
 func (s *Session) Folder() app.Folder { return app.Folder(s.Dir) }
 
-// Path returns the path of a file that the command line names.
+// Path returns the path of a file that the command line names: a relative name is resolved in the folder of the
+// command.
 func (s *Session) Path(name string) string {
 	return s.Folder().Path(name)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
-// bundleDocument is what bundle prints with --json.
+// bundleDocument is the document of bundle --json.
 type bundleDocument struct {
 	Kind  string   `json:"kind"`
 	Runs  []string `json:"runs"`
@@ -46,7 +46,8 @@ output, and the ids of the runs to standard error.`,
 	}
 }
 
-// pipeBundle writes a bundle to standard output, and the ids of its runs to standard error.
+// pipeBundle writes a bundle to standard output, and the ids of its runs to standard error. The error is usage if
+// standard output is a terminal.
 func pipeBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, runs []string) error {
 	if s.OutTTY {
 		return fault.New(fault.Usage, "a bundle cannot be written to a terminal").Hint("name a file: -o runs.bundle")
@@ -73,7 +74,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// runBundle writes a bundle to a draft, and then puts the whole draft in its place.
+// runBundle writes a bundle of runs to file, or to standard output if file is "-". It writes a draft first, and
+// puts the whole draft in the place of the file, so that a failure leaves no partial file.
 func runBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, file string, runs []string) error {
 	if file == "-" {
 		return pipeBundle(ctx, s, sharer, runs)
@@ -94,7 +96,7 @@ func runBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, fi
 	if s.JSON {
 		return s.WriteJSON(bundleDocument{"bundle", ids, file, size})
 	}
-	s.Note("%s in %s, %s", plain.Count(len(ids), "run"), plain.Text(file), display.Size(size))
+	s.Note("wrote %s to %s: %s", plain.Count(len(ids), "run"), plain.Text(file), display.Size(size))
 	for _, id := range ids {
 		if err := s.Printf("%s\n", plain.Text(id)); err != nil {
 			return err

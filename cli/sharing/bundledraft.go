@@ -16,21 +16,21 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// bundleDraftMark begins the name of a draft, which is written in the folder of its bundle; 16 hexadecimal digits follow. The
-// writer locks the draft: an unlocked draft was left by a process that was killed.
+// bundleDraftMark begins the name of a draft, which is written in the folder of its bundle; 16 hexadecimal digits
+// follow. The writer locks the draft: an unlocked draft was left by a process that was killed.
 const bundleDraftMark = ".git-smithers-bundle-"
 
 // bundleDraft is a bundle that is being written.
 type bundleDraft struct {
 	*os.File
 
-	path  string // of the bundle
-	shown string // the path as it was typed
+	path  string // the path of the bundle
+	shown string // path as it was typed
 	lock  *flock.Flock
 }
 
-// newBundleDraft begins a bundle, and removes the drafts that killed processes left in its folder. It returns usage if the
-// file exists.
+// newBundleDraft begins a bundle, and removes the drafts that killed processes left in its folder. path is the path
+// of the bundle, and shown is path as it was typed. The error is usage if the file exists or its folder does not.
 func newBundleDraft(path, shown string) (*bundleDraft, error) {
 	if isThere(path) {
 		return nil, bundleIsThere(shown)
@@ -50,18 +50,18 @@ func newBundleDraft(path, shown string) (*bundleDraft, error) {
 	}
 }
 
-// lockedDraft makes a draft. It returns nil if another process has removed the draft before it was locked.
+// lockedDraft makes a draft and locks it. It returns nil if another process has removed the draft before the lock.
 func lockedDraft(path, shown string) (*bundleDraft, error) {
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%016x", bundleDraftMark, rand.Uint64())) //nolint:gosec // the name need not be secret
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)                            //nolint:gosec // the umask decides who may read it
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.New(fault.Usage, "the folder of %s does not exist", shown)
+		return nil, fault.New(fault.Usage, "the folder of %s does not exist", shown).Hint("make the folder, or name a file in another one")
 	}
 	if err != nil {
 		return nil, err
 	}
 	d := &bundleDraft{file, path, shown, flock.New(name, flock.SetFlag(os.O_RDWR))}
-	// In a file system without locks, no process removes the file.
+	// An error of TryLock means that the file system has no locks. Then no process removes the draft.
 	locked, err := d.lock.TryLock()
 	if mine := locked || err != nil; mine && isThere(name) {
 		return d, nil
@@ -70,7 +70,7 @@ func lockedDraft(path, shown string) (*bundleDraft, error) {
 	return nil, nil //nolint:nilnil // another process has removed the draft
 }
 
-// isBundleDraft reports whether a file name is the name of a draft.
+// isBundleDraft reports whether name, without its folder, is the name of a draft.
 func isBundleDraft(name string) bool {
 	digits, ok := strings.CutPrefix(name, bundleDraftMark)
 	number, err := hex.DecodeString(digits)
@@ -82,7 +82,7 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// removeLeftDraft removes a draft that no process has locked.
+// removeLeftDraft removes the draft at path, unless a process has locked it.
 func removeLeftDraft(path string) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	if locked, err := lock.TryLock(); locked && err == nil {
@@ -95,8 +95,8 @@ func bundleIsThere(shown string) error {
 	return fault.New(fault.Usage, "%s already exists", shown).Hint("choose another file name, or remove the file")
 }
 
-// place puts the whole bundle in its place, on stable storage, and returns its size. It makes a link, because a rename would
-// replace an existing file.
+// place puts the finished bundle at its path, on stable storage, and returns its size in bytes. It makes a link,
+// because a rename would replace an existing file. The error is usage if the file exists.
 func (d *bundleDraft) place() (int64, error) {
 	info, err := d.Stat()
 	if err := errors.Join(err, d.Sync()); err != nil {
@@ -113,8 +113,8 @@ func (d *bundleDraft) place() (int64, error) {
 	return info.Size(), fsx.SyncDir(filepath.Dir(d.path))
 }
 
-// rename makes an empty file, which must not exist before, and replaces it by the bundle. A kill in between leaves the empty
-// file.
+// rename puts the bundle at its path if the file system has no links. It makes an empty file, which fails if the
+// file exists, and replaces this file by the bundle. A kill in between leaves the empty file.
 func (d *bundleDraft) rename() error {
 	file, err := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {

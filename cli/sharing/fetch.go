@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
-// fetchDocument is what fetch and unbundle print with --json.
+// fetchDocument is the document of fetch --json and unbundle --json.
 type fetchDocument struct {
 	Kind string `json:"kind"`
 	*share.Fetched
@@ -57,7 +57,7 @@ Prints each changed or named run, and the outcome.`,
 	return cmd
 }
 
-// asFlag returns --as of the commands that add runs.
+// asFlag returns the flag --as for a command that adds runs.
 func asFlag() urfave.Flag {
 	return &urfave.StringFlag{Name: "as", Usage: "store the run under the id `NEWID`"}
 }
@@ -68,7 +68,8 @@ func runFetch(ctx context.Context, s *session.Session, sharer *share.Sharer, req
 	return tellFetched(ctx, s, "fetch", fetched, err)
 }
 
-// tellFetched prints the fetched runs, and returns err or an error of writing.
+// tellFetched prints a line for each fetched run, and returns err. If the output fails, it returns that error
+// instead. kind is the kind of the document for --json.
 func tellFetched(ctx context.Context, s *session.Session, kind string, fetched *share.Fetched, err error) error {
 	if fetched == nil || err != nil && len(fetched.Runs) == 0 {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
-// pushDocument is what push prints with --json.
+// pushDocument is the document of push --json.
 type pushDocument struct {
 	Kind   string `json:"kind"`
 	DryRun bool   `json:"dryRun"`
@@ -102,8 +102,8 @@ func writePushed(ctx context.Context, s *session.Session, pushed *share.Pushed, 
 	return t.Write(s.Terminal)
 }
 
-// confirmFiles returns the function that asks the person at the terminal whether untracked files may be pushed. It returns
-// nil if there is no terminal. If yes is set, the function always agrees.
+// confirmFiles returns the function that asks the person at the terminal whether untracked files may be pushed. If
+// yes is set, the function always agrees. confirmFiles returns nil if yes is not set and there is no terminal.
 func confirmFiles(s *session.Session, yes bool) func(string, []share.UntrackedFile) (bool, error) {
 	const shown = 50
 	if yes {

@@ -17,13 +17,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
-// remoteDocument is a line of remote --json.
+// remoteDocument is one line of remote --json.
 type remoteDocument struct {
 	Kind string `json:"kind"`
 	share.RemoteState
 }
 
-// forgetDocument is what remote --forget prints with --json.
+// forgetDocument is the document of remote --forget --json.
 type forgetDocument struct {
 	Kind string `json:"kind"`
 	*share.Forgotten
@@ -70,7 +70,7 @@ files.`,
 	return cmd
 }
 
-// runForget forgets a remote, and prints its name.
+// runForget removes the records about a remote, and notes the number of removed refs.
 func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, remote string) error {
 	forgotten, err := sharer.Forget(ctx, remote)
 	if err != nil {
@@ -79,11 +79,12 @@ func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 	if s.JSON {
 		return s.WriteJSON(forgetDocument{"forget", forgotten})
 	}
-	s.Note("forgot the last known state of %s: %s", plain.Text(forgotten.Remote), plain.Count(forgotten.Refs, "ref"))
+	s.Note("forgot the last known state of %s: removed %s", plain.Text(forgotten.Remote), plain.Count(forgotten.Refs, "ref"))
 	return nil
 }
 
-// runRemote prints the runs that differ between this repository and each remote.
+// runRemote prints, for each remote, the runs that differ between this repository and the remote. Without names, it
+// looks at all known remotes.
 func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, remotes []string) error {
 	states, err := sharer.Remotes(ctx, remotes...)
 	if err != nil {
@@ -124,7 +125,8 @@ func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 	return all.Write(s.Terminal)
 }
 
-// summarize describes the state of a remote in one line.
+// summarize returns a line about a remote: how many runs are the same on both sides, and how many are in each other
+// state.
 func summarize(state share.RemoteState) string {
 	parts := []string{plain.Count(state.Current, "run") + " the same on both sides"}
 	counts := make(map[string]int)

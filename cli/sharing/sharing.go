@@ -18,8 +18,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
-// withSharer runs f on the sharer of the repository in which the command was called. If f
-// takes long, a person at a terminal sees the progress.
+// withSharer runs f with the sharer of the repository in which the command was called. If f takes long, a person at
+// a terminal sees the progress.
 func withSharer(ctx context.Context, s *session.Session, f func(*share.Sharer) error) error {
 	return s.WithStore(ctx, func(store *timeline.Store) error {
 		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
@@ -32,10 +32,10 @@ func withSharer(ctx context.Context, s *session.Session, f func(*share.Sharer) e
 	})
 }
 
-// lateTalk shows the progress messages of git, if git takes long.
+// lateTalk shows the progress messages of git, but not before the time from.
 type lateTalk struct {
 	s    *session.Session
-	from time.Time
+	from time.Time // earlier messages are held back until then
 
 	mu   sync.Mutex
 	held strings.Builder // the messages that are not shown yet
@@ -43,7 +43,8 @@ type lateTalk struct {
 
 var _ io.Writer = (*lateTalk)(nil)
 
-// Write never fails, so that a push does not depend on its progress.
+// Write holds p back until the time from has come, and then shows all held messages. It never fails, so that a push
+// does not depend on its progress.
 func (l *lateTalk) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,8 +56,8 @@ func (l *lateTalk) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hintRunAsRemote adds a hint to remote_not_found if the name of the remote is a run's id: the command line with a remote
-// before the run.
+// hintRunAsRemote adds a hint to remote_not_found if the name of the remote is the id of a run: the command line
+// with a remote before the run. Any other err is returned unchanged.
 func hintRunAsRemote(ctx context.Context, s *session.Session, store *timeline.Store, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RemoteNotFound {
@@ -75,5 +76,5 @@ func hintRunAsRemote(ctx context.Context, s *session.Session, store *timeline.St
 		remote = to.Shown()
 	}
 	command := fault.CommandLine(arg.Program, slices.Insert(slices.Clone(s.Args), at, remote)...)
-	return known.Hint("%q is a run: `%s`", named, command)
+	return known.Hint("%q is a run; type a remote before it: `%s`", named, command)
 }

@@ -3,7 +3,7 @@ package sharing
 
 import "github.com/git-smithers/git-smithers/cli/arg"
 
-// Topic returns the commands of this folder.
+// Topic returns the topic of the help that lists the commands of this package.
 func Topic() arg.Topic {
 	return arg.Topic{
 		Title:    "share runs",

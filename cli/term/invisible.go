@@ -12,15 +12,16 @@ const (
 	emojiStyle      = '\ufe0f'
 )
 
-// visible escapes, as Go does, the characters that a terminal does not show or that change how it shows others. With such
-// characters, two ids can look the same, or a text can hide another text. Joiners and style selectors stay if they make one
-// emoji of several symbols. All other text stays, even control characters, which package plain escapes.
+// visible returns s with escapes, as Go writes them, for the characters that a terminal does not show or that
+// change how it shows other characters. Such characters can make two ids look the same, or hide text. Joiners and
+// style selectors stay if they join several symbols to one emoji. All other characters stay, even control
+// characters, which package plain escapes.
 func visible(s string) string {
 	if strings.IndexFunc(s, isInvisible) < 0 {
 		return s
 	}
 	var b strings.Builder
-	var before, symbol rune // the character before, and the last one that is no style and no skin
+	var before, symbol rune // the previous character, and the last one that is neither a style nor a skin colour
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
 		this := s[:size]
@@ -43,7 +44,7 @@ func visible(s string) string {
 	return b.String()
 }
 
-// isInvisible reports whether a terminal does not show r, or takes r for an instruction.
+// isInvisible reports whether a terminal does not show r, or reads r as an instruction.
 func isInvisible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return false
@@ -52,7 +53,7 @@ func isInvisible(r rune) bool {
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // signs that are drawn below digits
 }
 
-// isEmojiBase reports whether r can be shown as an emoji: a symbol, or a digit of a keycap.
+// isEmojiBase reports whether a style selector can show r as an emoji: a symbol, or a digit of a keycap.
 func isEmojiBase(r rune) bool {
 	return isSymbol(r) || unicode.Is(unicode.Sm, r) || strings.ContainsRune("0123456789#*\u00a9\u00ae\u203c\u2049\u3030\u303d", r)
 }

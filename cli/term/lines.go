@@ -7,9 +7,8 @@ import (
 	"iter"
 )
 
-// LinesOf yields the lines of r without their line feeds, until r ends or fails. It cuts
-// a line longer than limit at limit+1 bytes, so that the caller can see the length. The
-// caller may keep a line.
+// LinesOf yields the lines of r without their line feeds, until r ends or fails. A longer line than limit is cut at
+// limit+1 bytes, so that the caller can see that it is too long. The caller owns the lines.
 func LinesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReader(r)
@@ -33,11 +32,12 @@ func LinesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
 	}
 }
 
-// maxAhead bounds the memory in bytes that a line gets before it is read.
+// maxAhead is the largest number of bytes that are allocated for a line before it is read.
 const maxAhead = 4 << 20
 
-// readLine reads one line and keeps limit+1 bytes of it at most. size is the length of the line before:
-// a line that is longer than the buffer of in gets memory for a little more.
+// readLine reads one line and keeps at most limit+1 bytes of it. The last line, without a line feed, comes with
+// io.EOF. size is the length of the previous line: if the line is longer than the buffer of in, readLine allocates
+// a little more than size bytes.
 func readLine(in *bufio.Reader, limit, size int) ([]byte, error) {
 	var line []byte
 	for {

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Paged runs f. If a person reads standard output at a terminal, the output of f goes
-// through the pager that git chooses, if any. The exit status of the pager is ignored.
+// Paged runs f and returns its error. If a person reads standard output at a terminal, the output of f goes through
+// the pager that git chooses, if any. The exit status of the pager is ignored.
 func (s *Terminal) Paged(ctx context.Context, f func() error) error {
 	if s.JSON || !s.OutTTY {
 		return f()
@@ -22,11 +22,12 @@ func (s *Terminal) Paged(ctx context.Context, f func() error) error {
 	return s.through(context.WithoutCancel(ctx), pager, f)
 }
 
-// through runs f with its output going through the shell command pager. An interrupt
-// does not end the pager, because Ctrl-C is one of the pager's keys.
+// through runs f and sends its output through pager, a shell command. If the pager cannot be started, f writes
+// without it. An interrupt does not end the pager, because Ctrl-C is one of the pager's keys.
 func (s *Terminal) through(ctx context.Context, pager string, f func() error) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
 	cmd.Dir, cmd.Env = s.Dir, slices.Clone(s.Env)
+	// git sets the same variables for its pager.
 	for _, preset := range [][2]string{{"LESS", "FRX"}, {"LV", "-c"}} {
 		if _, ok := s.LookupEnv(preset[0]); !ok {
 			cmd.Env = append(cmd.Env, preset[0]+"="+preset[1])

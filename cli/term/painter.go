@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A Painter puts colour around text. The zero Painter adds no colour. Meaning
-// never depends on colour alone.
+// A Painter puts colour around text. The zero Painter adds no colour. No meaning depends on colour alone.
 type Painter struct{ on bool }
 
 // The styles, as parameters of the terminal's SGR sequence.
@@ -21,10 +20,10 @@ const (
 	Cyan    = "36"
 )
 
-// On reports whether there is colour.
+// On reports whether the painter adds colour.
 func (p Painter) On() bool { return p.on }
 
-// Paint puts a style around text.
+// Paint returns text in a style, or unchanged if the painter is off or style is "".
 func (p Painter) Paint(style, text string) string {
 	if !p.on || style == "" || text == "" {
 		return text
@@ -32,7 +31,7 @@ func (p Painter) Paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[m"
 }
 
-// Status paints the status of a run, or the state of a node or attempt.
+// Status returns text, which is the status of a run or the state of a node or attempt, in its colour.
 func (p Painter) Status(text string) string {
 	switch text {
 	case "finished":
@@ -77,14 +76,14 @@ func (s *Terminal) IsTerminalOut() bool {
 	return s.OutTTY
 }
 
-// gitAllowsColor asks git for color.smithers and color.ui. No answer means yes.
+// gitAllowsColor reports whether git's color.smithers or color.ui allows colour. It returns true if git cannot be
+// asked.
 func (s *Terminal) gitAllowsColor(ctx context.Context) bool {
 	answer, err := s.Git(ctx, "config", "--get-colorbool", "color.smithers", "true")
 	return err != nil || answer != "false"
 }
 
-// Git runs a git command that only reads, and returns its output without final line
-// feeds.
+// Git runs a git command that only reads, and returns its standard output without the line feeds at the end.
 func (s *Terminal) Git(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = s.Dir, s.Env

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// ProgressAfter is how long an activity takes before its progress is shown.
+	// ProgressAfter is how long an activity must take before its progress is shown.
 	ProgressAfter = 500 * time.Millisecond
 	// progressEvery is the time between two updates.
 	progressEvery = 100 * time.Millisecond
@@ -15,22 +15,22 @@ const (
 	clearLine = "\r\x1b[K"
 )
 
-// Progress is a line at a terminal that shows the progress of an activity until the
-// activity ends. For one goroutine at a time.
+// Progress is a line at a terminal that shows the progress of an activity until the activity ends. Only one
+// goroutine may use it at a time.
 type Progress struct {
 	s    *Terminal
-	What string
-	on   bool
-	next time.Time
+	What string    // the activity, in words
+	on   bool      // whether a person would see the line
+	next time.Time // when the line may be shown again
 }
 
-// Progress starts to show the progress of an activity, if a person would see the line.
+// Progress starts to show the progress of the activity what. It shows nothing if no person would see the line.
 func (s *Terminal) Progress(what string) *Progress {
 	on := !s.Quiet && s.AtTerminal(s.Err)
 	return &Progress{s: s, What: what, on: on, next: s.Now().Add(ProgressAfter)}
 }
 
-// Update shows that done of total is done; a total of 0 is unknown.
+// Update shows that done of total is done. If total is 0, the total is unknown.
 func (p *Progress) Update(done, total int) {
 	if !p.on {
 		return
@@ -47,11 +47,11 @@ func (p *Progress) Update(done, total int) {
 	p.s.TalkHalfway(p.What + ": " + count)
 }
 
-// Finish removes the line.
+// Finish removes the line from the terminal.
 func (p *Progress) Finish() { p.s.EndHalfway() }
 
-// While shows what the command waits for, if the wait takes long and a person would see the
-// line. The caller calls done at the end of the wait.
+// While shows what the command waits for, if the wait takes long and a person would see the line. The caller must
+// call done once, at the end of the wait.
 func (s *Terminal) While(what string) (done func()) {
 	if s.Quiet || !s.AtTerminal(s.Err) {
 		return func() {}

@@ -1,16 +1,16 @@
 package term
 
-// Steps shows the progress of one step after the other. For one goroutine at a time.
+// Steps shows the progress of several steps, one after the other. Only one goroutine may use it at a time.
 type Steps struct {
 	s    *Terminal
 	what string
 	step *Progress
 }
 
-// Steps starts to show the progress of steps.
+// Steps returns a Steps that shows nothing yet.
 func (s *Terminal) Steps() *Steps { return &Steps{s: s} }
 
-// Update shows how much of a step is done; a total of 0 is unknown. what is the name of the step.
+// Update shows that done of total is done in the step called what. If total is 0, the total is unknown.
 func (p *Steps) Update(what string, done, total int) {
 	if p.step == nil || p.what != what {
 		p.Finish()
@@ -19,7 +19,7 @@ func (p *Steps) Update(what string, done, total int) {
 	p.step.Update(done, total)
 }
 
-// Finish removes the line.
+// Finish removes the line of the last step from the terminal.
 func (p *Steps) Finish() {
 	if p.step != nil {
 		p.step.Finish()

@@ -15,13 +15,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Streams has everything outside of the program that a command may use. In, Out, Err,
-// Env, Dir and Now are required.
+// Streams has everything outside of the program that a command may use. In, Out, Err, Env, Dir and Now are
+// required.
 type Streams struct {
-	In  io.Reader        // data for commands that read some
+	In  io.Reader        // the input of commands that read standard input
 	Out io.Writer        // data
 	Err io.Writer        // messages: errors, hints, progress
-	Env []string         // as os.Environ gives it
+	Env []string         // "NAME=value", as os.Environ returns it
 	Dir string           // the folder in which the command was called
 	Now func() time.Time // the clock
 	// IsTTY reports whether In, Out or Err is a terminal; nil asks the operating system.
@@ -37,7 +37,7 @@ func (s *Streams) AtTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// LookupEnv returns a variable of Env and reports whether it is set. The last entry wins.
+// LookupEnv returns the value of a variable in Env, and whether it is set. The last entry of a name counts.
 func (s *Streams) LookupEnv(name string) (string, bool) {
 	for _, entry := range slices.Backward(s.Env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -51,8 +51,9 @@ func (s *Streams) LookupEnv(name string) (string, bool) {
 // closed the output. It is not a failure.
 var ErrOutputClosed = errors.New("output closed by its reader")
 
-// dataWriter is standard output. Write returns ErrOutputClosed if the reader has gone, and write_failed for any other
-// failure. It removes a line of progress first, and escapes invisible characters if a person reads at a terminal.
+// dataWriter is standard output. Write first removes a line of progress. It escapes invisible characters if a
+// person reads at a terminal. It returns ErrOutputClosed if the reader has gone, and write_failed for any other
+// failure.
 type dataWriter struct {
 	io.Writer
 
@@ -81,7 +82,7 @@ func (w dataWriter) write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// RawOut returns standard output as a child process gets it.
+// RawOut returns standard output without dataWriter, for a child process.
 func (s *Terminal) RawOut() io.Writer {
 	if w, ok := s.Out.(dataWriter); ok {
 		return w.Writer
@@ -89,8 +90,8 @@ func (s *Terminal) RawOut() io.Writer {
 	return s.Out
 }
 
-// inputReader is standard input whose Read ends with the context. Read then returns the
-// context's error, and leaves the pending read of r behind. For one goroutine at a time.
+// inputReader is standard input whose Read ends with ctx. Read then returns the error of ctx and leaves the pending
+// read of r behind, whose data is lost. Only one goroutine may use it at a time.
 type inputReader struct {
 	ctx context.Context // a field, because Read takes no context
 	r   io.Reader
@@ -106,7 +107,7 @@ func (in inputReader) Read(p []byte) (int, error) {
 	}
 	done := make(chan read, 1)
 	go func() {
-		data := make([]byte, len(p)) // p is the caller's again once Read has returned
+		data := make([]byte, len(p)) // the caller may use p after Read has returned, so the goroutine has its own buffer
 		err := thrown.Catch(func() error {
 			n, err := in.r.Read(data)
 			data = data[:n]
@@ -125,7 +126,8 @@ func (in inputReader) Read(p []byte) (int, error) {
 	}
 }
 
-// ReadStdin reads all of standard input. It returns limit_exceeded for more than limit bytes.
+// ReadStdin reads all of standard input. The error is limit_exceeded for more than limit bytes, and invalid_input
+// if the read fails.
 func (s *Terminal) ReadStdin(limit int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(s.In, int64(limit)+1))
 	switch {

@@ -7,15 +7,15 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// A Table is rows of cells. Add removes control characters from cells.
+// A Table has rows of cells. Add removes control characters from cells.
 type Table struct {
-	Header []string
+	Header []string // the titles of the columns
 	Rows   [][]Cell
 
 	KeepsHeader bool // print the header without rows, too, and to a pipe or file
 }
 
-// A Cell is text and the function that paints it, or nil.
+// A Cell is a text and the function that paints it. Paint may be nil.
 type Cell struct {
 	Text  string
 	Paint func(string) string
@@ -28,7 +28,7 @@ func (c Cell) painted() string {
 	return c.Paint(c.Text)
 }
 
-// Add appends a row.
+// Add appends a row with these cells.
 func (t *Table) Add(cells ...Cell) {
 	for i := range cells {
 		cells[i].Text = plain.Text(cells[i].Text)
@@ -36,8 +36,8 @@ func (t *Table) Add(cells ...Cell) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// Write prints the table as a command's whole output: people get aligned columns
-// under a header, everybody else tab-separated lines without one.
+// Write prints the table as the output of a command: for people in aligned columns under a header, otherwise as
+// lines with tabs and without the header.
 func (t *Table) Write(s *Terminal) error {
 	var b strings.Builder
 	if s.IsTerminalOut() {
@@ -75,7 +75,7 @@ func (t *Table) Align(b *strings.Builder, indent string) {
 	}
 }
 
-// separate writes the rows with tabs between their cells.
+// separate writes the rows as lines with tabs between the cells. If KeepsHeader is set, it writes the header first.
 func (t *Table) separate(b *strings.Builder) {
 	if t.KeepsHeader {
 		b.WriteString(strings.Join(t.Header, "\t") + "\n")
@@ -91,7 +91,8 @@ func (t *Table) separate(b *strings.Builder) {
 	}
 }
 
-// AlignedLine returns the cells of a row, padded to widths, without empty cells at its end.
+// AlignedLine returns the cells of a row as a line, each padded to its width, without the empty cells at the end.
+// No text may be wider than its width.
 func AlignedLine(row []Cell, widths []int) string {
 	last := len(row) - 1
 	for last > 0 && row[last].Text == "" {

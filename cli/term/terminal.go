@@ -1,5 +1,5 @@
-// Package term reads and writes for commands: data, messages, tables, colour, a pager and progress, for people at a terminal
-// and for scripts.
+// Package term reads and writes for commands: data, messages, tables, colour, a pager and progress, for people at a
+// terminal and for scripts.
 package term
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// A Terminal is the streams of one command, and how people and scripts want to read them.
+// A Terminal has the streams of one command, and how people and scripts want to read them.
 type Terminal struct {
 	Streams
 
@@ -30,26 +30,26 @@ type Terminal struct {
 	warned  map[string]bool // the warnings so far
 }
 
-// New returns the terminal of streams. Reading from it ends with ctx.
+// New returns the terminal of the streams s. A read from its In ends with ctx. scripted sets JSON.
 func New(ctx context.Context, s Streams, scripted bool) *Terminal {
 	out := &Terminal{Streams: s, JSON: scripted, InTTY: s.AtTerminal(s.In), OutTTY: s.AtTerminal(s.Out)}
 	out.In, out.Out = inputReader{ctx, s.In}, dataWriter{s.Out, out}
 	return out
 }
 
-// TalksToPerson reports whether a person at a terminal reads standard error.
+// TalksToPerson reports whether a person at a terminal reads notes on standard error.
 func (s *Terminal) TalksToPerson() bool { return !s.Quiet && !s.JSON && s.AtTerminal(s.Err) }
 
 // CanAsk reports whether a person at a terminal can answer a question.
 func (s *Terminal) CanAsk() bool { return !s.JSON && s.InTTY && s.AtTerminal(s.Err) }
 
-// A warningDocument is a warning for scripts.
+// A warningDocument is the JSON document of a warning.
 type warningDocument struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 }
 
-// Warn prints an error that does not harm stored history, each message once.
+// Warn prints an error on standard error as a warning: the command continues. It prints each message once.
 func (s *Terminal) Warn(err error) {
 	text := plain.OneLine(err.Error())
 	if !s.warnsFirst(text) {
@@ -62,7 +62,7 @@ func (s *Terminal) Warn(err error) {
 	s.Talk("git-smithers: warning: %s\n", plain.Text(text))
 }
 
-// warnsFirst reports whether a warning is new.
+// warnsFirst reports whether text is the first warning with this text, and remembers it.
 func (s *Terminal) warnsFirst(text string) bool {
 	s.talking.Lock()
 	defer s.talking.Unlock()
@@ -76,23 +76,22 @@ func (s *Terminal) warnsFirst(text string) bool {
 	return true
 }
 
-// Note prints a line for people on standard error. It prints nothing with --quiet, and
-// with --json, since standard error then has only documents.
+// Note prints a line for people on standard error. It prints nothing with --quiet or --json; with --json, standard
+// error has only documents.
 func (s *Terminal) Note(format string, args ...any) {
 	if !s.Quiet && !s.JSON {
 		s.Talk(format+"\n", args...)
 	}
 }
 
-// TalkJSON writes a document to standard error.
+// TalkJSON writes doc to standard error as a line of JSON.
 func (s *Terminal) TalkJSON(doc any) {
 	if text, err := encodeJSON(doc); err == nil {
 		s.Talk("%s", text)
 	}
 }
 
-// Talk writes to standard error, and ignores errors of writing. Safe for
-// concurrent use.
+// Talk writes to standard error, and ignores errors of writing. It is safe for concurrent use.
 func (s *Terminal) Talk(format string, args ...any) {
 	s.talking.Lock()
 	defer s.talking.Unlock()
@@ -104,8 +103,8 @@ func (s *Terminal) Talk(format string, args ...any) {
 	_, _ = io.WriteString(s.Err, text)
 }
 
-// TalkHalfway shows a line of progress in place of the previous one, until the next
-// output. Safe for concurrent use.
+// TalkHalfway shows text as a line of progress in place of the previous one, until the next output. It is safe for
+// concurrent use.
 func (s *Terminal) TalkHalfway(text string) {
 	s.talking.Lock()
 	defer s.talking.Unlock()
@@ -113,14 +112,14 @@ func (s *Terminal) TalkHalfway(text string) {
 	_, _ = fmt.Fprint(s.Err, clearLine, visible(text))
 }
 
-// EndHalfway removes the line of progress.
+// EndHalfway removes the line of progress from the terminal, if there is one.
 func (s *Terminal) EndHalfway() {
 	s.talking.Lock()
 	defer s.talking.Unlock()
 	s.clear()
 }
 
-// clear removes the line of progress. The caller holds talking.
+// clear removes the line of progress. The caller must hold talking.
 func (s *Terminal) clear() {
 	if s.halfway {
 		_, _ = fmt.Fprint(s.Err, clearLine)
@@ -134,8 +133,8 @@ func (s *Terminal) Printf(format string, args ...any) error {
 	return err
 }
 
-// WriteJSON prints v as one line. It removes only white space between the tokens of a
-// stored value: numbers, strings, keys and their order stay unchanged.
+// WriteJSON prints v as one line of JSON. From a json.RawMessage, it removes only white space between the tokens:
+// numbers, strings, keys and their order stay unchanged.
 func (s *Terminal) WriteJSON(v any) error {
 	text, err := encodeJSON(v)
 	if err != nil {
@@ -154,7 +153,7 @@ func encodeJSON(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// EncodeValue returns v as JSON, without escapes for HTML.
+// EncodeValue returns v as JSON on one line, without a line feed and without escapes for HTML.
 func EncodeValue(v any) (json.RawMessage, error) {
 	text, err := encodeJSON(v)
 	return bytes.TrimSuffix(text, []byte("\n")), err

@@ -17,11 +17,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
 
-// mendRounds is how often doctor looks for damage in one call. It looks again after a repair, because damage may hide other
-// damage.
+// mendRounds is how often doctor repairs and looks again in one call, because damage may hide other damage.
 const mendRounds = 6
 
-// doctorDocument is what doctor prints with --json.
+// doctorDocument is the document of doctor --json.
 type doctorDocument struct {
 	Kind     string           `json:"kind"`
 	Findings []doctor.Finding `json:"findings"`
@@ -86,8 +85,8 @@ With --undo it brings them back, until git smithers prune --collect deletes them
 	return cmd
 }
 
-// runDoctor lists the problems, and repairs them with repair or if a person agrees. It returns verify_failed if a serious
-// problem remains.
+// runDoctor prints the problems. It repairs them if repair is set or if the person at the terminal agrees. The
+// error is verify_failed if a serious problem remains.
 func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, repair bool) error {
 	bar := s.Progress("looking")
 	d := doctor.New(store, func(_ string, done, total int) { bar.Update(done, total) })
@@ -120,8 +119,8 @@ func isOlder(f doctor.Finding) bool { return f.Kind == doctor.OlderFormat }
 
 func canBeMended(f doctor.Finding) bool { return f.Repair != "" && !f.Fixed }
 
-// mend makes all possible repairs and looks again, until a look leads to no repair. It returns the repaired findings and the
-// remaining ones.
+// mend makes all possible repairs and looks again, until it finds nothing more to repair or has tried mendRounds
+// times. It returns the repaired findings, and then the remaining ones. A repair that fails is a warning.
 func mend(ctx context.Context, s *session.Session, d *doctor.Doctor, findings []doctor.Finding) ([]doctor.Finding, error) {
 	mended := []doctor.Finding{}
 	for range mendRounds {
@@ -151,7 +150,7 @@ func mend(ctx context.Context, s *session.Session, d *doctor.Doctor, findings []
 	return append(mended, findings...), nil
 }
 
-// leftOver returns verify_failed if a finding remains that is not harmless, else nil.
+// leftOver returns verify_failed if a finding is neither repaired nor harmless, else nil.
 func leftOver(findings []doctor.Finding) error {
 	left, mendable := 0, false
 	for _, f := range findings {
@@ -163,7 +162,7 @@ func leftOver(findings []doctor.Finding) error {
 	if left == 0 {
 		return nil
 	}
-	err := fault.New(fault.VerifyFailed, "%s left to repair", plain.Count(left, "finding"))
+	err := fault.New(fault.VerifyFailed, "doctor left %s unrepaired", plain.Count(left, "problem"))
 	if mendable {
 		return err.Hint("`git smithers doctor --repair` makes all possible repairs")
 	}
@@ -183,7 +182,7 @@ func printFindings(s *session.Session, findings []doctor.Finding) error {
 	return s.Printf("%s", describeFindings(findings))
 }
 
-// describeFindings returns two lines for each finding: the problem and the repair.
+// describeFindings returns two lines for each finding: the problem, and the repair or why there is none.
 func describeFindings(findings []doctor.Finding) string {
 	var b strings.Builder
 	for _, f := range findings {

@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
 
-// dropDocument is what doctor --drop-version-1 prints with --json.
+// dropDocument is the document of doctor --drop-version-1 --json.
 type dropDocument struct {
 	Kind   string `json:"kind"`
 	Undo   bool   `json:"undo"`
@@ -19,11 +19,11 @@ type dropDocument struct {
 	*keep.Older
 }
 
-// dropOptions are what doctor --drop-version-1 takes.
+// dropOptions has the options of doctor --drop-version-1.
 type dropOptions struct{ undo, dryRun bool }
 
-// runDropOlder moves the runs of format 1 out of the way, or brings them back, and prints each run with its outcome,
-// also if some are kept.
+// runDropOlder moves the runs of format 1 out of the way or, with opts.undo, brings them back. It prints the
+// outcome for each run, even if some runs stay as they are.
 func runDropOlder(ctx context.Context, s *session.Session, k *keep.Keeper, opts dropOptions) error {
 	job := k.DropOlder
 	if opts.undo {
@@ -60,7 +60,8 @@ func runDropOlder(ctx context.Context, s *session.Session, k *keep.Keeper, opts 
 	return err
 }
 
-// noteOlder tells what became of the runs of format 1, and how to go on.
+// noteOlder notes what happened to the runs of format 1, and what to type next. all is the number of these runs,
+// and moved is how many of them were moved.
 func noteOlder(s *session.Session, opts dropOptions, all, moved int) {
 	switch {
 	case all == 0 && opts.undo:

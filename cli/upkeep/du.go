@@ -16,7 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
 
-// duDocument is what du prints with --json.
+// duDocument is the document of du --json.
 type duDocument struct {
 	Kind string `json:"kind"`
 	*keep.DiskUsage
@@ -44,7 +44,8 @@ share are counted once, except in the table of runs.`,
 	}
 }
 
-// runDu prints the disk space of runs.
+// runDu prints the disk space of the named runs, or of all runs: at a terminal as tables, otherwise as lines with
+// tabs.
 func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []string) error {
 	usage, err := k.DiskUsage(ctx, runs...)
 	if err != nil {
@@ -78,13 +79,14 @@ func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []strin
 	}
 	fmt.Fprintf(&b, "\n%s in all: %s in %s\n", plain.Count(len(usage.Runs), "run"), display.Size(usage.Together.Bytes), plain.Count(int(usage.Together.Objects), "object"))
 	if usage.Held.Objects > 0 {
-		fmt.Fprintf(&b, "pruned and not collected: %s; `git smithers prune --collect` frees it\n", display.Size(usage.Held.Bytes))
+		fmt.Fprintf(&b, "pruned and not collected: %s; `git smithers prune --collect` frees this space\n", display.Size(usage.Held.Bytes))
 	}
 	fmt.Fprintf(&b, "%s; index: %s; other files of git-smithers: %s\n", plain.Count(usage.Refs, "ref"), display.Size(usage.Index), display.Size(usage.Private))
 	return s.Printf("%s", b.String())
 }
 
-// usageName returns the name of a row: for the main worktree, which has no name, "(main)".
+// usageName returns the name of a row in the table called title. The working copy of the runs, which has no name,
+// is "(main)".
 func usageName(title, name string) string {
 	if title == "WORKTREE" && name == "" {
 		return "(main)"
@@ -92,7 +94,8 @@ func usageName(title, name string) string {
 	return name
 }
 
-// separateUsage prints tab-separated lines: the kind, the name, bytes and objects.
+// separateUsage prints lines of four values with tabs between them: the kind, the name, the bytes and the number of
+// objects.
 func separateUsage(s *session.Session, usage *keep.DiskUsage) error {
 	var b strings.Builder
 	line := func(what, name string, u keep.Usage) {

@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// indexDocument is what doctor --rebuild-index prints with --json.
+// indexDocument is the document of doctor --rebuild-index --json.
 type indexDocument struct {
 	Kind    string `json:"kind"`
 	Runs    int    `json:"runs"`
@@ -43,7 +43,7 @@ func indexRebuildCommand() *arg.Command {
 	}
 }
 
-// runIndexRebuild rebuilds the index and prints its size.
+// runIndexRebuild rebuilds the index and prints how many runs, entries and frames it has.
 func runIndexRebuild(ctx context.Context, s *session.Session, store *timeline.Store) error {
 	bar := s.Progress("indexing")
 	stats, err := store.RebuildIndex(ctx, bar.Update)
@@ -57,7 +57,7 @@ func runIndexRebuild(ctx context.Context, s *session.Session, store *timeline.St
 	return s.Printf("indexed %s, %s, %s\n", plain.Count(stats.Runs, "run"), entries(stats.Entries), plain.Count(stats.Frames, "frame"))
 }
 
-// entries returns n and the word entry or entries.
+// entries returns "1 entry", or n and the word entries.
 func entries(n int) string {
 	if n == 1 {
 		return "1 entry"

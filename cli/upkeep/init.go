@@ -13,13 +13,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// initDocument is what init prints with --json.
+// initDocument is the document of init --json.
 type initDocument struct {
 	Kind    string `json:"kind"`
 	Created bool   `json:"created"`
 	GitDir  string `json:"gitDir"`
 	JJAlias *bool  `json:"jjAlias"` // whether jj smithers works; null outside of jj
-	// QuietLog has the settings that hide the entries of runs in the log of each tool; only with --quiet-log.
+	// QuietLog has the settings that hide the commits of runs in the log of each tool; nil without --quiet-log.
 	QuietLog []quietTool `json:"quietLog,omitempty"`
 }
 
@@ -59,7 +59,8 @@ Prints the git directory that stores the runs.`,
 	}
 }
 
-// runInit prints where runs are stored or, with consent, makes a store for them.
+// runInit prints where runs are stored. Outside of any repository, it makes a store for runs if yes is set or a
+// person agrees. In a jj working copy, it sets the jj alias if yes or jj is set or a person agrees.
 func runInit(ctx context.Context, s *session.Session, yes, jj bool) error {
 	doc := initDocument{Kind: "init"}
 	err := s.WithStore(ctx, func(store *timeline.Store) error {
@@ -94,7 +95,8 @@ func runInit(ctx context.Context, s *session.Session, yes, jj bool) error {
 	return s.Printf("%s\n", plain.Text(doc.GitDir))
 }
 
-// makeStore makes .smithers/store.git in the folder of the command.
+// makeStore makes .smithers/store.git in the folder of the command, and returns its git directory. Without yes, it
+// asks first.
 func makeStore(ctx context.Context, s *session.Session, yes bool) (string, error) {
 	if !yes {
 		if err := confirm(s, "This folder is not in a git repository. Create .smithers/store.git in it, for run history only?"); err != nil {
@@ -104,7 +106,8 @@ func makeStore(ctx context.Context, s *session.Session, yes bool) (string, error
 	return timeline.InitBare(ctx, s.Dir, s.Env)
 }
 
-// confirm asks the person at the terminal. It returns no_repository unless the answer is yes.
+// confirm asks the person at the terminal. It returns no_repository if the answer is not yes, or if there is no
+// terminal.
 func confirm(s *session.Session, question string) error {
 	if !s.InTTY || !s.AtTerminal(s.Err) {
 		return fault.New(fault.NoRepository, "not a git repository, and there is no terminal to ask for consent").

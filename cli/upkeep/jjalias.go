@@ -16,9 +16,9 @@ import (
 const (
 	// jjAliasKey is jj's setting that makes "jj smithers" work.
 	jjAliasKey = "aliases.smithers"
-	// jjAlias is its value.
+	// jjAlias is the value of jjAliasKey.
 	jjAlias = `["util", "exec", "--", "git-smithers"]`
-	// jjSnippet has the optional lines of jj's configuration.
+	// jjSnippet has the lines that people may add to jj's configuration.
 	jjSnippet = `[aliases]
 frames = ["util", "exec", "--", "git-smithers", "frames", "--change"]
 [template-aliases]
@@ -26,8 +26,8 @@ smithers = 'builtin_log_compact ++ "jj frames " ++ change_id.shortest(8) ++ "\n"
 `
 )
 
-// offerJJ offers to set the alias that makes "jj smithers" work, or with want sets it without a question. It returns whether
-// the alias is set, or nil outside of a jj working copy.
+// offerJJ offers to set the alias that makes "jj smithers" work, or sets it without a question if want is set. The
+// result points to true if the alias is set; it is nil outside of a jj working copy.
 func offerJJ(ctx context.Context, s *session.Session, want bool) (*bool, error) {
 	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
 	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
@@ -66,7 +66,8 @@ func offerJJ(ctx context.Context, s *session.Session, want bool) (*bool, error) 
 	return new(true), nil
 }
 
-// askForAlias asks the person at the terminal whether to set the alias. It returns false if there is no terminal.
+// askForAlias asks the person at the terminal whether to set the alias, and reports whether the answer is yes. It
+// returns false if there is no terminal.
 func askForAlias(ctx context.Context, s *session.Session) (bool, error) {
 	if !s.CanAsk() {
 		return false, nil
@@ -78,7 +79,7 @@ func askForAlias(ctx context.Context, s *session.Session) (bool, error) {
 	return yes && err == nil, nil
 }
 
-// noteJJ notes which jj configuration makes jj and git-smithers work together.
+// noteJJ notes how jj and git-smithers work together. alias reports whether "jj smithers" works.
 func noteJJ(s *session.Session, alias bool) {
 	if alias {
 		s.Note("`jj smithers` works in this repository")

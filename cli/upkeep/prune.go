@@ -18,14 +18,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
 
-// pruneDocument is what prune prints with --json; its kind is prune, collect or recall.
+// pruneDocument is the document of prune --json, of prune --collect and of prune --undo. Its kind is prune, collect
+// or recall.
 type pruneDocument struct {
 	Kind   string `json:"kind"`
 	DryRun bool   `json:"dryRun"`
 	*keep.Pruned
 }
 
-// pruneRemoteDocument is what prune --remote prints with --json.
+// pruneRemoteDocument is the document of prune --remote --json.
 type pruneRemoteDocument struct {
 	Kind   string `json:"kind"`
 	DryRun bool   `json:"dryRun"`
@@ -79,7 +80,7 @@ Your own files, commits and stashes stay. Objects in git's own packs stay until 
 	}
 }
 
-// pruneOptions are what prune takes.
+// pruneOptions has the options of prune.
 type pruneOptions struct {
 	runs    []string
 	policy  keep.Policy
@@ -111,7 +112,7 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	case opts.policy.Last < 0:
 		return opts, fault.New(fault.Usage, "--keep-last cannot be %d", opts.policy.Last).Hint("use a number of runs, from 0")
 	case asked > 1:
-		return opts, fault.New(fault.Usage, "--keep-…, --undo, --collect and --remote do not go together")
+		return opts, fault.New(fault.Usage, "--keep-…, --undo, --collect and --remote do not go together").Hint("type only one of them")
 	case len(opts.runs) > 0 && (rules || opts.collect):
 		return opts, fault.New(fault.Usage, "runs do not go together with --keep-… or --collect").
 			Hint("name runs, or use --keep-… rules; --collect frees the space of all pruned runs")
@@ -126,7 +127,7 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	return opts, nil
 }
 
-// parseAge reads a length of time, such as 30d, 2w or 12h.
+// parseAge reads a length of time, such as 30d, 2w or 12h. The error is usage, and names the flag.
 func parseAge(flag, text string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day} {
@@ -184,7 +185,8 @@ func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts prun
 	return err
 }
 
-// howToRecall returns the command that brings pruned runs back, in words. It names at most three runs.
+// howToRecall returns a sentence with the command that brings pruned runs back. The command names at most three
+// runs.
 func howToRecall(runs []string) string {
 	const named = 3
 	shown := runs[:min(named, len(runs))]
@@ -202,7 +204,8 @@ func itOrThem(n int) string {
 	return "them"
 }
 
-// noneToRecall returns the error for prune --undo without a run. Its hints list the pruned runs that can be restored.
+// noneToRecall returns the usage error for prune --undo without a run. Its hints list the pruned runs that can be
+// restored.
 func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	const shown = 10
 	out := fault.New(fault.Usage, "prune --undo needs the runs to restore")
@@ -216,7 +219,7 @@ func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	return out.Hint("pruned and not collected yet: %s", display.ListUpTo(shown, runs)).Hint("%s", howToRecall(runs[:1]))
 }
 
-// runRecall restores pruned runs and prints them.
+// runRecall restores pruned runs and prints a line for each. Without runs, it returns a usage error.
 func runRecall(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	if len(opts.runs) == 0 {
 		return noneToRecall(ctx, k)
@@ -231,7 +234,7 @@ func runRecall(ctx context.Context, s *session.Session, k *keep.Keeper, opts pru
 	return tablePruned(s, back.Runs, func(keep.PrunedRun) string { return "is back" })
 }
 
-// runCollect deletes the objects of pruned runs and prints how much space that freed.
+// runCollect deletes the objects that only pruned runs need, and prints how much space this has freed.
 func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	got, err := k.Collect(ctx, opts.dryRun)
 	if err != nil {
@@ -254,12 +257,12 @@ func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pr
 		s.Note("freed %s", display.Size(got.Bytes))
 	}
 	if got.Left > 0 {
-		s.Note("%s unneeded, but in git's own packs or in use: `git gc` frees them later", display.Size(got.Left))
+		s.Note("%s of unneeded objects stay, in git's own packs or in use: `git gc` frees them later", display.Size(got.Left))
 	}
 	return err
 }
 
-// runPruneRemote deletes runs at a remote, and prints the outcome for each run even if some stay.
+// runPruneRemote deletes pruned runs at a remote, and prints the outcome for each run even if some stay.
 func runPruneRemote(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	remote, runs := arg.RemoteAndRuns(s, opts.runs)
 	there, err := k.PruneRemote(ctx, remote, opts.dryRun, runs...)
@@ -289,7 +292,7 @@ func runPruneRemote(ctx context.Context, s *session.Session, k *keep.Keeper, opt
 	return err
 }
 
-// tablePruned prints a line for each run.
+// tablePruned prints a line for each run. state returns the text of the column STATE.
 func tablePruned(s *session.Session, runs []keep.PrunedRun, state func(keep.PrunedRun) string) error {
 	t := term.Table{Header: []string{"RUN", "FRAMES", "ALONE", "STATE"}}
 	for _, run := range runs {

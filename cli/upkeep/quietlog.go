@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// quietTool is the setting or command that hides the entries of runs in the log of one tool.
+// quietTool has the setting or command that hides the commits of runs in the log of one tool.
 type quietTool struct {
 	Tool string `json:"tool"`
 	Why  string `json:"why"`
@@ -35,7 +35,7 @@ func quietTools() []quietTool {
 	}
 }
 
-// quoteEach puts words with a star in quotes for a shell.
+// quoteEach returns words with shell quotes around each word that has a star.
 func quoteEach(words string) string {
 	list := strings.Fields(words)
 	for i, word := range list {
@@ -46,7 +46,7 @@ func quoteEach(words string) string {
 	return strings.Join(list, " ")
 }
 
-// printQuietLog prints the quietTools. It changes no setting.
+// printQuietLog prints the settings of quietTools. It changes no setting.
 func printQuietLog(ctx context.Context, s *session.Session) error {
 	doc := initDocument{Kind: "init", QuietLog: quietTools()}
 	err := s.WithStore(ctx, func(store *timeline.Store) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// sealDocument is what seal prints with --json.
+// sealDocument is the document of seal --json.
 type sealDocument struct {
 	Kind string `json:"kind"`
 	*timeline.Sealed
@@ -56,7 +56,7 @@ of refs exceeds smithers.frameRefs. Set smithers.seal to false to do both only w
 	return cmd
 }
 
-// runSeal seals runs and prints each with its outcome.
+// runSeal seals the named runs, or all ended runs, and prints a line for each.
 func runSeal(ctx context.Context, s *session.Session, store *timeline.Store, runs []string) error {
 	sealed, err := timeline.Seal(ctx, store, runs...)
 	if err != nil {
@@ -73,7 +73,7 @@ func runSeal(ctx context.Context, s *session.Session, store *timeline.Store, run
 		fmt.Fprintf(&b, "packed: %s instead of %s\n", display.Size(sealed.BytesAfter), display.Size(sealed.BytesBefore))
 	}
 	if len(sealed.Runs) == 0 && s.OutTTY {
-		s.Note("no ended run has frame refs")
+		s.Note("nothing to seal: no ended run has frame refs")
 	}
 	return s.Printf("%s", b.String())
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// unsealDocument is what unseal prints with --json.
+// unsealDocument is the document of seal --undo --json.
 type unsealDocument struct {
 	Kind string               `json:"kind"`
 	Runs []timeline.SealedRun `json:"runs"`
@@ -36,7 +36,7 @@ func unsealCommand() *arg.Command {
 	}
 }
 
-// runUnseal makes frame refs and prints how many.
+// runUnseal makes the frame refs of runs again, and prints how many it made for each run.
 func runUnseal(ctx context.Context, s *session.Session, store *timeline.Store, runs []string) error {
 	unsealed, err := timeline.Unseal(ctx, store, runs...)
 	if err != nil {

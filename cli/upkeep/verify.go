@@ -17,7 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
-// verifyDocument is what verify prints with --json.
+// verifyDocument is the document of verify --json.
 type verifyDocument struct {
 	Kind string `json:"kind"`
 	*verify.Report
@@ -52,7 +52,8 @@ duplicates, and compares every row of the index with the refs.`,
 	}
 }
 
-// runVerify prints the problems. It returns verify_failed if there are any.
+// runVerify checks the named runs, or all runs, and prints the problems. The error is verify_failed if there are
+// any.
 func runVerify(ctx context.Context, s *session.Session, store *timeline.Store, deep bool, runs []string) error {
 	report, err := verifyReport(ctx, s, store, deep, runs)
 	if err != nil {
@@ -67,7 +68,7 @@ func runVerify(ctx context.Context, s *session.Session, store *timeline.Store, d
 	return failedVerify(report)
 }
 
-// failedVerify returns verify_failed, with a hint for each way to repair the problems.
+// failedVerify returns verify_failed, with the commands that repair the problems as hints.
 func failedVerify(report *verify.Report) error {
 	out := fault.New(fault.VerifyFailed, "verification found %s", plain.Count(len(report.Problems), "problem"))
 	isOlder := func(p verify.Problem) bool { return p.Code == fault.OlderFormat }
@@ -112,7 +113,7 @@ func printReport(s *session.Session, report *verify.Report) error {
 	return s.Printf("%s", b.String())
 }
 
-// placeOf returns the file, run or frame that has a problem.
+// placeOf returns the place of a problem: the file, or the address of the run or frame.
 func placeOf(p verify.Problem) string {
 	if p.File != "" {
 		return p.File

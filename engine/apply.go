@@ -19,8 +19,8 @@ type ending struct {
 	log     string          // the text of the attempt's log; "" if empty
 }
 
-// apply records the outcome of a command's attempt in r.next, keeps the worktree that the attempt opened, and warns
-// about problems that did not harm the attempt.
+// apply records the outcome of a command's attempt in r.next, and keeps the worktree that the attempt opened. It warns
+// about errors of opening the worktree, of writing the live log, and of recording the command's process group.
 func (r *runner) apply(out outcome) {
 	key, t := out.job.key, out.job.task
 	a := r.running[key].Attempt
@@ -34,7 +34,7 @@ func (r *runner) apply(out outcome) {
 	}{
 		{"the worktree could not be opened", out.trouble},
 		{"its log cannot be read before the task ends", out.unlogged},
-		{"its processes would keep running if this process were killed", out.unnoted},
+		{"its processes will keep running if git-smithers is killed", out.unnoted},
 	} {
 		if trouble.err != nil {
 			r.opts.Warn(fmt.Errorf("task %s: %s: %w", key.Name(t), trouble.what, trouble.err))
@@ -43,9 +43,9 @@ func (r *runner) apply(out outcome) {
 	r.conclude(t, a, out.ending)
 }
 
-// conclude records the end of an attempt in r.next, and the new state of the attempt's node: finished or skipped;
-// pending after a cancel or before a retry; otherwise failed, and the run fails, too. It records the end at the
-// current time.
+// conclude records the end of an attempt of t in r.next, at the current time, and sets the state of the attempt's node.
+// The node becomes finished or skipped, or pending after a cancel or before a retry. Otherwise the node fails, and the
+// run fails, too.
 func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	key := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}
 	now := r.opts.Now().UnixMilli()
@@ -73,7 +73,7 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 		a.State, a.Error = snapshot.AttemptFailed, end.failed.String()
 		n.State = r.failed(t, key, *end.failed, p)
 	}
-	state := n.State
+	state := n.State // the step shows the outcome of the attempt, even if the node is pending again
 	switch a.State {
 	case snapshot.AttemptFailed: // including an attempt that the run will retry
 		state = snapshot.NodeFailed
@@ -84,7 +84,7 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	if t.Run == "" {
 		r.next.attempt(a) // a waiting attempt changes no files
 	} else {
-		r.next.end(a)
+		r.next.end(a) // runner.frame adds the pointer to the attempt's files
 	}
 	r.next.log(a, end.log)
 	r.setNode(r.next, n)
@@ -114,8 +114,9 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 	return snapshot.NodeFailed
 }
 
-// fail records text as the reason for the run to fail, unless the run has a reason already. t and key name the
-// failed task's node; for a loop, t is nil and key is zero.
+// fail records text as the reason why the run fails, unless the run has a reason already. t and key name the failed
+// task's node; for a loop, t is nil and key is zero. fail also records the frame from which a replay retries the task:
+// the frame before the attempt began, or the tip's if the attempt did not begin in this process.
 func (r *runner) fail(t *workflow.Task, key workflow.NodeKey, text string) {
 	if r.failure.text != "" {
 		return

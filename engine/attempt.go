@@ -118,7 +118,7 @@ func (j *job) command(ctx context.Context) outcome {
 		defer release()
 	}
 	log, unlogged := j.openLog()
-	live := j.live.stream(j.key.Name(j.task))
+	live := j.live.stream(j.key.Name(j.task)) // shows only stderr, because stdout may become the output
 	stdout := &bounded{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
 	c := command{
 		line:   j.task.Run,
@@ -136,7 +136,7 @@ func (j *job) command(ctx context.Context) outcome {
 		c.began = func(leader int) { unnoted = commands.Began(name, leader) }
 		defer commands.Ended(name)
 	}
-	if j.schema == nil {
+	if j.schema == nil { // stdout does not become the output
 		c.stdout = streamLog{log, stdoutStream}
 	}
 	end, err := c.run(ctx)
@@ -160,6 +160,7 @@ func (j *job) logOf(log *attemptLog, failed *reason) string {
 // has no output table. An attempt that was cut short has failed, whatever its exit status. startErr is the error of
 // command.run, cause is the cause of the end of the attempt's context, and stdout is the command's output.
 func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMessage, *reason) {
+	// A cause counts only if it cut the command short, because the context may also end after the command.
 	switch {
 	case errors.Is(startErr, exec.ErrNotFound):
 		return nil, &reason{reasonMissing, "sh not found"}
@@ -191,8 +192,9 @@ func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMes
 	return output, nil
 }
 
-// whyNotStarted returns the text of a start error, without paths: the journal must not name a path of this machine.
-// If dir is missing, the text names "the command's folder", otherwise "sh".
+// whyNotStarted returns the text of err, the error of starting a command in dir. The text has no paths, because the
+// journal must not name a path of this machine. It begins with "the command's folder: " if dir cannot be read, and
+// otherwise with "sh: ".
 func whyNotStarted(err error, dir string) string {
 	what := "sh"
 	if dir != "" {

@@ -10,8 +10,10 @@ import (
 
 // Cancel sets the status of a run to cancelled. A process that executes the run notices the change within its
 // Options.Watch, ends its commands and commits their results. If no process executes the run, the run is cancelled
-// all the same. Run can continue a cancelled run. A cancelled run stays unchanged; for a finished or failed run,
-// the error's code is run_not_resumable.
+// all the same. at is the time that Cancel records. Run can continue a cancelled run.
+//
+// If the run is already cancelled, Cancel changes nothing. If the run is finished or failed, the error's code is
+// run_not_resumable.
 func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
 	for {
 		row := rec.Row()
@@ -35,6 +37,7 @@ func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
 		if err == nil || fault.CodeOf(err) != fault.Conflict {
 			return err
 		}
+		// Another process has moved the tip: look at the new tip.
 		if err := rec.Refresh(ctx); err != nil {
 			return err
 		}

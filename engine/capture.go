@@ -17,9 +17,9 @@ import (
 // any other name is the id of a task with a worktree of its own.
 type captures map[string]*jjbridge.Captured
 
-// capture reads the named working copies. It leaves out a working copy that it cannot read, so the next frame keeps
-// the files of the frame before. stopping means that the run is cancelled, so the captures have only the grace
-// period. If names is empty or Options.Hurry has ended, capture returns nil. The caller closes the result.
+// capture captures the working copies in names. It leaves out a working copy that it cannot read, and the next frame
+// then keeps the files of the frame before. stopping means that the run is cancelled, so the captures must end within
+// the grace period. If names is empty or Options.Hurry has ended, capture returns nil. The caller closes the result.
 func (c *workingCopies) capture(ctx context.Context, names map[string]bool, stopping bool) captures {
 	if len(names) == 0 || c.opts.Hurry.Err() != nil {
 		return nil
@@ -35,8 +35,8 @@ func (c *workingCopies) capture(ctx context.Context, names map[string]bool, stop
 	return read
 }
 
-// captureOf reads one working copy. It returns nil if the working copy is not open or not under version control, if
-// ctx has ended, or if reading failed. It warns about the first failure after each success.
+// captureOf captures the working copy with the given name. It returns nil if the working copy is not open or not under
+// version control, if ctx has ended, or if the capture failed. It warns about the first failure after each success.
 func (c *workingCopies) captureOf(ctx context.Context, name string) *jjbridge.Captured {
 	from := c.open[name]
 	if from == nil || ctx.Err() != nil {
@@ -58,8 +58,8 @@ func (c *workingCopies) captureOf(ctx context.Context, name string) *jjbridge.Ca
 }
 
 // whileThereIsTime returns a context that ends when the grace period after the end of ctx is over, or when
-// Options.Hurry ends. If stopping is true, the grace period begins at once. A cancelled run so waits for its last
-// capture no longer than for its commands. The caller calls the CancelFunc.
+// Options.Hurry ends. If stopping is true, the grace period begins at once. So a cancelled run waits no longer for its
+// last capture than for its commands. The caller calls the CancelFunc.
 func (c *workingCopies) whileThereIsTime(ctx context.Context, stopping bool) (context.Context, context.CancelFunc) {
 	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	end := func() {
@@ -86,7 +86,7 @@ func (c *workingCopies) whileThereIsTime(ctx context.Context, stopping bool) (co
 // any reports whether c has a capture.
 func (c captures) any() bool { return len(c) > 0 }
 
-// objects writes those objects of the captures that are not stored yet. It is a snapshot.Draft's Objects.
+// objects writes those objects of the captures that are not stored yet. It serves as Objects of a snapshot.Draft.
 func (c captures) objects(w objstore.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if err := c[name].Objects(w); err != nil {
@@ -107,8 +107,8 @@ func (c captures) close(warn func(error)) {
 
 // vcs returns the content of vcs.json for the next frame, or nil if c has no capture. A working copy that was not
 // captured keeps its revision in before, the tip's vcs.json, which may be nil. vcs drops the worktrees of tasks
-// that no longer have a worktree of their own. running has the keys of the attempts that may have changed the
-// shared files during the capture.
+// that have no worktree of their own in wf. running has the keys of the attempts that may have changed the shared
+// files during the capture.
 func (c captures) vcs(before *snapshot.VCS, running []string, wf *workflow.Workflow) *snapshot.VCS {
 	if !c.any() {
 		return nil

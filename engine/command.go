@@ -48,12 +48,12 @@ func (c *command) run(ctx context.Context) (exit, error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	ownGroup(cmd)
-	held, err := c.hold(cmd)
+	held, err := c.hold(cmd) // the shell waits until its process group is recorded
 	if err != nil {
 		return exit{}, err
 	}
 	defer held.abandon()
-	spare := func() {}
+	spare := func() {} // stops a KILL that cmd.Cancel has scheduled
 	defer func() { spare() }()
 	cmd.Cancel = func() error { //nolint:contextcheck // the grace period begins when ctx ends, so it has its own context
 		end.cut = true
@@ -166,9 +166,9 @@ func (s *streams) begin() {
 // never fail.
 func drain(to io.Writer, from *os.File) { _, _ = io.Copy(to, from) }
 
-// finish waits until all streams are copied, and closes the pipes. A process outside the group may still hold a
-// pipe: after the grace period, finish stops the copies and drops the remaining bytes. The error is that of closing
-// stdout or stderr.
+// finish waits until all streams are copied, and closes the pipes. A process outside the group may still hold a pipe
+// open. After the grace period, finish therefore stops the copies and drops the remaining bytes. The error is that of
+// closing stdout or stderr.
 func (s *streams) finish() error {
 	grace, over := s.c.startGrace()
 	defer over()

@@ -14,21 +14,21 @@ import (
 // first.
 var errMoved = errors.New("the tip has moved")
 
-// commit appends r.next as one frame, with the working copies that may have changed, and begins a new r.next. If a
-// capture cannot be stored, commit warns and appends the frame without captures. The end of ctx does not stop the
-// append, because past changes must be recorded. If another process has taken over the run, the error's code is
-// conflict.
+// commit appends r.next as one frame, with captures of the working copies that may have changed, and begins a new
+// r.next. If a capture cannot be stored, commit warns and appends the frame without captures. The end of ctx does not
+// stop the append, because past changes must be recorded. If another process has taken over the run, the error's code
+// is conflict.
 func (r *runner) commit(ctx context.Context) error { return r.commitIf(ctx, r.checkTip) }
 
-// commitIf is commit with a check of its own. Each time another process has moved the tip first, commitIf calls
-// still. If still returns an error, commitIf does not append the frame and returns that error.
+// commitIf is commit with the check still instead of checkTip. Each time another process has moved the tip before the
+// append, commitIf calls still. If still returns an error, commitIf does not append the frame and returns that error.
 func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	read := r.files.capture(ctx, r.toCapture(), r.stopping)
 	defer read.close(r.opts.Warn)
 	if r.tip.isLost() {
 		return r.tip.takenOver()
 	}
-	if !r.begun {
+	if !r.begun { // the files may have changed since the run's last process
 		r.files.compare(read[""])
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -41,6 +41,7 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 		return r.tip.update(ctx, still, func() (snapshot.Draft, error) { return r.frame(read) })
 	}
 	err = add(kept)
+	// If the captures cannot be stored, the changes of state must be stored without them.
 	if err != nil && kept.any() && !errors.Is(err, errMoved) && fault.CodeOf(err) != fault.Conflict {
 		cause := err
 		if err = add(nil); err == nil {
@@ -60,7 +61,8 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 }
 
 // toCapture returns the names of the working copies to capture for the next frame: those in which attempts have
-// ended, and the shared working copy for the first frame without Options.Captured and after an idle wait.
+// ended. The shared working copy is also due after an idle wait and, unless Options.Captured is set, for the first
+// frame of this process.
 func (r *runner) toCapture() map[string]bool {
 	due := make(map[string]bool)
 	if !r.begun && !r.opts.Captured || r.waitedIdle() {
@@ -89,7 +91,8 @@ func (r *runner) forgetLogs() {
 	}
 }
 
-// report passes a committed frame to Options.Progress, if that is set.
+// report passes a committed frame to Options.Progress, if that is set. nodes holds all nodes of the run, which report
+// counts by state.
 func (o *Options) report(frame int64, subject string, steps []Step, nodes map[workflow.NodeKey]snapshot.Node) {
 	if o.Progress == nil {
 		return

@@ -42,8 +42,8 @@ func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error)
 	return nil, nil
 }
 
-// contextOf returns the taskContext that attempt number of a node reads on stdin, as a line of JSON. previous is
-// the error of the previous attempt, or nil.
+// contextOf returns the taskContext that an attempt of t reads on stdin, as a line of JSON. number is the attempt's
+// number, and previous is the error of the previous attempt, or nil.
 func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number int, previous *string) ([]byte, error) {
 	c := taskContext{
 		Run: d.runID, Node: t.ID, Iteration: key.Iteration, Attempt: number, Loop: t.Loop,
@@ -88,11 +88,11 @@ func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number in
 	return append(text, '\n'), nil
 }
 
-// readRefs returns the decoded outputs that an expression refers to. A task that has no output yet has no entry in
-// the map. of is the task with the expression, at iteration; of is nil for a loop's expression. If of reads a task
-// of the same loop for which of does not wait, the value comes from an earlier iteration: the current iteration may
-// be unfinished.
-func (d *dataReader) readRefs(refs []workflow.OutputRef, of *workflow.Task, iteration int) (map[workflow.OutputRef]any, error) {
+// readRefs returns the decoded outputs to which an expression refers. A task that has no output yet has no entry in
+// the map. reader is the task with the expression, or nil for a loop's expression, and iteration is the current
+// iteration. If reader reads a task of its own loop for which it does not wait, the value comes from an earlier
+// iteration, because that task may be unfinished in the current one.
+func (d *dataReader) readRefs(refs []workflow.OutputRef, reader *workflow.Task, iteration int) (map[workflow.OutputRef]any, error) {
 	outputs := make(map[workflow.OutputRef]any, len(refs))
 	for _, ref := range refs {
 		writer := d.wf.Writers(ref.Table)[0]
@@ -100,7 +100,7 @@ func (d *dataReader) readRefs(refs []workflow.OutputRef, of *workflow.Task, iter
 			writer = d.wf.Task(ref.Node)
 		}
 		limit := d.iteration(writer)
-		if of != nil && of.Loop != "" && writer.Loop == of.Loop && !of.Before[writer.ID] {
+		if reader != nil && reader.Loop != "" && writer.Loop == reader.Loop && !reader.Before[writer.ID] {
 			limit = iteration - 1
 		}
 		text, err := d.value(writer, limit)
@@ -117,8 +117,9 @@ func (d *dataReader) readRefs(refs []workflow.OutputRef, of *workflow.Task, iter
 	return outputs, nil
 }
 
-// eval reports whether a condition holds. If the evaluation fails, trouble is the reason and holds is false;
-// otherwise trouble is "". If inLoop is true, the condition may use iteration.
+// eval reports whether a condition holds. outputs is the result of readRefs for the condition. If the evaluation
+// fails, trouble is the reason and holds is false; otherwise trouble is "". If inLoop is true, the condition may use
+// iteration.
 func (d *dataReader) eval(c *workflow.Condition, outputs map[workflow.OutputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
 	input, err := d.members()
 	if err != nil {
@@ -143,9 +144,9 @@ func (d *dataReader) members() (map[string]any, error) {
 	return members, nil
 }
 
-// texts returns the texts of a waiting task with filled placeholders, by their templates. If a text cannot be
-// filled, or is empty and not an approval's summary, texts is nil and why is the reason. texts is also nil if the
-// task has no templates.
+// texts returns the texts of a waiting task with filled placeholders, by their templates. Only an approval's summary
+// may be empty. If another text is empty, or a text cannot be filled, texts is nil and why is the reason. If the task
+// has no templates, texts and why are nil.
 func (d *dataReader) texts(t *workflow.Task, key workflow.NodeKey) (texts map[*workflow.Template]string, why *reason, err error) {
 	all, where := t.Templates()
 	if len(all) == 0 {

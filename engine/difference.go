@@ -19,7 +19,7 @@ func (c *workingCopies) compare(now *jjbridge.Captured) {
 		return
 	}
 	before, err := c.rec.Entry().VCSRevision()
-	if err != nil || before == nil { // the frame reports the damage
+	if err != nil || before == nil { // building the frame reports the error
 		return
 	}
 	if theirs, err := c.fillsShared(); err != nil || !theirs {
@@ -89,11 +89,11 @@ func (n *newest) was(revision string) string {
 	return fmt.Sprintf("run %s was at %s at frame %d", n.frame.Run, revision, n.frame.Frame)
 }
 
-// hadOtherFiles returns a clause for people: the working copy has other files than the frame. For a fork that
-// begins, it names the parent's frame.
+// hadOtherFiles returns a clause for people that says that the working copy has other files than the frame. For a fork
+// that begins, the clause names the parent's frame.
 func (n *newest) hadOtherFiles() string {
 	if n.from != nil {
-		return fmt.Sprintf("run %s was forked from %s, and the working copy has other files", n.frame.Run, n.from)
+		return fmt.Sprintf("the working copy has other files than %s, from which run %s was forked", n.from, n.frame.Run)
 	}
 	return fmt.Sprintf("the working copy has other files than run %s had at frame %d", n.frame.Run, n.frame.Frame)
 }

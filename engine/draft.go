@@ -56,8 +56,8 @@ func newDraft(runID string, at time.Time) *draft {
 // said reports whether the draft has a phrase. A draft without a phrase is not worth a frame.
 func (d *draft) said() bool { return len(d.phrases) > 0 }
 
-// snapshot returns the draft as a frame, without the working copy and the attempts that ended. It returns the
-// errors of earlier calls.
+// snapshot returns the draft as a frame, without the working copy and without the attempts in d.ended: runner.frame
+// adds both. The error joins the errors of earlier calls.
 func (d *draft) snapshot() (snapshot.Draft, error) {
 	if d.err != nil {
 		return snapshot.Draft{}, timeline.Explain(d.err)
@@ -95,7 +95,7 @@ func (d *draft) sayAlone(name, verb string) {
 	d.phrases = append(d.phrases, phrase{[]string{name}, verb})
 }
 
-// step records the verb of the newest phrase as a Step of a task. The draft must have a phrase.
+// step adds a Step of a task. Its What is the verb of the newest phrase, so the draft must have a phrase.
 func (d *draft) step(task string, state snapshot.NodeState, startedAtMs, endedAtMs int64) {
 	what := d.phrases[len(d.phrases)-1].verb
 	d.steps = append(d.steps, Step{Task: task, State: state, What: what, StartedAtMs: startedAtMs, EndedAtMs: endedAtMs})
@@ -130,7 +130,7 @@ func (d *draft) setLoop(l snapshot.Loop) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "loops", Key: row.Key, Value: row.Value})
 }
 
-// setOutput sets the output of a node in a table. key is the node's key.
+// setOutput sets the output of a node in an output table. key is the node's key.
 func (d *draft) setOutput(table, key string, value json.RawMessage) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "outputs/" + table, Key: key, Value: value})
 }
@@ -200,18 +200,19 @@ func (d *draft) mail(kind string, p mailbox.Event) {
 	d.events = append(d.events, event)
 }
 
-// setMail writes a mailbox row.
+// setMail sets a row of the mailbox. collection is its collection in the mailbox.
 func (d *draft) setMail(collection, key string, value []byte) {
 	d.state = append(d.state, mailbox.SetRow(collection, key, value))
 }
 
-// setWait writes the row of a wait for a signal or a timer.
+// setWait sets the row of a wait for a signal or a timer.
 func (d *draft) setWait(w snapshot.Wait) {
 	encoded := snapshot.EncodeWait(w)
 	d.setMail(snapshot.CollectionWaits, encoded.Key, encoded.Value)
 }
 
-// cancel makes an attempt that no process executes a cancelled attempt. why is the reason.
+// cancel records that a, an attempt that no process executes, is cancelled: it writes the attempt's row and adds the
+// event. why is the text of the reason.
 func (d *draft) cancel(a snapshot.Attempt, why string) {
 	told := reason{reasonCancelled, why}
 	a.State, a.Error, a.FinishedAtMs = snapshot.AttemptCancelled, told.String(), &d.atMs

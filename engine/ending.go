@@ -14,8 +14,8 @@ import (
 )
 
 // finish commits the last frame of the run, or parks a run that only waits. It returns the end as an error:
-// run_failed, run_cancelled, run_waiting, or nil if the run finished. over is false if another process appended an
-// entry to a run that was about to park: the caller then looks at the run again.
+// run_failed, run_cancelled, run_waiting, or nil if the run finished. over is true if the run has ended or waits. It is
+// false if another process appended an entry to a run that was about to park: the caller then looks at the run again.
 func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	status, kind, text := snapshot.RunFinished, "RunFinished", ""
 	switch {
@@ -58,7 +58,7 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 		return out
 	case snapshot.RunCancelled:
 		return fault.New(fault.RunCancelled, "run %s is cancelled at frame %d", r.runID, frame).
-			Hint("`git smithers resume %s` continues from there", fault.Word(r.runID)).
+			Hint("`git smithers resume %s` continues the run from that frame", fault.Word(r.runID)).
 			Detail("runId", r.runID).Detail("frame", frame)
 	default:
 		return nil
@@ -70,8 +70,8 @@ func TryAgain(run string) string {
 	return fmt.Sprintf("`git smithers resume %s` retries the failed tasks", fault.Word(run))
 }
 
-// hints returns the hints after a failure: resume, the log of a failed command, and a replay. The replay begins
-// before the failed attempt. file is Options.WorkflowFile. row is the run's row.
+// hints returns the hints after a failure: resume, the log of a failed command, and a replay from the frame before the
+// failed attempt. row is the run's row, and file is Options.WorkflowFile.
 func (f failure) hints(row snapshot.Run, file string) []string {
 	frame := fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())
 	what := "the task"
@@ -103,9 +103,9 @@ var kindsOfWaits = []struct {
 	{"timer", snapshot.RunWaitingTimer, "a timer"},
 }
 
-// park commits a frame that makes the run wait and releases the run, and returns over and the run_waiting error. If
-// the run is already parked and nothing changed, park commits no frame. If another process moves the tip first,
-// park commits nothing and returns false, because the mailbox may have changed.
+// park commits a frame that makes the run wait and releases the run. It returns true and the run_waiting error. If the
+// run is already parked and nothing changed, park commits no frame. If another process moves the tip first, park
+// commits nothing and returns false, because the mailbox may have changed.
 func (r *runner) park(ctx context.Context) (over bool, err error) {
 	waits, err := mailbox.WaitsOf(r.rec, r.opts.Now())
 	if err != nil {
@@ -135,8 +135,8 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 	return true, waitsFor(r.rec, r.wf, waits)
 }
 
-// phraseOf returns the waits of a run in words, such as "approval (review), a timer (pause)", and the run's status
-// while the run waits.
+// phraseOf returns the waits of a run in words, such as "approval (review), a timer (pause)", and the status of the run
+// while it waits. Both are "" if waits is empty.
 func phraseOf(wf *workflow.Workflow, waits []mailbox.Waiting) (status snapshot.RunStatus, phrase string) {
 	var what []string
 	for _, k := range kindsOfWaits {
@@ -167,5 +167,5 @@ func waitsFor(rec Recorder, wf *workflow.Workflow, waits []mailbox.Waiting) erro
 	for _, w := range waits {
 		out = out.Hint("%s", w.Hint(row.ID))
 	}
-	return out.Hint("then run `git smithers resume %s`", fault.Word(row.ID))
+	return out.Hint("then `git smithers resume %s` continues the run", fault.Word(row.ID))
 }

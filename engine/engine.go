@@ -55,8 +55,8 @@ type Options struct {
 	// entries that change no state. If Before returns an error, Run returns that error and changes nothing. May be
 	// nil.
 	Before func(context.Context) error
-	// BringFiles ends the warning that the files differ from the newest frame: it says how to get the frame's
-	// files. "" means `git smithers restore`.
+	// BringFiles is the last clause of the warning that the files differ from the newest frame. The clause says how to
+	// get the frame's files; "" means that `git smithers restore` restores them.
 	BringFiles string
 	// WorkflowFile is the path of the workflow file for hints; "" if only the run has the workflow.
 	WorkflowFile string
@@ -261,7 +261,8 @@ func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err er
 	if row.Status == snapshot.RunFinished && !changed {
 		if opts.Input != nil {
 			err = fault.New(fault.RunNotResumable, "run %s is finished; another input cannot change it", row.ID).
-				Hint("`git smithers replay` runs the tasks again from a frame, with another --input")
+				Hint("`git smithers replay %s --input JSON` runs the tasks again in a fork, with another input",
+					fault.Word(timeline.Address{Run: row.ID}.String()))
 		}
 		return false, err
 	}
@@ -281,9 +282,9 @@ func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err er
 	return false, waitsFor(rec, wf, waits)
 }
 
-// CheckInput merges opts.Input over the run's input and checks the result against the definition's schema. A value
-// that does not fit is an error of code invalid_input. The schema determines how long the check takes, within a
-// limit, so a person must consent to a fetched definition first.
+// CheckInput merges opts.Input over the run's input and checks the result against the definition's schema. It changes
+// nothing. If the result does not fit, the error's code is invalid_input. The schema determines how long the check
+// takes, within a limit, so a person must consent to a fetched definition first.
 func CheckInput(rec Recorder, wf *workflow.Workflow, opts Options) error {
 	_, err := inputOf(rec.State(), wf, opts.Input)
 	return err

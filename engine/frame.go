@@ -7,8 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// frame returns r.next as a frame on the newest known tip, with the captures. It does not change r.next, so
-// commitIf calls frame again after the tip has moved.
+// frame returns r.next as the draft of a frame on the newest known tip, with the captures in read. It does not change
+// r.next, so commitIf can call frame again after the tip has moved.
 func (r *runner) frame(read captures) (snapshot.Draft, error) {
 	d, err := r.next.snapshot()
 	if err != nil {
@@ -33,8 +33,8 @@ func (r *runner) frame(read captures) (snapshot.Draft, error) {
 	return d, nil
 }
 
-// startsAt records in the run's row the revision of the shared working copy, at which this process started. If that
-// working copy was not captured, startsAt changes nothing.
+// startsAt sets the type, root and revision of the working copy in the run's row to those of the captured shared
+// working copy. It is called for the first frame of a process. Without such a capture, startsAt changes nothing.
 func (c captures) startsAt(row *snapshot.Run) {
 	if shared := c[""]; shared != nil {
 		row.VCSType, row.VCSRoot, row.VCSRevision = shared.VCS.Type, shared.VCS.Root, shared.VCS.Pointer()
@@ -68,8 +68,8 @@ func (d *draft) beside(a snapshot.Attempt, running runningAttempts) []string {
 	return keys
 }
 
-// in returns the keys of the attempts whose commands run in the named working copy, sorted. "" names the shared
-// working copy.
+// in returns the sorted keys of the attempts whose commands run in one working copy. name is the name of the working
+// copy; "" is the shared one.
 func (running runningAttempts) in(name string) []string {
 	var keys []string
 	for _, a := range running {

@@ -53,7 +53,7 @@ tasks:
 func TestTheFormSaysWhatKindOfRequestItIs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ task, kind, good, bad, message string }{
-		"no form":           {`human: How?`, "ask", `"so"`, `1`, "answer: not a text"},
+		"no form":           {`human: How?`, "ask", `"so"`, `1`, "the answer must be a text"},
 		"text":              {`human: {prompt: How?, form: {type: string}}`, "ask", `"so"`, `1`, `answer: type: 1 has type "integer", want "string"`},
 		"yes or no":         {`human: {prompt: How?, form: {type: boolean}}`, "confirm", `true`, `"yes"`, `answer: type: yes has type "string", want "boolean"`},
 		"a choice":          {`human: {prompt: How?, form: {enum: [a, b]}}`, "select", `"a"`, `"c"`, "answer: enum: c does not equal any of: [a b]"},
@@ -230,7 +230,7 @@ tasks:
 	assert.Equal(t, []string{"name one of these nodes: one::0, two::0"}, hints(err))
 	_, err = s.answer("work", `"x"`)
 	assert.Equal(t, "node work of run r does not wait for an answer", fails(t, fault.RequestNotFound, err))
-	assert.Equal(t, []string{"these nodes wait: one::0, two::0"}, hints(err))
+	assert.Equal(t, []string{"name one of the nodes that wait: one::0, two::0"}, hints(err))
 	_, err = mailbox.Answer(t.Context(), s.open(t), mailbox.Response{Value: []byte(`"x"`), Place: mailbox.Place{Node: "one", Iteration: new(1)}}, s.opts.Now())
 	assert.Equal(t, "node one of run r does not wait for an answer at iteration 1", fails(t, fault.RequestNotFound, err))
 	_, err = s.answer("two", `"x"`)

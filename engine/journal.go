@@ -10,7 +10,7 @@ import (
 // journal reads the attempts in the journal of a run's tip.
 type journal struct{ rec Recorder }
 
-// attempt returns an attempt of a node. ok is false if the journal has no such attempt.
+// attempt returns the attempt of a node with the given number. ok is false if the journal has no such attempt.
 func (j journal) attempt(key workflow.NodeKey, number int) (a snapshot.Attempt, ok bool, err error) {
 	attempts, err := j.rec.Entry().Attempts()
 	if err != nil {
@@ -34,10 +34,9 @@ func (j journal) errorOf(key workflow.NodeKey, number int) (*string, error) {
 	return &a.Error, nil
 }
 
-// lastIsCaptured reports whether the shared files were captured after the newest attempt of n in the journal. It
-// returns true if that attempt cannot have changed the shared files: the node has no attempt, the attempt has not
-// ended, or the task waits or has a worktree of its own. t is n's task, or nil if the workflow no longer has the
-// task.
+// lastIsCaptured reports whether the shared files were captured after the newest attempt of n in the journal. t is n's
+// task, or nil if the workflow no longer has the task. lastIsCaptured also returns true if n has no attempt, if the
+// attempt has not ended, or if t is nil, waits or has a worktree of its own.
 func (j journal) lastIsCaptured(n snapshot.Node, t *workflow.Task) (bool, error) {
 	if n.LastAttempt == nil || t == nil || t.Run == "" || t.Worktree != nil {
 		return true, nil

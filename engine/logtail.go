@@ -74,7 +74,7 @@ func (t *logTail) shorten() {
 	t.pieces = slices.DeleteFunc(t.pieces, func(p logPiece) bool { return p.size == 0 })
 }
 
-// bytes returns the kept bytes of both streams, in order.
+// bytes returns the kept bytes of both streams, in the order in which they were written.
 func (t *logTail) bytes() []byte {
 	var all []byte
 	var at [streamCount]int
@@ -85,9 +85,9 @@ func (t *logTail) bytes() []byte {
 	return all
 }
 
-// text returns the last limit bytes of each of the given streams, in order. It replaces bytes that are not valid
-// UTF-8. If the beginning of a stream is missing, a line at that place states the number of missing bytes. text
-// drops all other bytes of t.
+// text returns the last t.limit bytes of each stream in of, in the order in which the bytes were written. It replaces
+// bytes that are not valid UTF-8. If the beginning of a stream is missing, a line in its place states the number of
+// missing bytes. text first shortens t, so all older bytes are dropped.
 func (t *logTail) text(of ...streamName) string {
 	t.shorten()
 	var out bytes.Buffer
@@ -109,8 +109,8 @@ func (t *logTail) text(of ...streamName) string {
 	return strings.ToValidUTF8(out.String(), "\uFFFD")
 }
 
-// ofWhich returns " of " and the name of the stream from if the text shows another stream, too. Otherwise it
-// returns "". of lists the streams of the text.
+// ofWhich returns " of stdout" or " of stderr", by the name of the stream in from, if the text also shows the other
+// stream. Otherwise it returns "". of lists the streams of the text.
 func (t *logTail) ofWhich(from streamName, of []streamName) string {
 	for _, other := range of {
 		if other != from && len(t.kept[other]) > 0 {

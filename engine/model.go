@@ -19,7 +19,7 @@ type model struct {
 	loops map[string]snapshot.Loop
 }
 
-// loadModel reads the nodes and loops of a state.
+// loadModel returns a model with the nodes and loops of a state.
 func loadModel(state *snapshot.State) (*model, error) {
 	m := &model{nodes: make(map[workflow.NodeKey]snapshot.Node), loops: make(map[string]snapshot.Loop)}
 	for row, err := range state.Nodes().Rows() {
@@ -81,9 +81,9 @@ func (m *model) keys() []workflow.NodeKey {
 	return slices.SortedFunc(maps.Keys(m.nodes), workflow.CompareKeys)
 }
 
-// fit adapts the model to a workflow. It drops tasks and loops that the workflow no longer has, and iterations
-// above 0 of tasks that have left their loop. New tasks are pending. All other nodes keep their state and last
-// attempt. If the model already fits, fit changes nothing.
+// fit adapts the model and the state to a workflow. It drops tasks and loops that the workflow no longer has, and
+// iterations above 0 of tasks that have left their loop. New tasks become pending. All other nodes keep their state and
+// last attempt. If the model already fits, fit changes nothing.
 func (m *model) fit(d *draft, wf *workflow.Workflow) {
 	for _, id := range slices.Sorted(maps.Keys(m.loops)) {
 		if wf.Loop(id) == nil {
@@ -102,6 +102,7 @@ func (m *model) fit(d *draft, wf *workflow.Workflow) {
 			m.drop(d, key)
 			continue
 		}
+		// The definition may have changed the label, the loop, the output table or the needs.
 		have, want := m.nodes[key], wf.Node(t, key.Iteration)
 		want.State, want.LastAttempt = have.State, have.LastAttempt
 		if !sameRow(snapshot.EncodeNode(have), snapshot.EncodeNode(want)) {

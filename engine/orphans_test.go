@@ -72,6 +72,6 @@ func TestWhatWasLeftOfAProcessBeforeIsAWarning(t *testing.T) {
 	assert.Equal(t, []string{
 		"another process left commands of this run running: 2 processes were ended",
 		"a command that another process of this run started may still be running: a process does not end",
-		"task a: its processes would keep running if this process were killed: a process does not end",
+		"task a: its processes will keep running if git-smithers is killed: a process does not end",
 	}, *warned)
 }

@@ -28,7 +28,7 @@ func (r *runner) commitOutside(ctx context.Context, read captures, still func() 
 	if err != nil || !changed && !waited {
 		return read, err
 	}
-	rest := maps.Clone(read)
+	rest := maps.Clone(read) // without the shared files: they equal the tip's, or get a frame of their own
 	delete(rest, "")
 	if !changed {
 		return rest, nil

@@ -84,7 +84,7 @@ func TestAForkThatBeginsOnOtherFilesIsTold(t *testing.T) {
 		"the same files, in another working copy": {func(_ *scratch, f *folder) { f.commit = "decafbad" }, "", nil},
 		"other files": {
 			func(s *scratch, _ *folder) { s.file("new", "") }, "",
-			[]string{"run r was forked from p:7, and the working copy has other files; `git smithers restore r:0` restores the frame's code"},
+			[]string{"the working copy has other files than p:7, from which run r was forked; `git smithers restore r:0` restores the frame's code"},
 		},
 		"another commit, other files, and a way to have them": {
 			func(s *scratch, f *folder) {

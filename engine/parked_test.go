@@ -52,7 +52,10 @@ func TestARunOfWhichOnlyWaitsAreLeftIsGivenBackAndSaysWhatItWaitsFor(t *testing.
 	s.own("0123456789abcdef")
 	result, err := s.run()
 	assert.Equal(t, "run r waits for approval (gate)", fails(t, fault.RunWaiting, err))
-	assert.Equal(t, []string{"gate::0: `git smithers approve r gate`, or `deny`", "then run `git smithers resume r`"}, hints(err))
+	assert.Equal(t, []string{
+		"`git smithers approve r gate` approves gate::0, `git smithers deny r gate` denies it",
+		"then `git smithers resume r` continues the run",
+	}, hints(err))
 	assert.Equal(t, snapshot.RunWaitingApproval, result.Run.Status)
 	assert.Empty(t, result.Run.Owner)
 	assert.Nil(t, result.Run.FinishedAtMs)
@@ -223,10 +226,10 @@ tasks:
 	_, err := s.run()
 	assert.Equal(t, "run r waits for an answer (ask), a signal (built), a timer (pause)", fails(t, fault.RunWaiting, err))
 	assert.Equal(t, []string{
-		"ask::0: `git smithers answer r ask`",
-		"built::0: `git smithers signal r build --correlation 'for r'`",
-		"pause::0: 2033-01-02T03:04:05.000Z",
-		"then run `git smithers resume r`",
+		"`git smithers answer r ask` answers the question of ask::0",
+		"`git smithers signal r build --correlation 'for r'` sends the signal that built::0 waits for",
+		"the timer of pause::0 fires at 2033-01-02T03:04:05.000Z",
+		"then `git smithers resume r` continues the run",
 	}, hints(err))
 }
 

@@ -39,8 +39,7 @@ func (r *runner) prepare() error {
 	return nil
 }
 
-// takeInput returns the run's input with over merged into it, and sets a changed input in d. over may be nil. If
-// the result does not fit the workflow's schema, the error's code is invalid_input.
+// takeInput returns the run's input as inputOf does. If over changes the input, takeInput sets the new input in d.
 func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
 	before, err := state.Input()
 	if err != nil {
@@ -57,8 +56,8 @@ func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over jso
 	return input, nil
 }
 
-// inputOf returns the run's input with over merged into it, member by member. over may be nil. If the result does
-// not fit the workflow's schema, the error's code is invalid_input.
+// inputOf returns the run's input, in which the members of the object over replace or extend the members of the stored
+// input. over may be nil. If the result does not fit the workflow's schema, the error's code is invalid_input.
 func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
 	input, err := state.Input()
 	if err != nil {
@@ -111,8 +110,8 @@ func waitsAsBefore(t *workflow.Task, n snapshot.Node) bool {
 	return t != nil && t.WaitState() == n.State
 }
 
-// interrupt makes the node's last attempt a failed attempt, because the process that executed the attempt died. It
-// stores the attempt's log so far. If the attempt is not in progress, interrupt changes no attempt.
+// interrupt records that the process of the node's last attempt died: the attempt becomes a failed attempt, and its log
+// so far is stored. If the attempt is missing or not in progress, interrupt changes no attempt.
 func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
 	why := reason{reasonInterrupted, "the process that ran the command died"}
 	r.next.say(key.Name(r.wf.Task(key.ID)), "was interrupted")

@@ -20,8 +20,8 @@ type ReconcileRequest struct {
 
 // Reconcile returns the changes that adapt a state to another definition. It drops removed tasks with their
 // outputs, adds new tasks as pending, and keeps all other tasks. If a kept output does not fit its new table or
-// schema, the error's code is schema_conflict, and the message names the task and the field. Reconcile is for the
-// Prepare of timeline.Fork.
+// schema, the error's code is schema_conflict, and the message names the task and the field. Reconcile is
+// meant for the function Prepare of a timeline.Fork.
 func Reconcile(state *snapshot.State, req ReconcileRequest) ([]snapshot.Change, error) {
 	m, err := loadModel(state)
 	if err != nil {
@@ -75,7 +75,7 @@ func (m *model) checkOutput(state *snapshot.State, wf *workflow.Workflow, key wo
 	return nil
 }
 
-// resets returns the tasks that the caller resets, each with its first reset iteration. It resolves names and
+// resets returns the tasks that the caller resets: the first iteration to reset, by task id. It resolves names and
 // dependents as reset.Nodes does.
 func (req ReconcileRequest) resets() map[string]int {
 	from := make(map[string]int)
@@ -100,7 +100,7 @@ func (req ReconcileRequest) resets() map[string]int {
 func conflict(key workflow.NodeKey, table, format string, args ...any) error {
 	return fault.New(fault.SchemaConflict, format, args...).
 		Hint("add `--node %s` to `git smithers replay` to run task %s again", fault.Word(key.ID), key.ID).
-		Hint("keep the old schema of task %s", key.ID).
+		Hint("or keep the old schema of task %s in the workflow file", key.ID).
 		Detail("nodeId", key.ID).Detail("iteration", key.Iteration).Detail("table", table)
 }
 

@@ -22,7 +22,7 @@ func (r *runner) round() ([]*job, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case r.nodes[key].State == snapshot.NodeFailed:
+		case r.nodes[key].State == snapshot.NodeFailed: // holds has made the node fail
 		case !holds:
 			r.skip(t, key)
 		case t.Run == "":
@@ -85,8 +85,8 @@ func (r *runner) skip(t *workflow.Task, key workflow.NodeKey) {
 	r.next.step(key.Name(t), n.State, 0, 0)
 }
 
-// start makes a node in progress with a new attempt, and returns the attempt's job. The caller executes the job
-// after the frame is committed.
+// start begins a new attempt of a node: it changes the node's state to in progress, records the attempt in r.next and
+// r.running, and returns the attempt's job. The caller executes the job after the frame is committed.
 func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	number, previous, err := r.nextAttempt(key)
 	if err != nil {

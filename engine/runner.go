@@ -59,7 +59,8 @@ type failure struct {
 	before int64          // the newest frame before the failed attempt began
 }
 
-// newRunner returns a runner at the recorder's tip. opts have defaults. The caller must call prepare before loop.
+// newRunner returns a runner at the recorder's tip. opts must come from Options.withDefaults. The caller must call
+// prepare before loop.
 func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 	row := rec.Row()
 	r := &runner{
@@ -101,7 +102,7 @@ func (r *runner) loop(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case changed:
+		case changed: // the changes may allow further changes
 		case len(r.running) > 0 || r.stays():
 			r.waited = len(r.running) == 0
 			if err := r.wait(ctx, watch.C); err != nil {
@@ -152,9 +153,9 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 // node waits.
 func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiting(r.wf)) > 0 }
 
-// wait returns when a command has ended, ctx ends, a wait's time has come, or the next look at the tip is over. It
-// applies the outcomes of ended commands to r.next. If another process has taken over the run, the error's code is
-// conflict. watch receives whenever the tip is to be read again.
+// wait blocks until a command has ended, ctx ends, or the clock ends the wait of a node. It also returns whenever watch
+// receives, after it has read the tip again. wait applies the outcomes of ended commands to r.next. If another process
+// has taken over the run, the error's code is conflict.
 func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	done := ctx.Done()
 	if r.stopping { // ctx may have ended already, but the commands are still being ended

@@ -48,10 +48,10 @@ tasks:
 func TestATextThatCannotBeMadeFailsTheAttempt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ wait, message string }{
-		"an object":         {`approval: {title: "a {input}"}`, `approval.title: a placeholder is "map[half:é t:x]", not text`},
-		"a list":            {`human: "{[1]}"`, `human.prompt: a placeholder is "[1]", not text`},
+		"an object":         {`approval: {title: "a {input}"}`, `approval.title: the value of {input} is a mapping, not text`},
+		"a list":            {`human: "{[1]}"`, `human.prompt: the value of {[1]} is a list, not text`},
 		"a failing one":     {`approval: {summary: "{input.t < 1}"}`, `approval.summary: invalid operation: string < int (1:9)`},
-		"no number":         {`human: "{1/0}"`, `human.prompt: a placeholder is +Inf, not a number`},
+		"no number":         {`human: "{1/0}"`, `human.prompt: the value of {1/0} is +Inf, not a number`},
 		"half a character":  {`human: "{input.half[0:1]}"`, "human.prompt: not valid UTF-8"},
 		"no title":          {`approval: "{input.none}"`, `approval.title is empty`},
 		"no prompt":         {`human: "{input.none}"`, `human.prompt is empty`},

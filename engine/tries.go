@@ -15,10 +15,10 @@ type tries struct {
 	spent   map[workflow.NodeKey]int // failed tries by node; a missing node has not been counted
 }
 
-// of returns the number of a node's failed tries. The number of a node's tries is its task's retries plus 1. The
-// number includes the tries in earlier processes. After the run has failed or been cancelled, a resume gives every
-// task all its tries again. Interrupted attempts do not count, because the machine failed and not the task. of
-// records an error of reading the journal in d.
+// of returns how many tries of a node have failed, including tries in earlier processes. n is the node and t its task;
+// a node has as many tries as its task has retries, and one more. After the run has failed or been cancelled, a resume
+// gives every task all its tries again. Interrupted attempts do not count, because the machine failed and not the task.
+// If the journal cannot be read, of records the error in d.
 func (c *tries) of(d *draft, t *workflow.Task, n snapshot.Node) int {
 	key := workflow.NodeKey{ID: n.NodeID, Iteration: n.Iteration}
 	spent, known := c.spent[key]

@@ -60,7 +60,8 @@ func (w *waitStart) ask() error {
 	return nil
 }
 
-// approval requests an approval. The title is the task's approval title, or else the task's label or id.
+// approval adds the row, the events and the phrase of a requested approval to w.next. The title is the task's approval
+// title, or else the task's label or id.
 func (w *waitStart) approval() {
 	a := w.attempt
 	row := snapshot.Approval{
@@ -82,7 +83,8 @@ func (w *waitStart) approval() {
 	w.say("approval")
 }
 
-// human creates a human request with the task's prompt, form and timeout.
+// human adds the row, the events and the phrase of a human request to w.next. The request has the task's prompt, form
+// and timeout.
 func (w *waitStart) human() {
 	a := w.attempt
 	row := snapshot.HumanRequest{
@@ -100,8 +102,8 @@ func (w *waitStart) human() {
 	w.say("an answer")
 }
 
-// signal begins a wait for a signal. If the previous attempt of the node waited with the same filter, the new wait
-// takes only later signals than the previous attempt.
+// signal adds the row, the event and the phrase of a wait for a signal to w.next. If the node's previous attempt waited
+// with the same filter, the new wait takes only signals after the signal that the previous attempt took.
 func (w *waitStart) signal() error {
 	a, want := w.attempt, w.task.WaitFor
 	row := snapshot.Wait{
@@ -128,7 +130,8 @@ func (w *waitStart) signal() error {
 	return nil
 }
 
-// timer starts a timer: for a duration from the attempt's start, or until a time.
+// timer adds the row, the events and the phrase of a timer to w.next. The timer fires a duration after the attempt's
+// start, or at a time.
 func (w *waitStart) timer() {
 	a := w.attempt
 	due := after(a.StartedAtMs, w.task.Timer.After)
@@ -152,7 +155,8 @@ func (w *waitStart) tell(kind string, e mailbox.Event) {
 	w.next.mail(kind, e.At(w.attempt.NodeID, w.attempt.Iteration, w.attempt.Attempt))
 }
 
-// say adds the phrase "waits for" with what to the frame's subject, and a step of the task.
+// say adds the phrase "NAME waits for WHAT" to the frame's subject, with the node's name and what, and a step of the
+// task.
 func (w *waitStart) say(what string) {
 	a := w.attempt
 	name := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}.Name(w.task)

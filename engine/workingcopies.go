@@ -36,7 +36,7 @@ func (c *workingCopies) openShared(ctx context.Context) error {
 	}
 	if c.opts.Worktree == nil && c.wf.AsksForWorktrees() {
 		return fault.New(fault.WorktreeFailed, "workflow %s asks for worktrees, which need a repository", c.wf.Name).
-			Hint("run it in a git or jj repository")
+			Hint("run the workflow in a git or jj repository")
 	}
 	if spec, ok := c.ownWorktree(); ok {
 		fill, err := c.fillsShared()
@@ -56,7 +56,8 @@ func (c *workingCopies) openShared(ctx context.Context) error {
 	return nil
 }
 
-// ownWorktree returns the worktree of the run's own that the tasks share. It returns false if the tasks work in
+// ownWorktree returns the worktree of the run's own that the tasks share, and true. If Options.OwnWorktree asks for
+// that worktree, and not the workflow, the worktree has the zero spec. ownWorktree returns false if the tasks work in
 // Options.WorkingCopy.
 func (c *workingCopies) ownWorktree() (code.WorktreeSpec, bool) {
 	if spec, ok := c.wf.OwnWorktree(c.runID); ok {

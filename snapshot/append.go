@@ -102,8 +102,8 @@ type appender struct {
 	parts  []objstore.TreeEntry
 }
 
-// put sets id as the object of name in the entry's tree. The zero id removes the name. name must be
-// that of a file or a folder.
+// put sets the object of a name in the entry's tree to id. The zero id removes the name from the tree. name must
+// be one that kindOf reports as a file or a folder.
 func (a *appender) put(name string, id objstore.ID) {
 	a.parts = slices.DeleteFunc(a.parts, func(e objstore.TreeEntry) bool { return e.Name == name })
 	if id.IsZero() {
@@ -134,7 +134,7 @@ func (a *appender) base() error {
 // header's VCS is prev's until writeVCS replaces it. The error wraps ErrInvalid if the entry cannot follow
 // prev.
 func (a *appender) numberEntry() error {
-	a.fork = a.prev != nil && a.run.ID != a.before.ID
+	a.fork = a.prev != nil && a.run.ID != a.before.ID // draft.Run has changed the run's id
 	switch {
 	case a.prev == nil && a.draft.Frame == nil:
 		return invalid("the first entry of a run must be a frame")
@@ -242,8 +242,8 @@ func (a *appender) writeJournal() error {
 	return nil
 }
 
-// takenOver returns the collections with which a fork begins: a copy of s in which the collections that belong
-// to one run are empty. anew reports whether takenOver removed any rows.
+// takenOver returns the collections with which a fork begins: a copy of s without the rows of the collections
+// that belong to one run. anew reports whether s has such rows.
 func (s rowSet) takenOver() (taken rowSet, anew bool) {
 	taken = slices.Clone(s)
 	for i := range taken {
@@ -265,8 +265,9 @@ func (a *appender) putJournal(j journal) {
 	a.put(journalName, a.w.Add(objstore.Tree, objstore.EncodeTree(entries)))
 }
 
-// writeFrame stores the draft's rendered tree as the entry's frame. If the tree equals prev's, the entry keeps
-// prev's blob; if it is null, the entry has no blob. Without a tree in the draft, writeFrame does nothing.
+// writeFrame stores the draft's rendered tree as the entry's file "frame". If the tree equals prev's, the entry
+// keeps prev's blob. If the tree is null, the entry has no such file. Without a tree in the draft, writeFrame does
+// nothing.
 func (a *appender) writeFrame() error {
 	f := a.draft.Frame
 	if f == nil || f.Rendered == nil {
@@ -287,8 +288,8 @@ func (a *appender) writeFrame() error {
 	return nil
 }
 
-// writeEvents numbers the entry's events from the row's NextSeq on, advances NextSeq in the row and in the header, and
-// stores the events as encodeEvents says.
+// writeEvents numbers the entry's events from the row's NextSeq on, and advances NextSeq in the row and in the header.
+// It stores the events in the form of encodeEvents.
 func (a *appender) writeEvents() error {
 	events := a.events()
 	for i := range events {
@@ -305,8 +306,8 @@ func (a *appender) writeEvents() error {
 	return a.putFile(eventsName, data, maxEvents)
 }
 
-// putFile stores data as the file name of the entry. If data has more than most bytes, the file could not be
-// read back: putFile then stores nothing, and the error wraps ErrLimit.
+// putFile stores data as a file in the entry's tree. name is the file's name. If data has more than most bytes,
+// the file could not be read again. putFile then stores nothing, and the error wraps ErrLimit.
 func (a *appender) putFile(name string, data []byte, most int) error {
 	if len(data) > most {
 		return fmt.Errorf("%w: %s has %d bytes, the maximum is %d", ErrLimit, name, len(data), most)
@@ -333,8 +334,8 @@ func (a *appender) writeWorkflow() error {
 	return nil
 }
 
-// writeRun checks the run's row and stores it as run.json, unless prev has the same run.json. The error wraps ErrInvalid if the row cannot be
-// stored.
+// writeRun checks the run's row and stores it as run.json, unless prev has the same run.json. The error wraps
+// ErrInvalid if the row cannot be stored.
 func (a *appender) writeRun() error {
 	if err := a.run.check(); err != nil {
 		return invalid("run row: %w", err)

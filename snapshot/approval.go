@@ -55,7 +55,8 @@ func EncodeApproval(a Approval) page.Row { return approvalKind.Encode(a) }
 // approval is invalid, the error wraps objstore.ErrCorrupt.
 func DecodeApproval(r page.Row) (Approval, error) { return approvalKind.Decode(r) }
 
-// check returns an error if the approval cannot be stored.
+// check returns an error if the approval cannot be stored: if the status is unknown, if a field contradicts the status,
+// or if a number or text is invalid.
 func (a Approval) check() error {
 	switch a.Status {
 	case ApprovalRequested:

@@ -8,7 +8,8 @@ import (
 // hexDigits lists the hex digits in the order of their values.
 const hexDigits = "0123456789abcdef"
 
-// escape returns s with each byte that is not plain as a percent sign and two lower-case hex digits.
+// escape returns s with each byte that is not plain replaced by a percent sign and two lower-case hex digits. plain
+// reports whether a byte stays unescaped.
 func escape(s string, plain func(byte) bool) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -24,8 +25,8 @@ func escape(s string, plain func(byte) bool) string {
 	return b.String()
 }
 
-// unescape returns the text that escape has turned into s, and true. If escape cannot have returned s, unescape
-// returns "" and false.
+// unescape returns the text for which escape returns s with the same plain, and true. If escape cannot have
+// returned s, unescape returns "" and false.
 func unescape(s string, plain func(byte) bool) (string, bool) {
 	text, ok := percentDecode(s)
 	if !ok || escape(text, plain) != s {

@@ -9,15 +9,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Chain yields the entries of a run, newest first, from the entry from to the run's first entry. Entries of the
-// parent are not part of the chain, except the entries up to Parent.Extension, which come as views; see
-// Entry.IsView. Chain ends with the first error.
+// Chain yields an entry and all earlier entries of its run, newest first. The first entry that it yields is from.
+// Entries of the parent are not part of the chain, except the entries up to Parent.Extension, which come as views;
+// see Entry.IsView. Chain ends with the first error.
 func Chain(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 	return NewWalk(r, from).entries()
 }
 
-// Ancestry yields the given entry, then all older entries, newest first, and continues in the parent of a fork. Run of
-// an entry is the run that wrote the entry or, for a view, the fork. Ancestry ends with the first error.
+// Ancestry yields an entry and all older entries, newest first, as Chain does, but continues in the parent of a fork.
+// Run of an entry is the run that wrote the entry or, for a view, the fork. Ancestry ends with the first error.
 func Ancestry(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 	w := NewWalk(r, from)
 	w.across = true
@@ -36,7 +36,7 @@ type Walk struct {
 	forked *Entry // the result of Forked
 }
 
-// NewWalk returns a walk that begins with the entry from, which may be a view.
+// NewWalk returns a walk whose first entry is from. from may be a view.
 func NewWalk(r objstore.Reader, from *Entry) *Walk {
 	w := &Walk{r: r, from: from, lines: lines{{run: from.Run}}}
 	if v := from.view; v != nil {
@@ -61,7 +61,7 @@ func (w *Walk) Next() (*Entry, error) {
 	}
 	before, err := ReadEntry(w.r, w.at.Parent)
 	if err != nil {
-		return nil, fmt.Errorf("entry before %v: %w", w.at.ID, err)
+		return nil, fmt.Errorf("the entry before commit %v: %w", w.at.ID, err)
 	}
 	ended, err := w.step(before)
 	if err != nil {
@@ -79,8 +79,8 @@ func (w *Walk) Next() (*Entry, error) {
 // fork, or as long as Next has not returned nil.
 func (w *Walk) Forked() *Entry { return w.forked }
 
-// step prepares the walk for before, the entry that w.at follows: it sets w.newest and w.lines. ended reports
-// whether before belongs to the parent and the walk must end.
+// step prepares the walk for before, the entry that w.at follows: it sets w.newest and w.lines. ended is true if
+// before belongs to the parent and the walk does not continue there.
 func (w *Walk) step(before *Entry) (ended bool, err error) {
 	forked := before.Run != w.newest.Run
 	if forked {
@@ -114,7 +114,7 @@ func (w *Walk) step(before *Entry) (ended bool, err error) {
 	return false, nil
 }
 
-// entries yields the remaining entries, and ends with the first error.
+// entries returns an iterator over the entries that Next would return from now on. It ends with the first error.
 func (w *Walk) entries() iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		for {
@@ -140,16 +140,16 @@ type line struct {
 // run has the entries of the next run. A value of lines is never modified.
 type lines []line
 
-// extended returns a copy of l with one more run. by is the Parent of the run that has been the last one, and
-// run is the id of the parent.
+// extended returns a copy of l with one more run at the end. by is the Parent in the row of the last run of l, and
+// run is the id of the added run.
 func (l lines) extended(by *Parent, run string) lines {
 	l = slices.Clone(l)
 	l[len(l)-1].parent = by
 	return append(l, line{run: run})
 }
 
-// checkEnd returns an error that wraps objstore.ErrCorrupt if l has more than one run. A walk that ends then
-// has not reached the frame at which an extension begins. last is the id of the walk's last entry.
+// checkEnd returns an error that wraps objstore.ErrCorrupt if l has more than one run. In that case, a walk that
+// ends has not reached the frame at which an extension begins. last is the id of the walk's last entry.
 func (l lines) checkEnd(last objstore.ID) error {
 	if len(l) > 1 {
 		return corrupt(last, "entry: does not follow the frame that run %q was forked from", l[0].run)

@@ -66,7 +66,8 @@ func RemoveRow(collection, key string) Change {
 	return Change{Op: OpRemove, Collection: collection, Key: key}
 }
 
-// invalid returns err with the op, collection and key of the change. The result wraps err and ErrInvalid.
+// invalid returns err with the op, collection and key of the change as a prefix. The result wraps err and
+// ErrInvalid.
 func (c Change) invalid(err error) error {
 	if !errors.Is(err, ErrInvalid) {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)

@@ -68,8 +68,8 @@ func (d *dumper) next() {
 	}
 }
 
-// dumpRows writes the rows of c as the array name. Each element has the members of the row's key, then the
-// members of its value. An error is stored in d.err.
+// dumpRows writes the rows of c as an array with the given name. Each element has the members of the row's key,
+// then the members of its value. An error is stored in d.err.
 func dumpRows[T any](d *dumper, name string, c *page.Collection, kind *row.Kind[T]) {
 	d.array(name, func() {
 		for r, err := range c.Rows() {
@@ -83,12 +83,12 @@ func dumpRows[T any](d *dumper, name string, c *page.Collection, kind *row.Kind[
 			}
 			d.next()
 			d.b = append(row.AppendFields(append(d.b, '{'), kind.Key.Fields, &v), ',')
-			d.b = append(d.b, r.Value[1:]...)
+			d.b = append(d.b, r.Value[1:]...) // without the opening brace
 		}
 	})
 }
 
-// dumpPlace appends the members nodeId and iteration of a node's key, which must be valid.
+// dumpPlace appends the members nodeId and iteration to b. Their values are the parts of key, which must be valid.
 func dumpPlace(b []byte, key string) []byte {
 	nodeID, iteration, _ := SplitKey(key) // the caller has checked the key
 	return row.AppendInt(row.AppendText(b, "nodeId", nodeID), "iteration", int64(iteration))
@@ -125,7 +125,7 @@ func (d *dumper) input(s *State) {
 	}
 }
 
-// dumpSignals writes the signals in c, sorted by Seq, as the array name. An error is stored in d.err.
+// dumpSignals writes the signals in c, sorted by Seq, as an array with the given name. An error is stored in d.err.
 func dumpSignals(d *dumper, name string, c *page.Collection) {
 	var signals []Signal
 	for signal, err := range decoded(c, DecodeSignal) {

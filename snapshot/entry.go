@@ -23,18 +23,18 @@ const (
 	worktreesName = "worktrees"
 )
 
-// partKind is what a name in an entry's tree stands for.
+// partKind is the kind of part for which a name in an entry's tree stands.
 type partKind int
 
 const (
-	unknownPart partKind = iota // a newer version wrote it
+	unknownPart partKind = iota // a newer version wrote the part
 	filePart
 	folderPart
 	statePart   // a part of the state: the input, an output table or a collection
 	carriedPart // any object, which entries take over unchanged
 )
 
-// kindOf returns what a name in an entry's tree stands for.
+// kindOf returns the kind of part for which a name in an entry's tree stands.
 func (known registry) kindOf(name string) partKind {
 	switch name {
 	case runName, frameName, eventsName, vcsName:
@@ -68,9 +68,9 @@ type Entry struct {
 	journal lazy[journal]
 }
 
-// ReadEntry reads and decodes the commit id of an entry. The entry reads its parts when they are requested. If
-// the object is not the commit of an entry, the error wraps objstore.ErrCorrupt or, for a later format,
-// ErrNewerFormat.
+// ReadEntry reads and decodes the commit of an entry. id is the commit's id. The entry reads its parts when they
+// are requested. If the object is not the commit of an entry, the error wraps objstore.ErrCorrupt. For the commit
+// of another version of the format, the error wraps ErrNewerFormat or ErrOlderFormat.
 func ReadEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
 	return registered.readEntry(r, id)
 }
@@ -88,8 +88,8 @@ func (known registry) readEntry(r objstore.Reader, id objstore.ID) (*Entry, erro
 	return &Entry{ID: id, Header: header, r: r, known: known}, nil
 }
 
-// readCommit returns the bytes of the commit id. If the object is not a commit, or has more than maxCommit
-// bytes, the error wraps objstore.ErrCorrupt.
+// readCommit returns the bytes of the commit with the given id. If the object is not a commit, or has more than
+// maxCommit bytes, the error wraps objstore.ErrCorrupt.
 func readCommit(r objstore.Reader, id objstore.ID) ([]byte, error) {
 	kind, data, err := objstore.GetAtMost(r, id, maxCommit)
 	if err == nil && kind != objstore.Commit {
@@ -110,7 +110,7 @@ func (e *Entry) parts() ([]objstore.TreeEntry, error) {
 			kind := e.known.kindOf(part.Name)
 			switch {
 			case kind == unknownPart:
-				return nil, fmt.Errorf("%w: %q in entry %v", ErrNewerFormat, part.Name, e.ID)
+				return nil, fmt.Errorf("%w: %q in the tree of commit %v", ErrNewerFormat, part.Name, e.ID)
 			case kind == filePart && part.Mode != objstore.ModeFile, kind == folderPart && part.Mode != objstore.ModeTree:
 				return nil, corrupt(e.Tree, "entry: %s has mode %o", part.Name, uint32(part.Mode))
 			}
@@ -129,8 +129,8 @@ func (e *Entry) part(name string) (objstore.ID, error) {
 	return part.ID, nil
 }
 
-// blob reads the file name of the entry, and returns its id and content. If the entry does not have the file,
-// blob returns the zero id and nil. A file of more than most bytes is an error.
+// blob reads a file in the entry's tree, and returns its id and content. name is the file's name. If the entry does
+// not have the file, blob returns the zero id and nil. A file of more than most bytes is an error.
 func (e *Entry) blob(name string, most int64) (objstore.ID, []byte, error) {
 	id, err := e.part(name)
 	if err != nil || id.IsZero() {
@@ -144,8 +144,7 @@ func (e *Entry) blob(name string, most int64) (objstore.ID, []byte, error) {
 }
 
 // RunRow returns the run's row at this entry. For a view, it returns the fork's row. The caller owns the row.
-// If the row's run, or the frame number in a frame's row, differs from the commit's, the error wraps
-// objstore.ErrCorrupt.
+// If the run id in run.json differs from the commit's, the error wraps objstore.ErrCorrupt.
 func (e *Entry) RunRow() (Run, error) {
 	run, err := e.run.get(func() (Run, error) {
 		id, data, err := e.blob(runName, maxDocument)
@@ -291,7 +290,7 @@ func (e *Entry) readJournal() (journal, error) {
 		if err != nil {
 			return journal{}, err
 		}
-		if len(entries) == 0 {
+		if len(entries) == 0 { // an entry without rows in the journal has no journal
 			return journal{}, corrupt(id, "journal: empty tree")
 		}
 		for _, part := range entries {

@@ -39,9 +39,9 @@ func (e *OlderFormatError) Error() string {
 // Unwrap returns ErrOlderFormat.
 func (e *OlderFormatError) Unwrap() error { return ErrOlderFormat }
 
-// OlderFormat returns the error about the commit id if the commit is an entry or a tombstone in an older version of the
-// format. It returns nil for every other commit, for an object that is not a commit, and for an object that cannot be
-// read.
+// OlderFormat returns the error about a commit that is an entry or a tombstone in an older version of the format. id is
+// the commit's id. OlderFormat returns nil for every other commit, for an object that is not a commit, and for an
+// object that cannot be read.
 func OlderFormat(r objstore.Reader, id objstore.ID) *OlderFormatError {
 	data, err := readCommit(r, id)
 	if err != nil {
@@ -52,20 +52,21 @@ func OlderFormat(r objstore.Reader, id objstore.ID) *OlderFormatError {
 	return older
 }
 
-// invalid returns an error with the formatted text that wraps ErrInvalid, and the errors that format wraps with
-// %w.
+// invalid returns an error with the formatted text. The error wraps ErrInvalid and the errors that format wraps
+// with %w.
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrInvalid, fmt.Errorf(format, args...))
 }
 
-// corrupt returns an error that wraps objstore.ErrCorrupt: no encoder of this package has written the object
-// id. id is zero if a single row is corrupt.
+// corrupt returns an error that wraps objstore.ErrCorrupt: no encoder of this package has written the object with
+// the given id. id is zero if a single row is corrupt.
 func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }
 
-// unreadable returns the error about name, a file of an entry in the blob id that cannot be decoded because of err.
-// If err wraps ErrNewerFormat, so does the result; otherwise, the result wraps objstore.ErrCorrupt.
+// unreadable returns the error about a file in an entry's tree that cannot be decoded because of err. id is the id of
+// the file's blob, and name the file's name. If err wraps ErrNewerFormat, so does the result. Otherwise, the result
+// wraps objstore.ErrCorrupt.
 func unreadable(id objstore.ID, name string, err error) error {
 	if errors.Is(err, ErrNewerFormat) {
 		return fmt.Errorf("%s in %v: %w", name, id, err)

@@ -89,9 +89,10 @@ func (h Header) endsWithCaptured(events []Event) bool {
 	return last.Seq == captured.Seq && last.Type == captured.Type && last.AtMs == captured.AtMs && bytes.Equal(last.Payload, captured.Payload)
 }
 
-// encodeEvents returns the content of the file of events of the entry with the header h, one line for each event, and
-// whether the entry has the file. A frame does not store its own event at the end; a frame without any event has an
-// empty file, and an entry of another kind without events has none. The payloads must be normalized.
+// encodeEvents returns the content of the file "events" of the entry with the header h: one line for each event. stored
+// reports whether the entry has the file. The event SnapshotCaptured at the end of a frame is not stored: a frame with
+// only this event has no file, and a frame without any event has an empty file. An entry that is not a frame has the
+// file only if it has events. The payloads must be normalized.
 func encodeEvents(events []Event, h Header) (data []byte, stored bool) {
 	own := h.endsWithCaptured(events)
 	if own {
@@ -100,7 +101,7 @@ func encodeEvents(events []Event, h Header) (data []byte, stored bool) {
 	return encodeLines(events), len(events) > 0 || h.Frame != NoFrame && !own
 }
 
-// encodeLines returns events, one line for each.
+// encodeLines returns the events as JSON objects, each with its members in a fixed order and on a line of its own.
 func encodeLines(events []Event) []byte {
 	var b []byte
 	for _, e := range events {
@@ -117,13 +118,15 @@ func encodeLines(events []Event) []byte {
 	return b
 }
 
-// decodeEvents is the strict inverse of encodeEvents for an entry with the file id. The zero id means that the entry has
-// no file. Each Seq must be the previous one plus 1, and the last one the number before h.NextSeq.
+// decodeEvents returns the events for which encodeEvents returns data. id is the id of the file "events", or zero if
+// the entry has no such file. Each Seq must be the previous Seq plus 1, and the last Seq must be h.NextSeq minus 1. If
+// encodeEvents cannot have returned data, the error wraps objstore.ErrCorrupt.
 func decodeEvents(id objstore.ID, data []byte, h Header) ([]Event, error) {
 	events, err := decodeLines(id, data)
 	if err != nil {
 		return nil, err
 	}
+	// own reports whether the frame's event SnapshotCaptured is missing at the end, because it is not stored.
 	own := h.Frame != NoFrame && (id.IsZero() || len(events) > 0 && events[len(events)-1].Seq == h.NextSeq-2)
 	if own {
 		events = append(events, h.capturedEvent())
@@ -137,7 +140,8 @@ func decodeEvents(id objstore.ID, data []byte, h Header) ([]Event, error) {
 	return events, nil
 }
 
-// decodeLines decodes lines of events, each ended by LF.
+// decodeLines decodes lines of events, each ended by LF. Each Seq must be the previous Seq plus 1. id is the id of the
+// file, for errors; every error wraps objstore.ErrCorrupt.
 func decodeLines(id objstore.ID, data []byte) ([]Event, error) {
 	var events []Event
 	for rest := data; len(rest) > 0; {

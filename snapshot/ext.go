@@ -171,8 +171,8 @@ type extEdit struct {
 	rows     []page.Change
 }
 
-// at returns the edit of the place at path below x, and adds missing edits to x. If a part of the path cannot
-// be a name, the error wraps ErrInvalid.
+// at returns the edit of the place that path names below x. It adds edits that are missing on the way. If a part
+// of the path cannot be a name, the error wraps ErrInvalid.
 func (x *extEdit) at(path []string) (*extEdit, error) {
 	for _, part := range path {
 		if err := checkTable(part); err != nil {
@@ -190,8 +190,8 @@ func (x *extEdit) at(path []string) (*extEdit, error) {
 	return x, nil
 }
 
-// write applies the edit and returns the new tree entry of its place. before is the current tree entry. In
-// both, a zero ID means that the place is empty. If the edit is of more than one kind, the error wraps
+// write applies the edit and returns the new tree entry of its place. before is the current tree entry. A tree
+// entry with the zero ID means that the place is empty. If the edit is of more than one kind, the error wraps
 // ErrInvalid.
 func (x *extEdit) write(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	switch {
@@ -252,7 +252,7 @@ func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (obj
 		}
 	}
 	after := objstore.TreeEntry{Name: before.Name, Mode: objstore.ModeTree}
-	if len(entries) == 0 {
+	if len(entries) == 0 { // an empty folder is not stored
 		return after, nil
 	}
 	data := objstore.EncodeTree(entries)

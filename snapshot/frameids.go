@@ -32,7 +32,7 @@ func (in intake) frameIDs(ids []string) ([]string, error) {
 	return ids, nil
 }
 
-// checkFrameID returns why a text cannot be the id of a frame.
+// checkFrameID returns an error if id cannot be the id of a frame.
 func checkFrameID(id string) error {
 	switch {
 	case id == "":
@@ -45,7 +45,8 @@ func checkFrameID(id string) error {
 	return nil
 }
 
-// checkIDs returns why the ids of a header cannot be stored.
+// checkIDs returns an error if the ids of the header cannot be stored: if the entry is not a frame, if there are too
+// many ids, if an id is invalid, or if the ids are not sorted or have repeats.
 func (h Header) checkIDs() error {
 	switch {
 	case len(h.IDs) > 0 && h.Frame == NoFrame:
@@ -64,8 +65,8 @@ func (h Header) checkIDs() error {
 	return nil
 }
 
-// decodeIDs reads the trailers with the frame's ids into h. It reports whether their escapes are well formed and there
-// are at most MaxIDs.
+// decodeIDs reads the trailers with the frame's ids into h.IDs. It returns false if an escape is invalid, or if there
+// are more than MaxIDs ids.
 func (h *Header) decodeIDs(lines *lineReader) bool {
 	for {
 		value := lines.field("Smithers-Id: ")

@@ -135,15 +135,16 @@ func (h Header) onlyParent() objstore.ID {
 	return h.Parent
 }
 
-// DecodeHeader decodes the commit object id of an entry. If EncodeHeader would not have written data, the error
-// wraps objstore.ErrCorrupt or, for another version of the format, ErrNewerFormat or ErrOlderFormat.
+// DecodeHeader decodes data, the commit object of an entry. id is the object's id, for errors. If EncodeHeader
+// would not have written data, the error wraps objstore.ErrCorrupt or, for another version of the format,
+// ErrNewerFormat or ErrOlderFormat.
 func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	head, message, found := bytes.Cut(data, []byte("\n\n"))
 	if !found {
 		return Header{}, corrupt(id, "entry: commit without a message")
 	}
 	if err := checkFormat(message); err != nil {
-		return Header{}, fmt.Errorf("entry %v: %w", id, err)
+		return Header{}, fmt.Errorf("the entry in commit %v: %w", id, err)
 	}
 	var h Header
 	parent, err := h.decodeCommit(string(head))
@@ -189,7 +190,8 @@ func runOf(message []byte) string {
 	return ""
 }
 
-// formatOf returns the format version in a commit message. The rest of the message may have an unknown layout.
+// formatOf returns the format version in a commit message, and true. It returns false if the message has no line with
+// a version, or no number in that line. The rest of the message may have an unknown layout.
 func formatOf(message []byte) (int64, bool) {
 	for line := range bytes.Lines(message) {
 		if value, ok := bytes.CutPrefix(line, []byte("Smithers-Format: ")); ok {
@@ -204,7 +206,8 @@ func formatOf(message []byte) (int64, bool) {
 var errNotEntry = errors.New("not the commit of an entry")
 
 // decodeCommit reads text, the lines of a commit above its message, into h.Tree and h.Extra. It returns the
-// commit's parent, or the zero ID if the commit has no parent. DecodeHeader compares the author and the dates.
+// commit's parent, or the zero ID if the commit has no parent. It does not check the author and the dates:
+// DecodeHeader does so when it compares the encoding of h.
 func (h *Header) decodeCommit(text string) (parent objstore.ID, err error) {
 	lines := lineReader{text + "\n"}
 	if h.Tree, err = objstore.ParseID(lines.field("tree ")); err != nil {
@@ -223,9 +226,10 @@ func (h *Header) decodeCommit(text string) (parent objstore.ID, err error) {
 }
 
 // decodeMessage reads text, the message of a commit, into the other fields of h. parent is the commit's parent.
-// It becomes h.Base if the trailer Smithers-Base names it, and h.Parent otherwise.
+// It becomes h.Base if the trailer Smithers-Base has its id, and h.Parent otherwise. If the message is not that of
+// an entry, the error is errNotEntry.
 func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
-	lines := lineReader{text}
+	lines := lineReader{text} // field returns "" for an optional trailer that is missing
 	h.Subject = lines.field("")
 	if lines.field("") != "" || lines.field("Smithers-Format: ") != strconv.Itoa(formatVersion) {
 		return errNotEntry
@@ -261,6 +265,7 @@ func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
 }
 
 // decodeFrame reads the trailer with the number of the frame or, in an entry that is not a frame, of the newest frame.
+// It sets h.Frame and h.Newest. If the number is missing or invalid, decodeFrame returns an error.
 func (h *Header) decodeFrame(lines *lineReader) (err error) {
 	if frame := lines.field("Smithers-Frame: "); frame != "" {
 		h.Frame, err = strconv.ParseInt(frame, 10, 64)
@@ -287,7 +292,8 @@ func (l *lineReader) field(prefix string) string {
 	return value
 }
 
-// check returns an error if the header cannot be stored.
+// check returns an error if the header cannot be stored: if a required field is missing, a field is invalid or out of
+// range, or two fields contradict each other.
 func (h Header) check() error {
 	switch {
 	case h.Tree.IsZero():
@@ -319,7 +325,7 @@ func (h Header) check() error {
 	return nil
 }
 
-// checkOperation returns why a text cannot be the id of an operation.
+// checkOperation returns an error if a text cannot be the id of an operation.
 func checkOperation(name string) error {
 	if len(name) > MaxOperation || !utf8.ValidString(name) {
 		return fmt.Errorf("operation: larger than %d bytes, or not UTF-8", MaxOperation)

@@ -78,8 +78,8 @@ func EncodeHumanRequest(h HumanRequest) page.Row { return humanRequestKind.Encod
 // or the human request is invalid, the error wraps objstore.ErrCorrupt.
 func DecodeHumanRequest(r page.Row) (HumanRequest, error) { return humanRequestKind.Decode(r) }
 
-// clearNulls sets Form to nil if it is null, because a form is never null. It sets Response to nil if it is
-// null and the request is not answered. The response to an answered request may be null.
+// clearNulls sets a Form that is the JSON null to nil, because a form is never null. It does the same with Response
+// if the request is not answered. The response to an answered request may be null.
 func (h *HumanRequest) clearNulls() {
 	if string(h.Form) == "null" {
 		h.Form = nil
@@ -89,7 +89,8 @@ func (h *HumanRequest) clearNulls() {
 	}
 }
 
-// check returns an error if the human request cannot be stored.
+// check returns an error if the human request cannot be stored: if the kind or status is unknown, if a field
+// contradicts the status, or if a number or text is invalid.
 func (h HumanRequest) check() error {
 	switch h.Kind {
 	case HumanAsk, HumanConfirm, HumanSelect, HumanJSON:
@@ -106,7 +107,8 @@ func (h HumanRequest) check() error {
 	)
 }
 
-// checkStatus returns an error if a field contradicts the status.
+// checkStatus returns an error if the status is unknown, or if AnsweredAtMs, AnsweredBy, Response or TimeoutAtMs
+// contradicts the status.
 func (h HumanRequest) checkStatus() error {
 	switch h.Status {
 	case HumanPending:

@@ -85,8 +85,8 @@ func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	return t, nil
 }
 
-// run returns a copy of before that edit has changed, with the shortest VCSRoot. edit may be nil. run does not
-// check the row, and leaves Frame and NextSeq to numberEntry.
+// run returns a copy of before, changed by edit and with the shortest spelling of VCSRoot. If edit is nil, the copy
+// is unchanged. run does not check the row, and leaves Frame and NextSeq to numberEntry.
 func (in intake) run(before Run, edit func(*Run)) Run {
 	run := before.clone()
 	if edit != nil {
@@ -180,7 +180,8 @@ func (in intake) encode(c Change) (page.Row, error) {
 	return page.Row{Key: c.Key, Value: c.Value}, in.limits.CheckSize(c.Value)
 }
 
-// registered returns the stored row of c, a change that sets a row in the registered collection of.
+// registered returns the stored row of c, a change that sets a row. of is the row's collection. If the row cannot be
+// stored, registered returns an error.
 func (in intake) registered(of *collection, c Change) (page.Row, error) {
 	if of.name == CollectionNodes { // the fast path: most nodes already have their stored form
 		row := page.Row{Key: c.Key, Value: c.Value}
@@ -192,7 +193,7 @@ func (in intake) registered(of *collection, c Change) (page.Row, error) {
 		return page.Row{}, err
 	}
 	if stored := (page.Row{Key: c.Key, Value: c.Value}); of.carry != nil && of.decode(stored) == nil {
-		return stored, nil // it may have members that only a newer version can parse
+		return stored, nil // the row may have members that only a newer version can parse
 	}
 	return of.encode(c.Key, c.Value)
 }

@@ -12,10 +12,10 @@ func IsEngineJournal(collection string) bool {
 	return of != nil && of.place == inJournal && !of.ownToRun
 }
 
-// EngineChange returns c, a change of the journal as an engine has written it, with the stored form of its row. If
-// prev, the entry before, has the row, the result keeps the members of that row that this version does not know.
-// prev is nil before a run's first entry. The error wraps ErrInvalid if the change cannot be stored. An unknown
-// member is such an error: an engine may have misspelled the name.
+// EngineChange returns c, a change of the journal as an engine has written it, with the stored form of its row. prev is
+// the previous entry, or nil before a run's first entry. If prev has a row of the same key, the result keeps the
+// members of that row that this version does not know. The error wraps ErrInvalid if the change cannot be stored. An
+// unknown member in c is such an error, because the engine may have misspelled the name.
 func EngineChange(limits Limits, prev *Entry, c Change) (Change, error) {
 	if c.Op != OpSet || c.Value == nil || !IsEngineJournal(c.Collection) {
 		return c, nil // Append refuses the change, or knows where it belongs
@@ -36,8 +36,8 @@ func EngineChange(limits Limits, prev *Entry, c Change) (Change, error) {
 	return SetRow(c.Collection, stored), nil
 }
 
-// carryInto returns the row now of the journal's collection of, with the unknown members of the entry's row of the
-// same key.
+// carryInto returns now, a row of the journal, with the unknown members of the row that e has under the same key. of is
+// the row's collection.
 func (e *Entry) carryInto(of *collection, now page.Row) (page.Row, error) {
 	rows, err := e.journalRows(of.name)
 	if err != nil {
@@ -50,7 +50,8 @@ func (e *Entry) carryInto(of *collection, now page.Row) (page.Row, error) {
 	return of.carry(page.Row{Key: now.Key, Value: value}, now)
 }
 
-// carryRows returns the carry of a collection with rows of one kind, or nil if the kind is closed.
+// carryRows returns the function collection.carry for rows of one kind, or nil if rows of the kind cannot have members
+// that this version does not know.
 func carryRows[T any](kind *row.Kind[T]) func(before, now page.Row) (page.Row, error) {
 	if kind.Carried == nil {
 		return nil

@@ -65,8 +65,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// nodeKey returns the key of rows that belong to a node at one iteration. at returns the variables of a T for
-// both.
+// nodeKey returns the key of rows that belong to a node at one iteration. at returns pointers to the node id and the
+// iteration in a T.
 func nodeKey[T any](at func(*T) (nodeID *string, iteration *int)) row.Key[T] {
 	return row.Key[T]{
 		Of: func(v *T) string {

@@ -29,7 +29,7 @@ func SameCore(a, b *State) bool {
 		})
 }
 
-// decoded yields each row of a collection as decode returns it, in the order of keys, and ends with the first
+// decoded yields the result of decode for each row of a collection, in the order of the keys, and ends with the first
 // error.
 func decoded[T any](c *page.Collection, decode func(page.Row) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {

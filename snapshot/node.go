@@ -113,7 +113,8 @@ func EncodeNode(n Node) page.Row { return nodeKind.Encode(n) }
 // the error wraps objstore.ErrCorrupt.
 func DecodeNode(r page.Row) (Node, error) { return nodeKind.Decode(r) }
 
-// check returns an error if the node cannot be stored.
+// check returns an error if the node cannot be stored: if the state is missing or unknown, LastAttempt is out of range,
+// or a text is empty or not UTF-8.
 func (n Node) check() error {
 	switch {
 	case n.State == "":

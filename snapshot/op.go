@@ -100,7 +100,8 @@ func splitOpKey(key string) (int, error) {
 	return n, nil
 }
 
-// check returns an error if the op cannot be stored.
+// check returns an error if the op cannot be stored: if the kind is unknown, a number or text is invalid, or fields
+// contradict each other.
 func (o Op) check() error {
 	switch o.Kind {
 	case OpTravel, OpReset, OpRevert, OpRestore, OpFork, OpUndo:
@@ -125,7 +126,7 @@ func (o Op) check() error {
 	return cmp.Or(o.checkMeaning(), checkTimes(&o.AtMs), checkTexts(&o.NodeID))
 }
 
-// checkMeaning returns an error if the number is out of range, or if fields of the op contradict each other.
+// checkMeaning returns an error if Number is out of range, or if fields of the op contradict its kind or each other.
 func (o Op) checkMeaning() error {
 	switch {
 	case o.Number < 1 || o.Number > row.MaxInteger:

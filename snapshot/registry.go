@@ -32,14 +32,16 @@ type collection struct {
 	place place
 	// ownToRun means that the collection of a fork begins empty.
 	ownToRun bool
-	// carry returns the row now with the members of the stored row before that this version does not know. now has no
-	// such members. carry is nil if rows cannot have such members: one is then an error that wraps ErrNewerFormat.
+	// carry returns a copy of now with the unknown members of before: the members that this version does not know. now
+	// has none, and before is the stored row of the same key. carry is nil if rows must not have unknown members: such a
+	// member is then an error that wraps ErrNewerFormat.
 	carry func(before, now page.Row) (page.Row, error)
 	// encode returns the stored row of a key and a value that an engine wrote, or an error if the row is invalid.
 	encode func(key string, value json.RawMessage) (page.Row, error)
 	// decode returns an error if a stored row is invalid.
 	decode func(page.Row) error
-	// dump writes rows as the member of a whole state. It is nil in the journal, which a whole state does not have.
+	// dump writes rows as a member of a whole state. member is the member's name. dump is nil for a collection of the
+	// journal, because a whole state has no journal.
 	dump func(d *dumper, member string, rows *page.Collection)
 	// edited returns an error if changes must not turn before into after. It is nil if all changes are allowed.
 	edited func(before, after *page.Collection, changes []page.Change) error
@@ -96,7 +98,7 @@ func (known registry) named(name string) *collection {
 	return nil
 }
 
-// has reports whether c changes a collection of known in the place in.
+// has reports whether c changes a collection of known that belongs to the given place.
 func (known registry) has(in place, c Change) bool {
 	of := known.named(c.Collection)
 	return of != nil && of.place == in
@@ -141,7 +143,8 @@ func (s rowSet) index(name string) int {
 	return -1
 }
 
-// open opens the collection for an entry of a tree. known is false if the set has no collection of that name.
+// open opens the collection that an entry of a tree names, and sets it in s. known is false if s has no collection of
+// that name.
 func (s rowSet) open(r objstore.Reader, e objstore.TreeEntry) (known bool, err error) {
 	i := s.index(e.Name)
 	if i < 0 {
@@ -151,9 +154,8 @@ func (s rowSet) open(r objstore.Reader, e objstore.TreeEntry) (known bool, err e
 	return true, err
 }
 
-// edit returns a copy of s with changes applied, and writes new objects to w. changes are given by the names of
-// their collections; edit ignores names that s does not have. An invalid change is an error that wraps
-// ErrInvalid.
+// edit returns a copy of s with changes applied, and writes new objects to w. The keys of changes are names of
+// collections; edit ignores names that s does not have. An invalid change is an error that wraps ErrInvalid.
 func (s rowSet) edit(w objstore.Writer, changes map[string][]page.Change) (rowSet, error) {
 	next := make(rowSet, len(s))
 	for i, c := range s {

@@ -130,9 +130,9 @@ var parentFields = []row.Field[Parent]{
 // encodeRun returns the content of run.json.
 func encodeRun(r Run) []byte { return row.Document(runFields, &r) }
 
-// decodeRun decodes data, the content of run.json in the blob id. If encodeRun would not have written data, or
-// the row cannot be stored, the error wraps objstore.ErrCorrupt. If data has an unknown member, the error wraps
-// ErrNewerFormat.
+// decodeRun decodes data, the content of run.json. id is the id of the file's blob. If encodeRun would not have
+// written data, or the row cannot be stored, the error wraps objstore.ErrCorrupt. If data has an unknown member, the
+// error wraps ErrNewerFormat.
 func decodeRun(id objstore.ID, data []byte) (Run, error) {
 	r, err := row.ReadDocument(runFields, data)
 	if err == nil {
@@ -144,7 +144,8 @@ func decodeRun(id objstore.ID, data []byte) (Run, error) {
 	return *r, nil
 }
 
-// check returns an error if the run's row cannot be stored.
+// check returns an error if the run's row cannot be stored: if the status is unknown, an id, number, text or path is
+// invalid, or the working copy is invalid. It does not check Frame and NextSeq, which the commit has.
 func (r Run) check() error {
 	switch r.Status {
 	case RunRunning, RunFinished, RunFailed, RunCancelled, RunPending:
@@ -194,7 +195,8 @@ func (r Run) check() error {
 	return r.checkVCS()
 }
 
-// checkVCS returns an error if the row's working copy cannot be stored.
+// checkVCS returns an error if the row's working copy cannot be stored: if the type is unknown, or the root or the
+// revision is invalid or set without a type.
 func (r Run) checkVCS() error {
 	switch r.VCSType {
 	case VCSGit, VCSJJ:

@@ -85,8 +85,8 @@ func signalRows() *collection {
 }
 
 // checkSeqs returns an error that wraps ErrInvalid unless the Seqs in after are 0, 1, 2, … without gaps. before
-// is a valid collection, which changes turn into after. checkSeqs reads only the changed signals or, if a
-// change removes a signal, all signals.
+// is a valid collection, and after is the result of applying changes to before. checkSeqs reads only the changed
+// signals or, if a change removes a signal, all signals.
 func checkSeqs(before, after *page.Collection, changes []page.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -98,6 +98,7 @@ func checkSeqs(before, after *page.Collection, changes []page.Change) error {
 			return checkAllSeqs(after)
 		}
 	}
+	// No signal is removed, so the new signals must have the next Seqs.
 	counts := seqCounter{from: int64(before.Len()), to: int64(after.Len())}
 	for _, c := range news {
 		signal, err := DecodeSignal(page.Row(c))
@@ -168,8 +169,9 @@ func verifySeqs(known, signals *page.Collection) error {
 	return nil
 }
 
-// seqCounter checks that the Seqs of signals are all numbers from from to to-1. Because there are as many
-// signals as numbers, it is enough that every number is in the range and new.
+// seqCounter checks that the Seqs of signals are exactly the numbers of a range: at least the field from, and less
+// than to. The range has as many numbers as there are signals. So it is enough that every Seq is in the range and
+// occurs once.
 type seqCounter struct {
 	from, to int64
 	seen     map[int64]bool

@@ -53,13 +53,13 @@ func emptyCollection() *page.Collection {
 	return empty
 }
 
-// OpenState opens the state with these parts, which are entries of an entry's tree: see [State.Parts]. It reads the
-// topmost object of each collection, and no pages of a collection that has several. A part of an unknown name is
-// ErrNewerFormat.
+// OpenState opens the state with the given parts; see [State.Parts]. It reads only the topmost object of each
+// collection. If a part has an unknown name, the error wraps ErrNewerFormat.
 func OpenState(r objstore.Reader, parts []objstore.TreeEntry) (*State, error) {
 	return registered.openState(r, parts)
 }
 
+// openState opens a state as OpenState does, with the collections of known.
 func (known registry) openState(r objstore.Reader, parts []objstore.TreeEntry) (*State, error) {
 	s := known.emptyState()
 	s.r = r
@@ -72,7 +72,8 @@ func (known registry) openState(r objstore.Reader, parts []objstore.TreeEntry) (
 	return s, nil
 }
 
-// openPart opens the input, an output table or a registered collection.
+// openPart opens the part that e names: the input, an output table or a registered collection. If the name is unknown,
+// the error wraps ErrNewerFormat.
 func (s *State) openPart(e objstore.TreeEntry) error {
 	if e.Name == inputName {
 		s.input = e
@@ -86,10 +87,10 @@ func (s *State) openPart(e objstore.TreeEntry) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: the state has %q", ErrNewerFormat, e.Name)
+	return fmt.Errorf("%w: the state has the unknown part %q", ErrNewerFormat, e.Name)
 }
 
-// openTable opens an output table.
+// openTable opens an output table and adds it to s.tables. escaped is the table's name as in the tree.
 func (s *State) openTable(e objstore.TreeEntry, escaped string) error {
 	name, ok := unescape(escaped, plainTable)
 	if !ok || checkTable(name) != nil {
@@ -100,7 +101,8 @@ func (s *State) openTable(e objstore.TreeEntry, escaped string) error {
 	return err
 }
 
-// openCollection opens the collection of a tree entry, whose mode must fit.
+// openCollection opens the collection of a tree entry. If the mode of the entry does not fit the collection's object,
+// the error wraps objstore.ErrCorrupt.
 func openCollection(r objstore.Reader, e objstore.TreeEntry) (*page.Collection, error) {
 	if e.Mode == objstore.ModeTree || e.Mode == objstore.ModeFile {
 		c, err := page.Open(r, e.ID)
@@ -117,7 +119,8 @@ func openCollection(r objstore.Reader, e objstore.TreeEntry) (*page.Collection, 
 // compareTables orders tables by their escaped names.
 func compareTables(a, b table) int { return strings.Compare(a.escaped, b.escaped) }
 
-// Parts returns the state's entries in the tree of an entry, unsorted: its collections with rows, and the input.
+// Parts returns the state's parts as they are in the tree of an entry, unsorted: the collections with rows, and the
+// input.
 func (s *State) Parts() []objstore.TreeEntry { return append(s.coreParts(), s.mail.parts()...) }
 
 // coreParts returns the parts that the content hash covers.
@@ -132,8 +135,8 @@ func (s *State) coreParts() []objstore.TreeEntry {
 	return parts
 }
 
-// ID identifies the state, the mailbox included: equal states have equal IDs. It is the id that a tree of the parts
-// would have, and the zero ID if the state is empty. The tree is not stored.
+// ID returns an id of the state and its mailbox: equal states have equal ids. The id is that of a git tree of the
+// parts, or zero if the state is empty. The tree is not stored.
 func (s *State) ID() objstore.ID {
 	parts := s.Parts()
 	if len(parts) == 0 {
@@ -228,7 +231,7 @@ func (s *State) Input() (json.RawMessage, error) {
 func (s *State) InputID() objstore.ID { return s.input.ID }
 
 // ContentHash returns the SHA-256 over the ids of nodes, outputs, loops and input, as docs/format.md defines it. It
-// reads nothing. The objects' ids stand for their content, so it costs what a state has of collections.
+// reads nothing: the ids stand for the content of the objects.
 func (s *State) ContentHash() page.Sum {
 	parts := s.coreParts()
 	slices.SortFunc(parts, func(a, b objstore.TreeEntry) int { return strings.Compare(a.Name, b.Name) })

@@ -31,8 +31,8 @@ func (t Tombstone) Add(w objstore.Writer) (objstore.ID, error) {
 	return w.Add(objstore.Commit, EncodeTombstone(t)), nil
 }
 
-// ReadTombstone reads the tombstone with the commit id. If the object is not a tombstone, the error wraps
-// objstore.ErrCorrupt; if the tombstone has a later format, the error wraps ErrNewerFormat.
+// ReadTombstone reads the tombstone in the commit with the given id. If the object is not a tombstone, the error wraps
+// objstore.ErrCorrupt. For a tombstone of another version of the format, it wraps ErrNewerFormat or ErrOlderFormat.
 func ReadTombstone(r objstore.Reader, id objstore.ID) (Tombstone, error) {
 	data, err := readCommit(r, id)
 	if err != nil {
@@ -51,12 +51,13 @@ func EncodeTombstone(t Tombstone) []byte {
 	return b.Bytes()
 }
 
-// DecodeTombstone decodes the commit object id of a tombstone. If EncodeTombstone would not have written data, the
-// error wraps objstore.ErrCorrupt or, for another version of the format, ErrNewerFormat or ErrOlderFormat.
+// DecodeTombstone decodes data, the commit object of a tombstone. id is the object's id, for errors. If EncodeTombstone
+// would not have written data, the error wraps objstore.ErrCorrupt or, for another version of the format,
+// ErrNewerFormat or ErrOlderFormat.
 func DecodeTombstone(id objstore.ID, data []byte) (Tombstone, error) {
 	_, message, _ := bytes.Cut(data, []byte("\n\n"))
 	if err := checkFormat(message); err != nil {
-		return Tombstone{}, fmt.Errorf("tombstone %v: %w", id, err)
+		return Tombstone{}, fmt.Errorf("the tombstone in commit %v: %w", id, err)
 	}
 	t, err := parseTombstone(string(message))
 	if err == nil {
@@ -95,7 +96,8 @@ func parseTombstone(message string) (t Tombstone, err error) {
 	return t, nil
 }
 
-// check returns an error if the tombstone cannot be stored.
+// check returns an error if the tombstone cannot be stored: if the run id or the time is invalid, or the tip is
+// missing.
 func (t Tombstone) check() error {
 	if err := checkRunID(t.Run); err != nil {
 		return fmt.Errorf("run: %w", err)

@@ -179,7 +179,8 @@ func (e *Entry) AllToolCalls() iter.Seq2[ToolCall, error] {
 	}
 }
 
-// check returns an error if the tool call cannot be stored.
+// check returns an error if the tool call cannot be stored: if a status or the kind is unknown, a required member is
+// missing, members contradict each other, or a number or text is invalid.
 func (c ToolCall) check() error {
 	return cmp.Or(
 		checkWord("status", c.Status, ToolCallIntended, ToolCallSucceeded, ToolCallFailed, ToolCallUnknown),
@@ -207,7 +208,8 @@ func (c ToolCall) checkMeaning() error {
 	return nil
 }
 
-// check returns an error if the range, the value of the member name, cannot be stored. A nil range is valid.
+// check returns an error if the range cannot be stored. name is the name of its member, for the error. A nil range is
+// valid.
 func (t *TranscriptRange) check(name string) error {
 	switch {
 	case t == nil:
@@ -220,8 +222,8 @@ func (t *TranscriptRange) check(name string) error {
 	return checkTexts(&t.Transcript)
 }
 
-// checkWord returns an error if word, the value of the member name, is not one of known. An empty word in known
-// allows that the member is left out.
+// checkWord returns an error if word, the value of a member, is not one of known. name is the member's name. If known
+// has the empty word, the member may be left out.
 func checkWord(name, word string, known ...string) error {
 	if slices.Contains(known, word) {
 		return nil

@@ -105,7 +105,7 @@ func (v *VCS) summary() string {
 	return VCSGit + ":" + v.CommitID
 }
 
-// isSummary reports whether s is empty or a text that summary can return.
+// isSummary reports whether s is "" or a text that summary can return.
 func isSummary(s string) bool {
 	if s == "" {
 		return true
@@ -180,12 +180,13 @@ func cleanRoot(root string) string {
 // validText returns s with U+FFFD for each run of bytes that are not UTF-8.
 func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// date sets v.Frame to before.Frame if the capture equals before, and to now otherwise. before may be nil. date
-// treats each of v.Worktrees in the same way; the worktree of the same name in before is then its before.
+// date sets v.Frame: to before.Frame if the rest of v equals before, and otherwise to now, the number of the new
+// frame. before may be nil. date treats each of v.Worktrees in the same way, and compares it with the worktree of
+// the same name in before.
 func (v *VCS) date(before *VCS, now int64) {
 	v.Frame = now
 	if before != nil {
-		v.Frame = before.Frame
+		v.Frame = before.Frame // sameCopy compares Frame, too
 		if !v.sameCopy(before) {
 			v.Frame = now
 		}

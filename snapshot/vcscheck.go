@@ -10,7 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// check returns an error if the working copy, or one of its Worktrees, cannot be stored.
+// check returns an error if the working copy, or one of its Worktrees, cannot be stored: if an id, text, path or number
+// is invalid, if only one of Scope and Tree is set, or if a list is not sorted or has repeats.
 func (v *VCS) check() error {
 	switch {
 	case v.Type != VCSGit && v.Type != VCSJJ:
@@ -38,7 +39,8 @@ func (v *VCS) check() error {
 	return v.checkWorktrees()
 }
 
-// checkFiles returns an error if LeftOut, Altered or one of their counts cannot be stored.
+// checkFiles returns an error if LeftOut or Altered cannot be stored: if a list is too long, is not sorted by path or
+// has repeats, or if a file or a count of further files is invalid.
 func (v *VCS) checkFiles() error {
 	if v.LeftOutMore < 0 || v.LeftOutMore > row.MaxInteger || v.AlteredMore < 0 || v.AlteredMore > row.MaxInteger {
 		return errors.New("leftOutMore or alteredMore: out of range")
@@ -65,8 +67,7 @@ func (v *VCS) checkFiles() error {
 	return nil
 }
 
-// check returns an error if the file that was left out cannot be stored. The path "" is valid only for
-// LeftUntracked.
+// check returns an error if l cannot be stored. The path "" is valid only for the reason LeftUntracked.
 func (l LeftOut) check() error {
 	switch l.Reason {
 	case LeftUntracked:
@@ -99,7 +100,8 @@ func (a Altered) check() error {
 	return checkFilePath(a.Path)
 }
 
-// checkWorktrees returns an error if the tasks' worktrees cannot be stored.
+// checkWorktrees returns an error if the tasks' worktrees cannot be stored: if a worktree or its name is invalid, if a
+// worktree has worktrees itself, or if the list is not sorted by name or has repeats.
 func (v *VCS) checkWorktrees() error {
 	for i := range v.Worktrees {
 		w := &v.Worktrees[i]

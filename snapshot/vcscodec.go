@@ -63,9 +63,9 @@ func (w *Worktree) copy() *VCS { return &w.VCS }
 // encodeVCS returns the content of vcs.json.
 func encodeVCS(v VCS) []byte { return row.Document(vcsFields, &v) }
 
-// decodeVCS decodes data, the content of vcs.json in the blob id. If encodeVCS would not have written data, or
-// the working copy cannot be stored, the error wraps objstore.ErrCorrupt. If data has an unknown member, the error
-// wraps ErrNewerFormat.
+// decodeVCS decodes data, the content of vcs.json. id is the id of the file's blob. If encodeVCS would not have
+// written data, or the working copy cannot be stored, the error wraps objstore.ErrCorrupt. If data has an unknown
+// member, the error wraps ErrNewerFormat.
 func decodeVCS(id objstore.ID, data []byte) (*VCS, error) {
 	v, err := row.ReadDocument(vcsFields, data)
 	if err == nil {
@@ -96,8 +96,8 @@ func EscapePath(p string) string {
 	return b.String()
 }
 
-// unescapePath returns the path that EscapePath has turned into s, and true. If EscapePath cannot have returned
-// s, unescapePath returns false, and the text has no meaning.
+// unescapePath returns the path for which EscapePath returns s, and true. If EscapePath cannot have returned s,
+// unescapePath returns false, and the text has no meaning.
 func unescapePath(s string) (string, bool) {
 	if !strings.Contains(s, "%") {
 		return s, utf8.ValidString(s)
@@ -115,7 +115,7 @@ type pathSpelling struct{}
 // Spell returns the spelling of the path p, as EscapePath does.
 func (pathSpelling) Spell(p string) string { return EscapePath(p) }
 
-// Read returns the path that Spell spells as s. If Spell would not have returned s, Read returns an error.
+// Read returns the path for which Spell returns s. If Spell cannot have returned s, the error is errPathSpelling.
 func (pathSpelling) Read(s string) (string, error) {
 	p, ok := unescapePath(s)
 	if !ok {

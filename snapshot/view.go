@@ -30,14 +30,14 @@ func (e *Entry) stored() *Entry {
 	return e
 }
 
-// row returns row, the stored row of the run, as the fork shows it: with the fork's id and parent.
+// row returns the run's stored row as the fork shows it: with the fork's id and parent.
 func (v *view) row(row Run) Run {
 	row.ID, row.Parent = v.lines[0].run, v.lines[0].parent
 	return row
 }
 
-// Renumber returns a, an attempt in the entry's journal, with its Frame in the numbers of the entry's run. Only
-// a view changes the number; see Parent.Renumber.
+// Renumber returns a, an attempt in the entry's journal, with its Frame as the entry's run counts frames. Renumber
+// changes the attempt only if e is a view; see Parent.Renumber.
 func (e *Entry) Renumber(a Attempt) (Attempt, error) {
 	if e.view == nil {
 		return a, nil
@@ -52,8 +52,8 @@ func (e *Entry) Renumber(a Attempt) (Attempt, error) {
 	return a, nil
 }
 
-// Renumber returns a, an attempt in the extension's journal, with its Frame in the fork's numbers. An attempt
-// from before the fork keeps its number, as in every fork. Without an extension, a is returned unchanged.
+// Renumber returns a, an attempt in the extension's journal, with its Frame as the fork counts frames. An attempt
+// from before the fork keeps its Frame, as in every fork. Without an extension, Renumber returns a unchanged.
 func (p *Parent) Renumber(r objstore.Reader, a Attempt) (Attempt, error) {
 	if p.Extension.IsZero() || a.Frame == nil || *a.Frame <= p.Frame {
 		return a, nil
@@ -74,14 +74,15 @@ func (p *Parent) Renumber(r objstore.Reader, a Attempt) (Attempt, error) {
 	return a, err
 }
 
-// AsFrame returns entry as the run of tip shows it. entry has the number frame in the run, and tip is the run's
-// tip. The result is a view if the entry is in the run's extension, and entry itself otherwise. Frame 0 of a
-// fork is the parent's entry.
+// AsFrame returns entry as the run of tip shows it. tip is the run's tip, and frame is the number that the entry has
+// as a frame of the run. The result is a view if the entry is in the run's extension, and entry itself otherwise.
+// Frame 0 of a fork is the parent's entry.
 func AsFrame(r objstore.Reader, tip, entry *Entry, frame int64) (*Entry, error) {
 	if frame == 0 || entry.Run == tip.Run && entry.Frame == frame {
 		return entry, nil
 	}
 	l := lines{{run: tip.Run}}
+	// Each extension may be followed by another one, which the parent has with its own parent.
 	for at := tip.stored(); ; {
 		row, err := at.RunRow()
 		if err != nil || row.Parent == nil || row.Parent.Extension.IsZero() {

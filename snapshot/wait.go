@@ -65,7 +65,8 @@ func EncodeWait(w Wait) page.Row { return waitKind.Encode(w) }
 // the error wraps objstore.ErrCorrupt.
 func DecodeWait(r page.Row) (Wait, error) { return waitKind.Decode(r) }
 
-// check returns an error if the wait cannot be stored.
+// check returns an error if the wait cannot be stored: if the kind or status is unknown, if fields contradict the kind
+// or status, or if a number or text is invalid.
 func (w Wait) check() error {
 	var err error
 	switch w.Kind {
@@ -87,7 +88,8 @@ func (w Wait) check() error {
 	)
 }
 
-// checkSignal returns an error if the wait for a signal cannot be stored.
+// checkSignal returns an error if the status is not one of a wait for a signal, or if Signal, CorrelationID, SignalSeq
+// or DueAtMs is invalid in such a wait.
 func (w Wait) checkSignal() error {
 	switch w.Status {
 	case WaitWaiting, WaitReceived, WaitExpired:
@@ -109,7 +111,8 @@ func (w Wait) checkSignal() error {
 	return nil
 }
 
-// checkTimer returns an error if the timer cannot be stored.
+// checkTimer returns an error if the status is not one of a timer, if DueAtMs is missing, or if a field of a wait for a
+// signal is set.
 func (w Wait) checkTimer() error {
 	switch w.Status {
 	case WaitWaiting, WaitFired:

@@ -80,8 +80,8 @@ func ParseWhole(limits Limits, data []byte) (Whole, error) {
 	return w, nil
 }
 
-// addMail reads value into the collection of the mailbox whose member is name. The collection is not nil
-// afterwards. If name is not a collection of the mailbox, the error is row.ErrUnknownField.
+// addMail reads value, a member of a whole state, into the collection of the mailbox with the member's name. The
+// collection is not nil afterwards. If no such collection has the name, the error is row.ErrUnknownField.
 func (w *Whole) addMail(name string, value json.RawMessage) (err error) {
 	switch name {
 	case "approvals":
@@ -154,8 +154,8 @@ type wholeRow struct{ collection, key string }
 // wholeRows maps every row of a state to its value. The input is a row with the key "".
 type wholeRows map[wholeRow][]byte
 
-// add adds a row of collection to r. If r already has a row with this key, add returns an error and does not
-// change r.
+// add adds a row of a collection to r. If r already has a row of the collection with the same key, add returns an
+// error and does not change r.
 func (r wholeRows) add(collection string, row page.Row) error {
 	at := wholeRow{collection, row.Key}
 	if _, ok := r[at]; ok {

@@ -58,7 +58,7 @@ func (w *Workflow) schemaFiles() []schemaFile {
 	return files
 }
 
-// write writes the workflow's tree to the writer to, and returns the tree's id.
+// write adds the workflow's tree and the files in the tree to a writer, and returns the tree's id.
 func (w *Workflow) write(to objstore.Writer) objstore.ID {
 	entries := []objstore.TreeEntry{{
 		Name: definitionName, Mode: objstore.ModeFile, ID: to.Add(objstore.Blob, w.Definition),
@@ -77,8 +77,8 @@ func (w *Workflow) write(to objstore.Writer) objstore.ID {
 	return to.Add(objstore.Tree, objstore.EncodeTree(entries))
 }
 
-// ReadWorkflow reads the workflow with the tree id; see [Entry.WorkflowID]. If write would not have written the
-// tree, the error wraps objstore.ErrCorrupt.
+// ReadWorkflow reads the workflow in the tree with the given id; see [Entry.WorkflowID]. If the tree is not one that
+// Append writes, the error wraps objstore.ErrCorrupt.
 func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 	entries, err := objstore.ReadTree(r, id)
 	if err != nil {
@@ -94,7 +94,7 @@ func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 		case e.Name == schemasName && e.Mode == objstore.ModeTree:
 			w.Schemas, err = readSchemas(r, e.ID)
 		default:
-			err = corrupt(id, "workflow: unexpected entry %q", e.Name)
+			err = corrupt(id, "workflow: unexpected name %q in the tree", e.Name)
 		}
 		if err != nil {
 			return nil, err
@@ -106,8 +106,8 @@ func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 	return w, nil
 }
 
-// readSchemas reads the tree id with the schemas of a workflow, and returns the schemas by output table. A
-// schema or a name that write would not have written is an error that wraps objstore.ErrCorrupt.
+// readSchemas reads the schemas of a workflow, and returns them by output table. id is the id of the tree with the
+// schemas. A schema or a name that write would not have written is an error that wraps objstore.ErrCorrupt.
 func readSchemas(r objstore.Reader, id objstore.ID) (map[string]json.RawMessage, error) {
 	entries, err := objstore.ReadTree(r, id)
 	if err != nil {
@@ -121,7 +121,7 @@ func readSchemas(r objstore.Reader, id objstore.ID) (map[string]json.RawMessage,
 		escaped, suffixed := strings.CutSuffix(e.Name, schemaSuffix)
 		table, ok := unescape(escaped, plainTable)
 		if !suffixed || !ok || checkTable(table) != nil || e.Mode != objstore.ModeFile {
-			return nil, corrupt(id, "schemas: unexpected entry %q", e.Name)
+			return nil, corrupt(id, "schemas: unexpected name %q in the tree", e.Name)
 		}
 		schema, err := objstore.GetBlob(r, e.ID, int64(min(left, page.MaxValue)))
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// emptyTree is the id that git write-tree prints for an empty working copy. git writes no object for it.
+// emptyTree is the id of the empty tree. git write-tree prints this id for an empty working copy, but writes no object.
 var emptyTree = objstore.Hash(objstore.Tree, nil)
 
 // worktreesTree returns the tree object worktrees/, which contains the captured trees of the tasks' own
@@ -53,7 +53,7 @@ func (e *Entry) checkWorktrees(vcs *VCS) error {
 }
 
 // writeVCS stores the draft's working copy in the entry, and sets the header's VCS. If the working copy equals
-// prev's, vcs.json stays unchanged, with the frame of the first capture. Without a working copy in the draft,
+// prev's, vcs.json stays unchanged and names the frame of the first such capture. Without a working copy in the draft,
 // the entry keeps prev's. The error wraps ErrInvalid if the working copy cannot be stored.
 func (a *appender) writeVCS() error {
 	var before *VCS
@@ -108,9 +108,9 @@ func (a *appender) writeWorktrees(vcs *VCS) error {
 	return nil
 }
 
-// checkTree returns an error that wraps ErrInvalid if the tree id is not in the repository. The error begins
-// with what. checkTree adds the empty tree, for which git writes no object. It does not check the objects that
-// the tree reaches: the caller that captured the files is responsible.
+// checkTree returns an error that wraps ErrInvalid if the tree with the given id is not in the repository. what names
+// the tree's owner at the beginning of the error. checkTree adds the empty tree, for which git writes no object. It
+// does not check the objects that the tree reaches: the caller that captured the files is responsible.
 func (a *appender) checkTree(what string, id objstore.ID) error {
 	if id == emptyTree {
 		a.w.Add(objstore.Tree, nil)

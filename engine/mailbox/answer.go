@@ -42,8 +42,9 @@ func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at tim
 	})
 }
 
-// closeRequest closes a pending request and returns the request. edit changes the request's row and returns the
-// kind of the event; its error stops closeRequest. by is the person's name.
+// closeRequest closes the pending request at p and returns the closed request. edit changes the request's row and
+// returns the kind of the event. If edit returns an error, closeRequest changes nothing and returns that error. by is
+// the person's name, or "" if unknown.
 func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time,
 	edit func(*snapshot.HumanRequest) (string, error),
 ) (out snapshot.HumanRequest, err error) {
@@ -120,13 +121,13 @@ func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, er
 func checkAnswer(h snapshot.HumanRequest, value any) error {
 	if h.Form == nil {
 		if _, ok := value.(string); !ok {
-			return fault.New(fault.InvalidInput, "answer: not a text").Hint(`put the text in JSON quotes: '"yes"'`)
+			return fault.New(fault.InvalidInput, "the answer must be a text").Hint(`put the text in JSON quotes: '"yes"'`)
 		}
 		return nil
 	}
 	form, err := schema.Compile(h.Form, new(schema.Bounds))
 	if err != nil {
-		return fault.New(fault.InvalidState, "the form of %s: %w", snapshot.Key(h.NodeID, h.Iteration), err)
+		return fault.New(fault.InvalidState, "the form of the request of %s is not a valid schema: %w", snapshot.Key(h.NodeID, h.Iteration), err)
 	}
 	if err := form.Validate("answer", value, new(float64(schema.MaxWork))); err != nil {
 		return schema.Misfit(err).Hint("answer with a value that fits the form %s", schema.Brief(h.Form))
@@ -144,7 +145,7 @@ func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
 }
 
 // ExpireAtTip is Expire without the first read: it begins at the tip that rec has read. It calls check before each
-// attempt to append. An error of check ends ExpireAtTip.
+// attempt to append. If check returns an error, ExpireAtTip appends nothing and returns that error.
 func ExpireAtTip(ctx context.Context, rec Recorder, at time.Time, check func() error) (int, error) {
 	count, operation := 0, newOperation()
 	err := rec.Update(ctx, func() (*snapshot.Draft, error) {
@@ -165,8 +166,8 @@ func ExpireAtTip(ctx context.Context, rec Recorder, at time.Time, check func() e
 	return count, nil
 }
 
-// expiry returns the entry that closes the requests that have expired at the given time, and their number n. If n
-// is 0, the entry has no changes.
+// expiry returns the draft of the entry that closes the requests that have expired at the given time. n is the number
+// of these requests. If n is 0, the draft has no changes.
 func expiry(rec Recorder, at time.Time) (d *snapshot.Draft, n int, err error) {
 	var names []string
 	d = newDraft("", at, "", nil)

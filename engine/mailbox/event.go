@@ -41,13 +41,14 @@ type ApprovalRequest struct {
 	Summary string `json:"summary"`
 }
 
-// At returns a copy of the event with its node and attempt set.
+// At returns a copy of the event with the given node, iteration and attempt.
 func (p Event) At(node string, iteration, attempt int) Event {
 	p.NodeID, p.Iteration, p.Attempt = node, &iteration, attempt
 	return p
 }
 
-// Encode returns the event as an entry stores it, with run as its run. kind is the event's type, and atMs its time.
+// Encode returns the event in the form that entries store. run is the id of its run, kind is its type, and atMs its
+// time in Unix milliseconds.
 func (p Event) Encode(run, kind string, atMs int64) (snapshot.Event, error) {
 	p.RunID = run
 	text, err := jsontext.Encode(p)

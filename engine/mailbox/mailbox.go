@@ -63,8 +63,8 @@ func seenHuman(h snapshot.HumanRequest) seenRequest[snapshot.HumanRequest] {
 
 // find returns the request of rows that p identifies: the newest iteration unless p names an iteration. If p names
 // no node, find looks only at pending requests; otherwise the request may be closed. The error's code is
-// request_not_found if no request fits p, and usage if requests of several nodes fit. run is the run's id, and what
-// names the awaited thing in messages: "an approval" or "an answer".
+// request_not_found if no request fits p, and usage if requests of several nodes fit. seen is seenApproval or
+// seenHuman. run is the run's id, and what names the awaited thing in messages: "an approval" or "an answer".
 func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Place, run, what string) (row T, err error) {
 	var best *seenRequest[T]
 	var pending []string
@@ -114,7 +114,7 @@ func noRequest(p Place, run, what string, pending []string) error {
 		out = fault.New(fault.RequestNotFound, "node %s of run %s does not wait for %s%s", p.Node, run, what, place)
 	}
 	if len(pending) > 0 {
-		return out.Hint("these nodes wait: %s", strings.Join(pending, ", "))
+		return out.Hint("name one of the nodes that wait: %s", strings.Join(pending, ", "))
 	}
 	return out.Hint("`git smithers inbox` lists everything that runs wait for")
 }
@@ -131,8 +131,8 @@ func notPending(node string, iteration int, what, status string, who *string, at
 		Detail("nodeId", node).Detail("iteration", iteration).Detail("status", status)
 }
 
-// act refreshes rec and appends the draft that build makes from the newest tip. It calls build again if another
-// process moves the tip first. If build returns nil, act appends nothing.
+// act refreshes rec and appends the draft that build makes from the newest tip. If another process moves the tip first,
+// act calls build again. If build returns nil or an error, act appends nothing.
 func act(ctx context.Context, rec Recorder, build func() (*snapshot.Draft, error)) error {
 	if err := rec.Refresh(ctx); err != nil {
 		return err

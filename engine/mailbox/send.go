@@ -11,8 +11,8 @@ import (
 
 // send gives a run a signal, and returns the signal with its Seq. If the state already has the signal, send adds
 // nothing, and known is true. A failed or cancelled run keeps the signal for its resume. If the run is finished,
-// the error's code is run_not_resumable. send calls wanted with the decoded payload at each newest tip; an error of
-// wanted refuses the signal.
+// the error's code is run_not_resumable. Before each attempt to append, send calls wanted with the signal and its
+// decoded payload. If wanted returns an error, send appends nothing and returns that error.
 func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	wanted func(s snapshot.Signal, payload any) error,
 ) (sent snapshot.Signal, known bool, err error) {
@@ -32,8 +32,8 @@ func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 		}
 		if row := rec.Row(); row.Status == snapshot.RunFinished {
 			return nil, fault.New(fault.RunNotResumable, "run %s is finished; nothing waits for signals", row.ID).
-				Hint("`git smithers fork %s` forks the newest frame; name an earlier frame, at which the run still waited",
-					fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())).
+				Hint("`git smithers fork %s:FRAME` makes a fork that takes signals; name a frame at which the run still waited",
+					fault.Word(row.ID)).
 				Hint("`git smithers timeline %s` lists the frames", fault.Word(row.ID)).
 				Detail("status", row.Status)
 		}

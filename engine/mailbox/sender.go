@@ -34,9 +34,10 @@ func (s *Sender) Send(ctx context.Context, signal snapshot.Signal) (sent snapsho
 	return send(ctx, s.rec, signal, func(signal snapshot.Signal, payload any) error { return s.fits(ctx, signal, payload) })
 }
 
-// fits returns an error if a decoded payload fits none of the tasks that would take the signal. It accepts every
-// payload if no task would take the signal, if a task without a schema would take the signal, or if the run has no
-// workflow of this engine. All checks together have schema.MaxWork steps.
+// fits returns an error if a decoded payload fits the schema of none of the tasks that would take the signal. The error
+// is that of the first such task, or that of a check that exceeds the limit. fits accepts every payload if no task
+// would take the signal, if a task without a schema would take the signal, or if the run has no workflow of this
+// engine. All checks together may take schema.MaxWork steps.
 func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) error {
 	if err := s.readWorkflow(); err != nil || s.wf == nil {
 		return err
@@ -45,7 +46,7 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 	if err != nil {
 		return err
 	}
-	var refused error
+	var refused error // the first misfit, or a later check that exceeds the limit
 	left, seen := float64(schema.MaxWork), make(map[*schema.Schema]bool)
 	for _, t := range takers {
 		wanted := s.wf.Schema(t.Output)
@@ -102,8 +103,8 @@ func (s *Sender) readWorkflow() error {
 	return nil
 }
 
-// takers returns the tasks that wait for such a signal now. If no task waits for the signal now, takers returns the
-// tasks that may wait for the signal later.
+// takers returns the tasks that wait for the signal now. If there are none, takers returns the tasks that may wait for
+// the signal later.
 func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
 	var waiting, later []*workflow.Task
 	for _, t := range s.wf.Tasks {
@@ -126,8 +127,9 @@ func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
 	return later, nil
 }
 
-// takes reports whether a task waits for such a signal now, and otherwise whether the task may wait for the signal
-// later. A finished or skipped task does not wait later, unless the task is in a loop that continues.
+// takes reports whether the task t waits for the signal now, and otherwise whether t may wait for the signal later. The
+// signal has the name that t waits for. A finished or skipped task does not wait later, unless it is in a loop that
+// continues.
 func takes(state *snapshot.State, t *workflow.Task, signal snapshot.Signal) (now, later bool, err error) {
 	iteration, over := 0, false
 	if t.Loop != "" {

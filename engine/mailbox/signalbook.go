@@ -51,12 +51,12 @@ func filterOf(w snapshot.Wait) filter {
 	return correlated(w.Signal, w.AnyCorrelation, w.CorrelationID)
 }
 
-// correlated returns the filter for signals of a name. If whatever is true, the filter ignores correlation ids.
-// Otherwise it accepts only signals with the given correlation id, or only signals without a correlation id if
-// correlation is nil.
-func correlated(name string, whatever bool, correlation *string) filter {
+// correlated returns the filter for signals of a name. If anyID is true, the filter ignores correlation ids. Otherwise
+// it accepts only signals with the given correlation id, or only signals without a correlation id if correlation is
+// nil.
+func correlated(name string, anyID bool, correlation *string) filter {
 	switch {
-	case whatever:
+	case anyID:
 		return filter{name: name, any: true}
 	case correlation == nil:
 		return filter{name: name, none: true}
@@ -64,7 +64,7 @@ func correlated(name string, whatever bool, correlation *string) filter {
 	return filter{name: name, id: *correlation}
 }
 
-// update reads the signals of a state that the book has not read.
+// update adds to b.byName the signals of state that the book has not read yet, and keeps each list sorted by seq.
 func (b *SignalBook) update(state *snapshot.State) error {
 	now := state.Signals()
 	for delta, err := range page.Diff(b.read, now) {
@@ -102,7 +102,7 @@ func (b *SignalBook) Find(state *snapshot.State, w snapshot.Wait) (key string, o
 		return "", false, err
 	}
 	wants := filterOf(w)
-	for _, s := range b.byName[w.Signal] {
+	for _, s := range b.byName[w.Signal] { // oldest first
 		own := correlated(w.Signal, false, s.correlation)
 		if !wants.any && wants != own || w.DueAtMs != nil && s.atMs >= *w.DueAtMs {
 			continue
@@ -120,8 +120,8 @@ func (t *taker) took(f filter, s signalHead) bool {
 	return ok && s.seq <= seq
 }
 
-// taker returns the taken signals of a wait's node, up to the wait's iteration. It reads the rows of earlier
-// iterations once, and adds the signal of w itself.
+// taker returns the record of the signals that the node of w has taken, up to the iteration of w. It reads the rows of
+// earlier iterations once, and adds the signal of w itself.
 func (b *SignalBook) taker(state *snapshot.State, w snapshot.Wait) (*taker, error) {
 	t := b.takers[w.NodeID]
 	if t == nil {
@@ -157,8 +157,8 @@ func ReadWait(state *snapshot.State, node string, iteration int) (w snapshot.Wai
 	return ReadRow(state.Waits(), snapshot.Key(node, iteration), snapshot.DecodeWait)
 }
 
-// ReadRow returns the decoded row of a collection at key. ok is false if the collection has no such row, or if an
-// error occurs.
+// ReadRow returns the decoded row of a collection with the given key. ok is false if the collection has no such row, or
+// if an error occurs.
 func ReadRow[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, ok bool, err error) {
 	value, ok, err := rows.Get(key)
 	if err != nil || !ok {

@@ -129,23 +129,25 @@ func (w *Waiting) timer(state *snapshot.State, at time.Time) error {
 	return nil
 }
 
-// Hint returns a hint for the wait in run: the node and the command that ends the wait. For a timer, the hint is
-// the node and the timer's time.
+// Hint returns a hint for the wait of the run with the given id: the command that ends the wait, and what the command
+// does. For a timer, the hint says when the timer fires.
 func (w Waiting) Hint(run string) string {
 	node := snapshot.Key(w.NodeID, w.Iteration)
 	switch w.For {
 	case "approval":
-		return fmt.Sprintf("%s: `git smithers approve %s %s`, or `deny`", node, fault.Word(run), fault.Word(w.NodeID))
+		return fmt.Sprintf("`git smithers approve %[2]s %[3]s` approves %[1]s, `git smithers deny %[2]s %[3]s` denies it",
+			node, fault.Word(run), fault.Word(w.NodeID))
 	case "human":
-		return fmt.Sprintf("%s: `git smithers answer %s %s`", node, fault.Word(run), fault.Word(w.NodeID))
+		return fmt.Sprintf("`git smithers answer %s %s` answers the question of %s", fault.Word(run), fault.Word(w.NodeID), node)
 	case "signal":
 		correlation := ""
 		if w.CorrelationID != nil {
 			correlation = " --correlation " + fault.Word(*w.CorrelationID)
 		}
-		return fmt.Sprintf("%s: `git smithers signal %s %s%s`", node, fault.Word(run), fault.Word(w.What), correlation)
+		return fmt.Sprintf("`git smithers signal %s %s%s` sends the signal that %s waits for",
+			fault.Word(run), fault.Word(w.What), correlation, node)
 	default:
-		return fmt.Sprintf("%s: %s", node, w.What)
+		return fmt.Sprintf("the timer of %s fires at %s", node, w.What)
 	}
 }
 

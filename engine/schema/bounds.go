@@ -34,10 +34,13 @@ var (
 		"use a $ref instead of an alias (*name): the target of a $ref counts only once",
 	}
 	errSchemas = &LimitError{
-		fmt.Sprintf("more than %d schemas, those inside of schemas included", maxSchemas),
+		fmt.Sprintf("more than %d schemas, including the schemas inside of schemas", maxSchemas),
 		"put equal schemas under $defs once, and refer to them with $ref",
 	}
-	errPointerBytes = &LimitError{"the names of all schemas together are too long", "shorten the names, or nest the schemas less deeply"}
+	errPointerBytes = &LimitError{
+		fmt.Sprintf("the paths of all schemas together are longer than %d bytes", maxPointerBytes),
+		"shorten the names, or nest the schemas less deeply",
+	}
 	errPatternBytes = &LimitError{
 		fmt.Sprintf("a pattern is longer than %d bytes", maxPatternBytes),
 		"split the pattern: all parts of an allOf must match",
@@ -48,7 +51,7 @@ var (
 	}
 	errWork = &LimitError{
 		"checking the value against its schema may take too long",
-		"let the schema reach each $ref in fewer ways, or give a smaller value",
+		"use fewer references ($ref) to the same schema, or give a smaller value",
 	}
 )
 
@@ -58,7 +61,8 @@ type Bounds struct {
 	defaults                    float64 // steps to check the defaults
 }
 
-// addSchema adds a schema or subschema. at is its JSON pointer. If a limit is exceeded, the error is a *LimitError.
+// addSchema adds the cost of a schema or subschema. at is the schema's JSON pointer. If a limit is exceeded, the error
+// is a *LimitError.
 func (b *Bounds) addSchema(at string) error {
 	if b.schemas++; b.schemas > maxSchemas {
 		return errSchemas
@@ -69,8 +73,8 @@ func (b *Bounds) addSchema(at string) error {
 	return nil
 }
 
-// addPattern adds a pattern and returns the number of instructions of the compiled pattern. It returns 0 if text is
-// not a valid pattern. If a limit is exceeded, the error is a *LimitError.
+// addPattern adds the cost of a pattern and returns the number of instructions of the compiled pattern. It returns 0 if
+// text is not a valid pattern. If a limit is exceeded, the error is a *LimitError.
 func (b *Bounds) addPattern(text string) (int, error) {
 	if len(text) > maxPatternBytes {
 		return 0, errPatternBytes
@@ -89,7 +93,7 @@ func (b *Bounds) addPattern(text string) (int, error) {
 // patternSize returns an estimate of the instructions of a compiled pattern, with character ranges and expanded
 // repeats. It returns at most maxPatternSize+1.
 func patternSize(re *syntax.Regexp) int {
-	const runesPerInstruction = 8 // so many runes of a character class take about the bytes of an instruction
+	const runesPerInstruction = 8 // about this many runes of a character class take the bytes of an instruction
 	size := 1 + len(re.Rune)/runesPerInstruction
 	if re.Op == syntax.OpLiteral {
 		size = len(re.Rune)

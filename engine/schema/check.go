@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // The kinds of values of JSON Schema keywords.
@@ -113,7 +116,8 @@ var (
 	stepUnescaper = strings.NewReplacer("~0", "~", "~1", "/")
 )
 
-// schema checks the schema at the JSON pointer at, and its subschemas, and adds them to the graph.
+// schema checks value, a schema, and its subschemas. It adds them to the graph, and their cost to in.bounds. at is the
+// schema's JSON pointer.
 func (in schemaInspector) schema(at string, value any) error {
 	object, ok := value.(map[string]any)
 	if _, boolean := value.(bool); !ok && !boolean {
@@ -131,11 +135,12 @@ func (in schemaInspector) schema(at string, value any) error {
 	return nil
 }
 
-// keyword checks the keyword key of the schema at the JSON pointer at, and adds the keyword to the graph.
+// keyword checks one keyword of a schema and adds it to the graph. at is the JSON pointer of the schema; key and value
+// are the keyword's name and value.
 func (in schemaInspector) keyword(at, key string, value any) error {
 	pointer, node := at+"/"+stepEscaper.Replace(key), in.graph.nodes[at]
 	if known, ok := foldedKeywords[strings.ToLower(key)]; ok && known != key {
-		return fmt.Errorf("%s: write %s", pointer, known)
+		return fmt.Errorf("%s: write the keyword as %s", pointer, known)
 	}
 	switch kind := schemaKeywords[key]; kind {
 	case schemaOrList, schemasByName, schemasOrStrings:
@@ -144,6 +149,7 @@ func (in schemaInspector) keyword(at, key string, value any) error {
 		node.note(key, value)
 		return exactNumbers(pointer, value)
 	}
+	// The value of any other keyword holds no schemas.
 	node.note(key, value)
 	switch key {
 	case "pattern":
@@ -154,29 +160,30 @@ func (in schemaInspector) keyword(at, key string, value any) error {
 	case "$ref":
 		return in.ref(at, value)
 	case "$dynamicRef", "$recursiveRef":
-		return fmt.Errorf("%s: not supported", pointer)
+		return fmt.Errorf("%s: git-smithers does not support this keyword", pointer)
 	case "$id":
 		if at != "#" {
 			return fmt.Errorf("%s: an $id inside of a schema is not supported", pointer)
 		}
 	case "$schema":
 		if s, ok := value.(string); !ok || !slices.Contains(schemaVersions, s) {
-			return fmt.Errorf("%s: drafts 2020-12 and 07 are supported, not %v", pointer, value)
+			return fmt.Errorf("%s: drafts 2020-12 and 07 are supported, not %s", pointer, shown(value))
 		}
 	case "multipleOf":
 		if n, ok := value.(json.Number); ok {
 			if f, err := n.Float64(); err != nil || f <= 0 {
-				return fmt.Errorf("%s: must be above 0", pointer)
+				return fmt.Errorf("%s: the number must be above 0", pointer)
 			}
 		}
 	}
 	return exactNumbers(pointer, value)
 }
 
-// nested checks the schemas in a keyword's value and links node to them. pointer is the JSON pointer of the
-// keyword, and kind its kind in schemaKeywords.
+// nested checks the schemas in the value of a keyword and links node to them. key and value are the keyword's name and
+// value, pointer is its JSON pointer, and kind is its kind in schemaKeywords.
 func (in schemaInspector) nested(node *node, pointer string, kind int, key string, value any) error {
-	// step is the property name or pattern of the schema; "" if the keyword has no names.
+	// visit checks and links one schema. suffix is the rest of its JSON pointer. step is its property name or pattern,
+	// or "" if the keyword has no names.
 	visit := func(suffix, step string, value any) error {
 		to := pointer + suffix
 		if key == "patternProperties" {
@@ -220,19 +227,19 @@ func (in schemaInspector) nested(node *node, pointer string, kind int, key strin
 	}
 }
 
-// ref records the reference of the schema at the JSON pointer at. A reference that does not point into this schema
-// is an error.
+// ref records value, the $ref of a schema, in in.refs. at is the JSON pointer of the schema. It is an error if value
+// does not point into the inspected schema itself.
 func (in schemaInspector) ref(at string, value any) error {
 	ref, ok := value.(string)
 	if !ok || ref != "#" && !strings.HasPrefix(ref, "#/") {
-		return fmt.Errorf(`%s/$ref: %v must point into the schema itself, like "#/$defs/name"`, at, value)
+		return fmt.Errorf(`%s/$ref: %s must point into the schema itself, like "#/$defs/name"`, at, shown(value))
 	}
 	in.refs[in.graph.nodes[at]] = ref
 	return nil
 }
 
-// pattern adds the size of a regular expression to node, and returns an error if the expressions of the schema exceed
-// the limit. It ignores an invalid expression: the schema library reports it.
+// pattern adds the size of the regular expression in value to node and to in.bounds. If a limit is exceeded, the error
+// is a *LimitError. pattern ignores an invalid expression, because the schema library reports it.
 func (in schemaInspector) pattern(node *node, value any) error {
 	text, ok := value.(string)
 	if !ok {
@@ -246,7 +253,7 @@ func (in schemaInspector) pattern(node *node, value any) error {
 	return nil
 }
 
-// typeNames returns the value of a type keyword as a list: a list itself, or a list of the only value.
+// typeNames returns the value of a type keyword as a list: value itself if it is a list, otherwise a list of value.
 func typeNames(value any) []any {
 	if names, ok := value.([]any); ok {
 		return names
@@ -254,18 +261,30 @@ func typeNames(value any) []any {
 	return []any{value}
 }
 
-// checkTypes returns an error if a name is not a JSON Schema type.
+// checkTypes returns an error if a name is not a JSON Schema type. at is the JSON pointer of the type keyword.
 func checkTypes(at string, names []any) error {
 	for _, name := range names {
 		text, ok := name.(string)
 		if !ok || !slices.Contains(schemaTypes, text) {
-			return fmt.Errorf("%s: %v is not a type; types are %s", at, name, strings.Join(schemaTypes, ", "))
+			return fmt.Errorf("%s: %s is not a type; types are %s", at, shown(name), strings.Join(schemaTypes, ", "))
 		}
 	}
 	return nil
 }
 
-var errInexact = errors.New("has no exact double value, so a comparison would use another number")
+// shown returns the value of a keyword for a message, cut at maxError: a string as written, any other value as JSON.
+func shown(value any) string {
+	if s, ok := value.(string); ok {
+		return plain.Cut(s, maxError)
+	}
+	text, err := jsontext.Encode(value)
+	if err != nil {
+		return "the value"
+	}
+	return plain.Cut(string(text), maxError)
+}
+
+var errInexact = errors.New("is too large to be compared exactly")
 
 // exactNumbers returns an error if a value contains an integer that a float64 does not hold exactly, because the
 // library compares numbers as float64. at is the JSON pointer of the value.

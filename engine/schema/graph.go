@@ -75,8 +75,8 @@ func (n *node) own(value any, steps float64) {
 	n.bytes += size.bytes
 }
 
-// link adds an edge from n to a schema in the value of the keyword key. name is the property or pattern of the
-// schema; other keywords ignore name.
+// link adds an edge from n to another schema, which is in the value of a keyword of n. key is the keyword's name. name
+// is the property name or the pattern to which the schema belongs; keywords without such names ignore it.
 func (n *node) link(key, name string, to *node) {
 	n.looks++
 	switch key {
@@ -110,14 +110,14 @@ func (n *node) link(key, name string, to *node) {
 	}
 }
 
-// takes reports whether n's types accept a value of a kind, as kindOf returns it. For an integer schema, takes
-// accepts every number.
+// takes reports whether the types of n accept a value. kind is the value's JSON Schema type, as kindOf returns it. If n
+// accepts integers, takes accepts every number.
 func (n *node) takes(kind string) bool {
 	return len(n.types) == 0 || slices.Contains(n.types, any(kind)) || kind == "number" && slices.Contains(n.types, any("integer"))
 }
 
-// here returns the schemas that n applies to the same value, for a value of the kind. If n's types refuse the kind,
-// only the target of $ref is applied.
+// here returns the schemas that n applies to the same value. kind is the value's JSON Schema type, as kindOf returns
+// it. If the types of n refuse the kind, n applies only the target of its $ref.
 func (n *node) here(kind string) edges {
 	if !n.takes(kind) {
 		return edges{both: n.ref}
@@ -154,6 +154,7 @@ func (n *node) forItem(i int) edges {
 // findCircle returns an error if a schema applies itself to the same value, directly or through other schemas,
 // because such a validation never ends.
 func (g *graph) findCircle() error {
+	// A depth-first search: a schema that is reached again before the search has left it closes a circle.
 	const entered, left = 1, 2
 	state := make(map[*node]int, len(g.nodes))
 	var enter func(n *node) *node

@@ -35,18 +35,18 @@ type cost struct {
 	failing float64 // bytes of all messages held during a failure, in which each schema rewrites the inner message
 }
 
-// add adds the cost of a part of which a failure ends the validation.
+// add adds the cost of a part. A failure of the part ends the validation, so only the longest message counts.
 func (c *cost) add(part *cost) {
 	c.steps += part.steps
 	c.message = max(c.message, part.message)
 	c.failing = max(c.failing, part.failing)
 }
 
-// try adds the cost of a part of which a failure does not end the validation, including the part's messages.
+// try adds the cost of a part, including its messages. A failure of the part does not end the validation.
 func (c *cost) try(part *cost) { c.steps += part.steps + part.failing/messagesPerStep }
 
-// value returns the cost of applying each schema in asked to a value, and the size of the value. The costs include
-// the schemas that those apply. If w.spent exceeds w.most, the result is incomplete.
+// value returns the cost of applying each schema in asked to a value, and the size of the value. The cost of a schema
+// includes the schemas that it applies in turn. If w.spent exceeds w.most, the result is incomplete.
 func (w *worker) value(value any, asked []*node) (map[*node]*cost, size) {
 	if len(asked) == 0 {
 		return nil, sizeOf(value)
@@ -90,7 +90,8 @@ func (n *node) reach(kind string, seen map[*node]*cost, order []*node) []*node {
 	return append(order, n)
 }
 
-// ownSteps returns the steps to apply n without its subschemas to a value of a kind.
+// ownSteps returns the number of steps to apply n, without its subschemas, to a value. kind is the value's JSON Schema
+// type, as kindOf returns it.
 func (n *node) ownSteps(kind string, value any) float64 {
 	steps := stepsPerSchema + n.looks
 	var text float64 // length of the texts that patterns read
@@ -110,8 +111,8 @@ func (n *node) ownSteps(kind string, value any) float64 {
 	return steps + text*n.program/programPerStep
 }
 
-// parts adds the costs of the parts of a value, its properties or items, to the costs of the schemas in order. It
-// returns the size of the whole value.
+// parts adds the costs of a value's parts, its properties or items, to costs. order lists the schemas that apply to the
+// value. parts returns the size of the whole value.
 func (w *worker) parts(value any, order []*node, costs map[*node]*cost) size {
 	all := ownSize(value)
 	switch v := value.(type) {
@@ -128,16 +129,17 @@ func (w *worker) parts(value any, order []*node, costs map[*node]*cost) size {
 	return all
 }
 
-// part adds the cost of one part of a value to the costs of the schemas in order, and returns the size of the part.
-// kind is the kind of the whole value. of returns the schemas that a schema applies to the part.
-func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cost, of func(*node) edges) size {
+// part adds the cost of one part of a value to costs, and returns the size of the part. kind is the kind of the whole
+// value, and order lists the schemas that apply to the whole value. schemasOf returns the schemas that one of these
+// schemas applies to the part.
+func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cost, schemasOf func(*node) edges) size {
 	var applied []edges // by the schemas in order that accept the kind
 	var asked []*node
 	for _, n := range order {
 		if !n.takes(kind) {
 			continue
 		}
-		e := of(n)
+		e := schemasOf(n)
 		applied = append(applied, e)
 		asked = append(append(asked, e.both...), e.trials...)
 	}
@@ -196,7 +198,7 @@ func (s *size) add(part size) {
 	s.bytes += part.bytes
 }
 
-// ownSize returns the size of a value without its items and properties, but with its property names.
+// ownSize returns the estimated size of a value without its items and properties, but with its property names.
 func ownSize(value any) size {
 	own := size{values: 1, bytes: 8}
 	switch v := value.(type) {
@@ -214,7 +216,7 @@ func ownSize(value any) size {
 	return own
 }
 
-// sizeOf returns the size of a value, including its items and properties.
+// sizeOf returns the estimated size of a value, including its items and properties.
 func sizeOf(value any) size {
 	all := ownSize(value)
 	switch v := value.(type) {

@@ -3,6 +3,7 @@ package workflow
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/expr-lang/expr"
@@ -93,7 +94,20 @@ func (c *Condition) Eval(input map[string]any, outputs map[OutputRef]any, inLoop
 	case bool:
 		return v, nil
 	}
-	return false, fmt.Errorf("the result is %s, neither true nor false", plain.Cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
+	return false, fmt.Errorf("the result is %s, neither true nor false", describe(value))
+}
+
+// describe returns the result of an expression in words for a message: "a mapping", "a list", or the quoted value, cut
+// at maxShownResult.
+func describe(value any) string {
+	switch reflect.ValueOf(value).Kind() {
+	case reflect.Map:
+		return "a mapping"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	default:
+		return plain.Cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult)
+	}
 }
 
 // reading returns the values of the names outputs and output in the expression. tables is the value of outputs: the
@@ -119,8 +133,8 @@ func (e *expression) run(env map[string]any) (any, error) {
 	return value, nil
 }
 
-// conditionEnv returns the names that a condition can use, with their values. read is the function output(); nil
-// returns null for every output. If inLoop is false, the name iteration is missing.
+// conditionEnv returns the names that a condition can use, with their values. read is the function output(). If read is
+// nil, output() returns null for every output. If inLoop is false, the name iteration is missing.
 func conditionEnv(input, outputs map[string]any, read func(table, node string) any, inLoop bool, iteration int) map[string]any {
 	if read == nil {
 		read = func(string, string) any { return nil }

@@ -42,8 +42,8 @@ func (p *parser) readable(t *Task) map[string]bool {
 }
 
 // condition compiles a condition and checks the outputs that the condition reads. If the condition is invalid, it
-// reports a flaw and returns nil. what names the condition in messages. readable has the ids of the tasks whose
-// outputs the condition may read.
+// reports a flaw at line and returns nil. what names the condition in messages. If inLoop is true, the condition may
+// use iteration. readable has the ids of the tasks whose outputs the condition may read.
 func (p *parser) condition(line int, what, text string, inLoop bool, readable map[string]bool) *Condition {
 	if p.err != nil {
 		return nil
@@ -63,8 +63,9 @@ func (p *parser) condition(line int, what, text string, inLoop bool, readable ma
 	return c
 }
 
-// checkRef checks that one task writes the output of a reference, and that readable has the task. Otherwise the
-// result would depend on which command is faster. It reports a flaw. what names the expression in messages.
+// checkRef reports a flaw at line if no task writes the output to which ref refers, if ref does not say which of
+// several tasks is meant, or if readable does not have the task. The result of the expression would otherwise depend on
+// which command is faster. what names the expression in messages.
 func (p *parser) checkRef(line int, what string, ref *OutputRef, readable map[string]bool) {
 	if _, ok := p.wf.outputs[ref.Table]; !ok {
 		p.failLine(line, suggest(ref.Table, slices.Sorted(maps.Keys(p.wf.outputs))),

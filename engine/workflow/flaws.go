@@ -36,15 +36,16 @@ func (r *reader) part(read func()) {
 	r.settle()
 }
 
-// key calls read with the value of a key, as a part of its own. If the key is missing, it does nothing.
+// key calls read with the value that fields has for a key, as a part of its own. If the key is missing, it does
+// nothing.
 func (r *reader) key(fields map[string]*yaml.Node, key string, read func(*yaml.Node)) {
 	if n := fields[key]; n != nil {
 		r.part(func() { read(n) })
 	}
 }
 
-// lacks records the error that the mapping at lacks a key. If the mapping has an unknown key, which is already
-// reported, lacks ends the part without another flaw.
+// lacks records the error that a mapping lacks a required key. at is the mapping; hint, format and args are as for
+// fail. If the mapping has an unknown key, which is already reported, lacks ends the part without another flaw.
 func (r *reader) lacks(at *yaml.Node, hint, format string, args ...any) {
 	if r.strange[at] && r.err == nil {
 		r.err = errToldBefore

@@ -23,7 +23,7 @@ func (p *parser) resolveNeeds() {
 			case ok && target.Loop != "" && target.Loop != t.Loop:
 				need = target.Loop
 			case !ok && need == t.Loop:
-				p.failLine(t.line, "need a task of the loop instead", "task %s needs loop %s, which contains the task", t.ID, need)
+				p.failLine(t.line, "name tasks of the loop instead of the loop itself", "task %s needs loop %s, which contains the task", t.ID, need)
 			}
 			if p.err != nil {
 				p.settle()
@@ -58,7 +58,7 @@ func (p *parser) findCycle() {
 	var path []string
 	var visit func(id string) bool
 	visit = func(id string) bool {
-		if at := slices.Index(path, id); at >= 0 {
+		if at := slices.Index(path, id); at >= 0 { // the cycle begins and ends with id
 			path = append(path[at:], id)
 			return true
 		}
@@ -99,9 +99,9 @@ func (w *Workflow) before(id string) map[string]bool {
 	return seen
 }
 
-// Spread adds to from every task that depends on a task in from, directly or through other tasks. from maps a
-// task's id to an iteration. If both tasks are in one loop, the dependent gets the same iteration, otherwise 0. If
-// a task gets several iterations, the lowest is kept.
+// Spread adds all dependents to a set of tasks that are reset: the tasks that depend on a task of the set, directly or
+// through other tasks. from maps the id of each task to its first iteration that is reset. A dependent in the same loop
+// gets the same iteration, any other dependent 0. If a task gets several iterations, Spread keeps the lowest.
 func (w *Workflow) Spread(from map[string]int) {
 	for changed := true; changed; {
 		changed = false

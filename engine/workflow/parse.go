@@ -101,7 +101,7 @@ func (p *parser) tasks(top *yaml.Node, fields map[string]*yaml.Node) {
 		p.lacks(top, taskHint, "the workflow has no tasks")
 		return
 	}
-	before := len(p.flaws)
+	before := len(p.flaws) // a flawed task is missing in p.wf, but not in the file
 	p.entries(fields["tasks"], nil)
 	if p.err == nil && len(p.wf.Tasks) == 0 && len(p.flaws) == before {
 		p.fail(fields["tasks"], taskHint, "the workflow has no tasks")
@@ -115,7 +115,8 @@ func (p *parser) entries(n *yaml.Node, loop *Loop) {
 	}
 }
 
-// entry reads a task or a loop. loop is the loop that contains the entry, or nil. A loop in a loop is a flaw.
+// entry reads item, a task or a loop in a list of tasks. loop is the loop that contains the list, or nil. A loop in a
+// loop is a flaw.
 func (p *parser) entry(item *yaml.Node, loop *Loop) {
 	switch {
 	case p.err != nil:
@@ -154,7 +155,7 @@ func (p *parser) loop(n *yaml.Node) {
 	if p.err != nil {
 		return
 	}
-	before := len(p.flaws)
+	before := len(p.flaws) // a flawed task is missing in loop.Tasks, but not in the file
 	p.part(func() { loop.Until = p.required(n, fields, what, "until") })
 	p.part(func() {
 		if fields["max"] == nil {
@@ -206,7 +207,7 @@ func (p *parser) task(n *yaml.Node, loop *Loop) {
 	loop.Tasks = append(loop.Tasks, t)
 }
 
-// taskOptions reads the keys of a task that do not depend on its kind.
+// taskOptions reads those keys of a task into t that do not depend on the task's kind.
 func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "output", func(n *yaml.Node) {
 		t.Output = p.text(n, "output")
@@ -240,7 +241,7 @@ func (p *parser) env(n *yaml.Node) []string {
 		case !envName.MatchString(key.Value):
 			p.fail(key, "", "%q is not the name of an environment variable", key.Value)
 		case strings.HasPrefix(key.Value, "SMITHERS_"):
-			p.fail(key, "", "%s is set by git-smithers itself", key.Value)
+			p.fail(key, "", "env cannot set %s, because git-smithers sets it", key.Value)
 		}
 		value := p.follow(fields[key.Value])
 		if value == nil {
@@ -301,7 +302,7 @@ func (p *parser) checkName(at *yaml.Node, id string) {
 	}
 }
 
-// checkTable reports a flaw if the name of an output table has an invalid character or is too long.
+// checkTable reports a flaw if key, the name of an output table, has an invalid character or is too long.
 func (p *parser) checkTable(key *yaml.Node) {
 	if p.err == nil && (len(key.Value) > maxIDBytes || !tablePattern.MatchString(key.Value)) {
 		p.fail(key, "use at most 100 letters, digits, _ and -",
@@ -309,8 +310,8 @@ func (p *parser) checkTable(key *yaml.Node) {
 	}
 }
 
-// schema returns the compiled JSON Schema at n. It reports a flaw and returns nil if the schema is invalid. what
-// names the schema's place in messages.
+// schema compiles n, a JSON Schema, and adds its cost to p.schemas. If the schema is invalid, schema reports a flaw and
+// returns nil. what names the schema's place in messages.
 func (p *parser) schema(n *yaml.Node, what string) *schema.Schema {
 	n = p.follow(n)
 	if n == nil {

@@ -48,7 +48,7 @@ func (w *Workflow) Render(done func(loop string) bool) (json.RawMessage, error) 
 	return json.Marshal(root)
 }
 
-// renderTask returns the element of a task.
+// renderTask returns the element of a task: its id, and the properties that the workflow file sets.
 func renderTask(t *Task) element {
 	props := map[string]string{"id": t.ID}
 	if t.Output != "" {

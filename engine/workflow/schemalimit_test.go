@@ -67,11 +67,11 @@ func TestParseRefusesASchemaThatTakesTooMuch(t *testing.T) {
 		},
 		"schemas in schemas": {
 			`{allOf: [` + listed(30_000, func(int) string { return "{}" }) + `]}`,
-			"more than 20000 schemas, those inside of schemas included", "put equal schemas under $defs once, and refer to them with $ref",
+			"more than 20000 schemas, including the schemas inside of schemas", "put equal schemas under $defs once, and refer to them with $ref",
 		},
 		"names on the way to a schema": {
 			`{properties: {` + long + `: {properties: {` + listed(1000, func(i int) string { return fmt.Sprintf("p%d: {}", i) }) + `}}}}`,
-			"the names of all schemas together are too long", "shorten the names, or nest the schemas less deeply",
+			"the paths of all schemas together are longer than 33554432 bytes", "shorten the names, or nest the schemas less deeply",
 		},
 		"a text used often": {
 			`{default: &long ` + long + `, enum: [` + listed(1000, func(int) string { return "*long" }) + `]}`,
@@ -79,7 +79,7 @@ func TestParseRefusesASchemaThatTakesTooMuch(t *testing.T) {
 		},
 		"a default": {
 			`{default: {}, ` + strings.TrimPrefix(doubling("allOf", "{}"), "{"),
-			"checking the value against its schema may take too long", "let the schema reach each $ref in fewer ways, or give a smaller value",
+			"checking the value against its schema may take too long", "use fewer references ($ref) to the same schema, or give a smaller value",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestACircleIsFoundHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ schema, message string }{
 		"escaped":         {`{$ref: '#/$defs/a', $defs: {a: {$ref: '#/%24defs/%61'}}}`, "$ref is circular at #/$defs/a"},
-		"in another case": {`{AllOf: [{$ref: '#'}]}`, "#/AllOf: write allOf"},
+		"in another case": {`{AllOf: [{$ref: '#'}]}`, "#/AllOf: write the keyword as allOf"},
 		"by an index":     {`{allOf: [{}, {$ref: '#/allOf/+1'}]}`, "#/allOf/1/$ref: #/allOf/+1 points to no schema"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestAValueThatTakesTooLongToCheckIsRefused(t *testing.T) {
 			assert.Equal(t, "input: checking the value against its schema may take too long", fails(t, fault.LimitExceeded, err))
 			var known *fault.Error
 			require.ErrorAs(t, err, &known)
-			assert.Contains(t, known.Hints, "let the schema reach each $ref in fewer ways, or give a smaller value")
+			assert.Contains(t, known.Hints, "use fewer references ($ref) to the same schema, or give a smaller value")
 		})
 	}
 }

@@ -28,7 +28,7 @@ type Template struct {
 
 // part is a literal text or a placeholder.
 type part struct {
-	text  string
+	text  string      // the literal text, or the placeholder's expression as written
 	value *expression // nil for a literal text
 }
 
@@ -39,7 +39,7 @@ var errLoneBrace = errors.New("a } stands alone: write }} for a brace")
 func cutTemplate(text string) ([]string, error) {
 	var pieces []string
 	var literal strings.Builder
-	for text != "" {
+	for text != "" { // text is the rest that has not been split yet
 		at := strings.IndexAny(text, "{}")
 		if at < 0 {
 			break
@@ -115,7 +115,7 @@ func compileTemplate(text string) (*Template, error) {
 		if err != nil {
 			return nil, fmt.Errorf("{%s}: %w", piece, err)
 		}
-		t.parts = append(t.parts, part{value: e})
+		t.parts = append(t.parts, part{text: piece, value: e})
 		t.Refs = append(t.Refs, e.Refs...)
 	}
 	return t, nil
@@ -150,7 +150,8 @@ func (t *Template) Fill(input map[string]any, outputs map[OutputRef]any, run str
 	return out.String(), ""
 }
 
-// fill returns the text of the part: the literal text, or the value of the placeholder.
+// fill returns the text of the part: the literal text, or the value of the placeholder as text. The parameters are
+// those of Fill.
 func (p part) fill(input map[string]any, outputs map[OutputRef]any, run string, key NodeKey) (string, error) {
 	if p.value == nil {
 		return p.text, nil
@@ -160,25 +161,27 @@ func (p part) fill(input map[string]any, outputs map[OutputRef]any, run string, 
 	if err != nil {
 		return "", err
 	}
-	return showValue(value)
+	text, err := showValue(value)
+	if err != nil {
+		return "", fmt.Errorf("the value of {%s} is %w", plain.Cut(p.text, maxShownResult), err)
+	}
+	return text, nil
 }
 
 // showValue returns a placeholder's value as text; null becomes "". A mapping, a list and a number that JSON cannot
-// express are errors.
+// express are errors. The error continues a sentence that ends with "is".
 func showValue(value any) (string, error) {
 	switch v := value.(type) {
 	case nil:
 		return "", nil
 	case string:
 		return v, nil
-	case map[string]any, []any:
-		return "", fmt.Errorf("a placeholder is %s, not text", plain.Cut(fmt.Sprintf("%q", fmt.Sprint(v)), maxShownResult))
 	case bool, int, int64, uint64, float64:
 		text, err := json.Marshal(v)
 		if err != nil {
-			return "", fmt.Errorf("a placeholder is %v, not a number", v)
+			return "", fmt.Errorf("%v, not a number", v)
 		}
 		return string(text), nil
 	}
-	return "", fmt.Errorf("a placeholder is %s, not text", plain.Cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
+	return "", fmt.Errorf("%s, not text", describe(value))
 }

@@ -38,7 +38,7 @@ func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 		kind = key
 	}
 	if kind == "" {
-		p.lacks(n, "add run, or one of "+strings.Join(taskKinds[1:], ", "), "task %s has no run", t.ID)
+		p.lacks(n, "add run, or one of "+strings.Join(taskKinds[1:], ", "), "task %s has nothing to do", t.ID)
 		return
 	}
 	if kind == "run" {
@@ -58,7 +58,8 @@ func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 	p.wait(kind, fields[kind], t)
 }
 
-// wait reads n, the value of the key kind, of a task that waits.
+// wait reads the wait of a task into t. kind is the key that gives the task its kind, such as approval, and n is the
+// key's value.
 func (p *parser) wait(kind string, n *yaml.Node, t *Task) {
 	switch kind {
 	case "approval":
@@ -72,8 +73,8 @@ func (p *parser) wait(kind string, n *yaml.Node, t *Task) {
 	}
 }
 
-// short reports whether the value of a key is a text instead of a mapping. If the value is neither, short records a
-// flaw with example in the hint. what names the key in the message.
+// short reports whether n, the value of a key, is a text instead of a mapping. If n is neither, short records a flaw
+// with example in the hint, and returns false. what names the key in the message.
 func (p *parser) short(n *yaml.Node, what, example string) bool {
 	if n = p.follow(n); n == nil || n.Kind == yaml.MappingNode {
 		return false
@@ -85,7 +86,7 @@ func (p *parser) short(n *yaml.Node, what, example string) bool {
 	return false
 }
 
-// approval returns an approval. n is the title as text, or a mapping.
+// approval returns an approval. n is the title as text, or a mapping. Without on_deny, a denial makes the task fail.
 func (p *parser) approval(n *yaml.Node) *Approval {
 	a := &Approval{OnDeny: OtherwiseFail}
 	if p.short(n, "approval", "approval: Ship it?") {
@@ -165,7 +166,7 @@ func (p *parser) human(n *yaml.Node, task string) *Human {
 		return nil
 	}
 	if fields["prompt"] == nil {
-		p.fail(p.follow(n), "", "human has no prompt")
+		p.fail(p.follow(n), "for example human: {prompt: What now?}", "human of task %s has no prompt", task)
 		return nil
 	}
 	h.Prompt = p.template(fields["prompt"], "prompt")
@@ -195,7 +196,8 @@ func (p *parser) finishForms() {
 	}
 }
 
-// formKind returns the kind of a human request with a form. A nil form means any text.
+// formKind returns the kind of a human request by the form of its answer: select for a form with an enum, ask for a
+// string or a nil form, which means any text, confirm for a boolean, and otherwise json.
 func formKind(form json.RawMessage) string {
 	if form == nil {
 		return snapshot.HumanAsk

@@ -63,7 +63,7 @@ func TestParseNamesWhatIsWrongWithATaskThatWaits(t *testing.T) {
 	for name, c := range map[string]struct{ fields, message, hint string }{
 		"two kinds":         {"run: y, approval: Ok?", "task x has both run and approval", "split the task into two tasks, of which one needs the other"},
 		"two kinds to wait": {"human: Ok?, timer: 1m", "task x has both human and timer", "split the task into two tasks, of which one needs the other"},
-		"no kind":           {"label: y", "task x has no run", "add run, or one of approval, wait_for, human, timer"},
+		"no kind":           {"label: y", "task x has nothing to do", "add run, or one of approval, wait_for, human, timer"},
 		"a near kind":       {"waitfor: y", `a task has no key "waitfor"`, `did you mean "wait_for"?`},
 
 		"env":                    {"approval: Ok?, env: {A: b}", "task x has approval, which does not allow env", "move env to a task that runs a command"},
@@ -86,7 +86,7 @@ func TestParseNamesWhatIsWrongWithATaskThatWaits(t *testing.T) {
 		"on_timeout without timeout": {"wait_for: {signal: p, on_timeout: skip}", "wait_for has on_timeout, but no timeout", "add a timeout, for example timeout: 24h"},
 		"empty correlation":          {"wait_for: {signal: p, correlation: ''}", "correlation is empty", ""},
 
-		"no prompt":        {"human: {form: {}}", "human has no prompt", ""},
+		"no prompt":        {"human: {form: {}}", "human of task x has no prompt", "for example human: {prompt: What now?}"},
 		"form is no map":   {"human: {prompt: a, form: text}", `form of task x must be a JSON Schema, a mapping, not "text"`, ""},
 		"form is a schema": {"human: {prompt: a, form: {type: txt}}", "form of task x is not a JSON Schema: #/type: txt is not a type; types are null, boolean, object, array, number, integer, string", ""},
 

@@ -129,7 +129,8 @@ func (w *Workflow) FirstNodes() []snapshot.Node {
 	return nodes
 }
 
-// Node returns a pending node of a task at an iteration.
+// Node returns a pending node of a task at an iteration, without attempts. The node has the task's output table, needs,
+// label and loop.
 func (w *Workflow) Node(t *Task, iteration int) snapshot.Node {
 	n := snapshot.Node{
 		NodeID:      t.ID,

@@ -63,7 +63,7 @@ func (r *reader) document(data []byte) *yaml.Node {
 		if err != nil {
 			r.failYAML(err, data)
 		} else {
-			r.fail(&more, "put each workflow into a file of its own", "a second YAML document begins")
+			r.fail(&more, "put each workflow into a file of its own", "the file has a second YAML document")
 		}
 		return nil
 	}
@@ -248,8 +248,8 @@ func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 	return d
 }
 
-// json returns the JSON value of a node in a schema. depth is the number of mappings and lists around the node; too
-// deep a node is an error.
+// json returns the JSON value of a node in a schema. depth is the number of mappings and lists around the node; more
+// than maxYAMLDepth are an error.
 func (r *reader) json(n *yaml.Node, depth int) any {
 	n = r.follow(n)
 	if n == nil {

@@ -38,8 +38,8 @@ type frameBlob struct {
 	payload  []byte      // the canonical JSON of the tree, or of the delta
 }
 
-// readFrameBlob reads and decodes the blob id. If encode would not have written the blob, the error wraps
-// objstore.ErrCorrupt.
+// readFrameBlob reads and decodes the blob with the given id. If encode would not have written the blob, the error
+// wraps objstore.ErrCorrupt.
 func readFrameBlob(r objstore.Reader, id objstore.ID) (frameBlob, error) {
 	data, err := objstore.GetBlob(r, id, maxBlob)
 	if err != nil {
@@ -62,9 +62,9 @@ func (b frameBlob) encode() []byte {
 	return append(out, '\n')
 }
 
-// decodeFrameBlob decodes data, the content of the blob id. If encode would not have written data, the error
-// wraps objstore.ErrCorrupt. decodeFrameBlob checks the digest of a whole tree; for a delta, this needs the
-// base.
+// decodeFrameBlob decodes data, the content of the blob with the given id. If encode would not have written data, the
+// error wraps objstore.ErrCorrupt. decodeFrameBlob checks the digest of a whole tree. The digest of a delta can only be
+// checked with the base, see frame.advance.
 func decodeFrameBlob(id objstore.ID, data []byte) (frameBlob, error) {
 	head, payload, _ := bytes.Cut(data, []byte{'\n'})
 	payload, ok := bytes.CutSuffix(payload, []byte{'\n'})
@@ -150,7 +150,7 @@ func (b *frameBlob) checkWhole() error {
 	return nil
 }
 
-// corrupt returns an error that wraps objstore.ErrCorrupt: this package has not written the blob id.
+// corrupt returns an error that wraps objstore.ErrCorrupt: this package has not written the blob with the given id.
 func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }

@@ -45,14 +45,15 @@ func (c *Cache) Read(r objstore.Reader, id objstore.ID) (json.RawMessage, error)
 	return f.rendered, err
 }
 
-// read returns the frame of the blob id, which must not be zero, and caches it. If the tree does not have the
-// digest in the blob, the error wraps objstore.ErrCorrupt.
+// read returns and caches the frame of the blob with the given id, which must not be zero. If the tree does not have
+// the digest in the blob, the error wraps objstore.ErrCorrupt.
 func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
 	if f, ok := c.get(id); ok {
 		return f, nil
 	}
 	var deltas []frameBlob // newest first
 	var base frame
+	// Collect the deltas back to a whole tree, or to a blob in the cache.
 	for at := id; ; {
 		blob, err := readFrameBlob(r, at)
 		if err != nil {
@@ -66,7 +67,7 @@ func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
 			break
 		}
 		deltas = append(deltas, blob)
-		at = blob.base // the cache may have the base, which ends the series early
+		at = blob.base
 		if f, ok := c.get(at); ok {
 			if f.deltas != blob.deltas-1 {
 				return frame{}, corrupt(blob.id, "frame: delta number %d builds on number %d", blob.deltas, f.deltas)
@@ -83,15 +84,15 @@ func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
 	return f, nil
 }
 
-// advance returns the frame to which deltas lead from f. deltas has the newest blob first. If the result does
-// not have the digest in the newest blob, the error wraps objstore.ErrCorrupt.
+// advance applies deltas to the tree of f and returns the resulting frame. deltas has the newest blob first. If the
+// result does not have the digest in the newest blob, the error wraps objstore.ErrCorrupt.
 func (f frame) advance(deltas []frameBlob) (frame, error) {
 	if len(deltas) == 0 {
 		return f, nil
 	}
 	tree, err := Parse(f.rendered)
 	if err != nil {
-		return frame{}, fmt.Errorf("base of frame %v: %w", deltas[len(deltas)-1].id, err)
+		return frame{}, fmt.Errorf("the base of blob %v: %w", deltas[len(deltas)-1].id, err)
 	}
 	for _, delta := range slices.Backward(deltas) {
 		ops, err := decodeDelta(delta.id, delta.payload)
@@ -145,8 +146,8 @@ func (c *Cache) Write(
 	return id, nil
 }
 
-// shorten makes b, the blob of tree, a delta on the blob before if the delta is allowed and shorter than the
-// tree. last is the frame of before.
+// shorten turns b, the blob of tree, into a delta if a delta is allowed and shorter than the tree. before is the id of
+// the previous blob, on which the delta builds, and last is the frame of that blob.
 func (b *frameBlob) shorten(before objstore.ID, last frame, tree *Tree) error {
 	if last.deltas == maxDeltas {
 		return nil

@@ -102,15 +102,15 @@ func (o deltaOp) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// decodeDelta decodes data, the payload of a delta in the blob id. data must be valid JSON within the limits.
-// If encodeDelta would not have written data, the error wraps objstore.ErrCorrupt or, for a later version,
+// decodeDelta decodes data, the payload of a delta. id is the id of its blob. data must be valid JSON within the
+// limits. If encodeDelta would not have written data, the error wraps objstore.ErrCorrupt or, for a later version,
 // row.ErrNewerFormat.
 func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
 	m := row.Reader{Rest: data}
 	m.Expect(`{"version":`)
 	version := m.Int()
 	if !m.Bad && version > deltaVersion {
-		return nil, fmt.Errorf("%w: frame %v is a delta of version %d", row.ErrNewerFormat, id, version)
+		return nil, fmt.Errorf("%w: blob %v is a delta of version %d", row.ErrNewerFormat, id, version)
 	}
 	m.Expect(`,"ops":[`)
 	var ops []deltaOp
@@ -199,8 +199,8 @@ func (o *deltaOp) readValue(m *row.Reader) (err error) {
 // errMisplacedOp is the error about an op whose path or value does not fit the tree.
 var errMisplacedOp = errors.New("op does not fit the tree")
 
-// applyDelta applies ops to root in order and returns the resulting tree. It modifies root and uses the nodes
-// of ops. If an op does not fit the tree, the error wraps errMisplacedOp.
+// applyDelta applies ops to root in order and returns the resulting tree. It modifies root, and the result shares
+// nodes with root and ops. If an op does not fit the tree, the error wraps errMisplacedOp.
 func applyDelta(root *Tree, ops []deltaOp) (*Tree, error) {
 	for i, o := range ops {
 		if len(o.path) == 0 {
@@ -242,8 +242,8 @@ func (o deltaOp) apply(n *Tree) error {
 	return errMisplacedOp
 }
 
-// applyProp sets or removes the prop of n with the name. Removing a missing prop, or an insertion, is
-// errMisplacedOp.
+// applyProp sets or removes the prop of n with the given name. If the op is an insertion, or removes a missing prop,
+// the error is errMisplacedOp.
 func (o deltaOp) applyProp(n *Tree, name string) error {
 	i, found := n.findProp(name)
 	switch {
@@ -260,7 +260,7 @@ func (o deltaOp) applyProp(n *Tree, name string) error {
 }
 
 // applyChild sets or removes the child of n at index i, or inserts a child before it. An insertion may be at
-// the end. An op that does not fit is errMisplacedOp.
+// the end. If the op does not fit, the error is errMisplacedOp.
 func (o deltaOp) applyChild(n *Tree, i int) error {
 	if i < 0 || i > len(n.children) || i == len(n.children) && o.op != opInsert {
 		return errMisplacedOp

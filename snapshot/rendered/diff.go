@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// diffTrees returns the ops that turn the tree from into the tree to. The order of the ops depends only on the
-// trees: the props of a node, sorted by name; then removals of children, from the last to the first;
+// diffTrees returns the ops that turn the first tree, from, into the second, to. The order of the ops depends only
+// on the trees: the props of a node, sorted by name; then removals of children, from the last to the first;
 // insertions, from the first to the last; and changes within the remaining children, in their new order.
 func diffTrees(from, to *Tree) []deltaOp {
 	var d differ
@@ -26,8 +26,8 @@ func (d *differ) emit(o deltaOp, steps ...step) {
 	d.ops = append(d.ops, o)
 }
 
-// node compares two nodes at one place and appends the ops that turn from into to. nearest is the id of the
-// nearest enclosing element with an id, or "".
+// node compares two nodes at one place, the old node from and the new node to, and appends the ops that turn the
+// old node into the new one. nearest is the id of the nearest enclosing element with an id, or "".
 func (d *differ) node(from, to *Tree, nearest string) {
 	if from == nil || to == nil || from.isText != to.isText || from.tag != to.tag {
 		if from != to {
@@ -46,17 +46,18 @@ func (d *differ) node(from, to *Tree, nearest string) {
 	d.children(from.children, to.children, nearest)
 }
 
-// nearestID returns the node's id, or otherwise if the node is nil or has no id.
-func nearestID(n *Tree, otherwise string) string {
+// nearestID returns the id of n, or enclosing if n is nil or has no id. enclosing is the id of the nearest enclosing
+// element with an id.
+func nearestID(n *Tree, enclosing string) string {
 	if n != nil {
 		if id := n.id(); id != "" {
 			return id
 		}
 	}
-	return otherwise
+	return enclosing
 }
 
-// props appends the ops that turn the props of from into the props of to. It merges the two sorted lists.
+// props appends the ops that turn the props of the old node into those of the new node. It merges the two sorted lists.
 func (d *differ) props(from, to *Tree, nearest string) {
 	i, j := 0, 0
 	for i < len(from.props) || j < len(to.props) {

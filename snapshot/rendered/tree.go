@@ -124,7 +124,8 @@ const (
 	hasChildren
 )
 
-// node parses an element or a text. Another value is an error.
+// node parses an element or a text. Any other value, an unknown or repeated member, and a missing required member are
+// errors.
 func (p *treeParser) node() (*Tree, error) {
 	n := new(Tree)
 	var kind string
@@ -150,7 +151,7 @@ func (p *treeParser) node() (*Tree, error) {
 		default:
 			err = fmt.Errorf("%s: %w", name, row.ErrUnknownField)
 		}
-		if err == nil && seen&member != 0 {
+		if err == nil && seen&member != 0 { // a repeated member
 			err = errNotNode
 		}
 		seen |= member
@@ -169,9 +170,9 @@ func (p *treeParser) node() (*Tree, error) {
 	return nil, errNotNode
 }
 
-// members reads an object and calls use for every member. use must read the member's value. A value that is not
-// an object is errNotNode.
-func (p *treeParser) members(use func(name string) error) error {
+// members reads an object and calls read for every member. read must read the member's value; members ends with its
+// first error. If the value is not an object, the error is errNotNode.
+func (p *treeParser) members(read func(name string) error) error {
 	if p.next() != '{' {
 		return errNotNode
 	}
@@ -186,7 +187,7 @@ func (p *treeParser) members(use func(name string) error) error {
 		}
 		p.next()
 		p.i++ // the colon
-		if err := use(name); err != nil {
+		if err := read(name); err != nil {
 			return err
 		}
 	}
@@ -218,7 +219,7 @@ func (p *treeParser) readProps(n *Tree) error {
 	return nil
 }
 
-// readChildren reads an array of nodes into the children of n.
+// readChildren reads an array of nodes into the children of n. Any other value is an error.
 func (p *treeParser) readChildren(n *Tree) error {
 	if p.next() != '[' {
 		return errors.New("children: not an array")

@@ -41,8 +41,8 @@ func Named(s *snapshot.State, nodes []string) ([]snapshot.Change, error) {
 	return out, nil
 }
 
-// namedKeys returns the keys of the nodes that name means, in the order of nodes, or nil if no node has the
-// name.
+// namedKeys returns the keys of the nodes that a name of Named selects, in the order of nodes. It returns nil if no
+// node has the name.
 func namedKeys(nodes []snapshot.Node, name string) []string {
 	var keys []string
 	exact := false

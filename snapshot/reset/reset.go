@@ -60,8 +60,8 @@ type resetter struct {
 	back  map[string]int             // ralph id -> iteration that the loop goes back to
 }
 
-// find returns the node id and the iteration that name means. exact is false if the name is a node id; the
-// iteration is then 0, the first one. If no node has the name, the error wraps ErrUnknownNode.
+// find returns the node id and the iteration that a name of Nodes selects. exact is false if the name is a node id;
+// the iteration is then 0, the first one. If no node has the name, the error wraps ErrUnknownNode.
 func (r *resetter) find(name string) (id string, iteration int, exact bool, err error) {
 	if _, ok := r.byID[name]; ok {
 		return name, 0, false, nil
@@ -75,8 +75,9 @@ func (r *resetter) find(name string) (id string, iteration int, exact bool, err 
 	return "", 0, false, fmt.Errorf("%w: %q", ErrUnknownNode, name)
 }
 
-// mark marks the node id to be reset from an iteration on, and its loop to go back to the iteration. It returns
-// false, and changes nothing, if the node was already marked from this or an earlier iteration on.
+// mark marks a node to be reset from an iteration on, and the node's loop to go back to that iteration. id is the
+// node's id. If the node is already marked from this or an earlier iteration on, mark changes nothing and returns
+// false.
 func (r *resetter) mark(id string, iteration int) bool {
 	if at, ok := r.from[id]; ok && at <= iteration {
 		return false
@@ -90,7 +91,7 @@ func (r *resetter) mark(id string, iteration int) bool {
 	return true
 }
 
-// loopOf returns the loop of the node id, or "" if the node is not in a loop.
+// loopOf returns the id of the loop that contains a node, or "" if the node is not in a loop. id is the node's id.
 func (r *resetter) loopOf(id string) string {
 	for _, n := range r.byID[id] {
 		if n.RalphID != nil {
@@ -102,7 +103,7 @@ func (r *resetter) loopOf(id string) string {
 
 // spread marks all nodes that need a marked node, directly or through other nodes. A dependent in the same loop
 // is marked from the same iteration on, any other dependent from iteration 0 on. If a node of a loop is marked,
-// the dependents of all nodes of the loop that are outside of the loop are marked too.
+// every node outside of the loop that needs any node of the loop is marked, too.
 func (r *resetter) spread() {
 	dependents := make(map[string][]string)
 	members := make(map[string][]string)
@@ -116,7 +117,7 @@ func (r *resetter) spread() {
 			}
 		}
 	}
-	todo := slices.Collect(maps.Keys(r.from))
+	todo := slices.Collect(maps.Keys(r.from)) // marked nodes whose dependents are not marked yet
 	for len(todo) > 0 {
 		id := todo[0]
 		todo = todo[1:]
@@ -140,8 +141,8 @@ func (r *resetter) spread() {
 	}
 }
 
-// changes returns the changes that reset the marked nodes, remove the later iterations of the loops that go
-// back, and rewind these loops.
+// changes returns the changes that reset the marked nodes and rewind the marked loops. They remove the nodes of
+// these loops in iterations after the one to which the loop goes back.
 func (r *resetter) changes() ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.byID)) {

@@ -31,7 +31,8 @@ func (m Member) append(b []byte) []byte {
 	return append(append(page.AppendString(b, m.Name), ':'), m.Value...)
 }
 
-// appendCarrying appends v to b as a JSON object with the members in fields and in carried.
+// appendCarrying appends v to b as a JSON object with the members in fields and in carried. It merges the two lists,
+// which are sorted by name.
 func appendCarrying[T any](b []byte, fields []Field[T], v *T, carried Carried) []byte {
 	b = append(b, '{')
 	for i := range fields {
@@ -77,7 +78,7 @@ func (o *others) refused(open bool) error {
 	return nil
 }
 
-// takeOthers reads an object as take does, and adds the members that fields does not declare to r.others.
+// takeOthers reads an object into v as take does, and adds the members that fields does not declare to r.others.
 func takeOthers[T any](r *Reader, fields []Field[T], v *T) {
 	r.others.depth++
 	last := ""
@@ -92,9 +93,9 @@ func takeOthers[T any](r *Reader, fields []Field[T], v *T) {
 	r.others.depth--
 }
 
-// readOthers reads the next members into r.others as long as their names are in order and between after and before,
-// both excluded, and their values are canonical. An empty before is the end of the object. Members that do not
-// fit are left in r.Rest.
+// readOthers reads the next members into r.others while their values are canonical and their names are in ascending
+// order, greater than after and less than before. An empty before means that the names have no upper bound. The first
+// member that does not fit stays in r.Rest, with all members behind it.
 func (r *Reader) readOthers(after, before string) {
 	for {
 		m, rest, ok := r.ahead()
@@ -107,7 +108,7 @@ func (r *Reader) readOthers(after, before string) {
 	}
 }
 
-// ahead returns the next member of the current object, whatever its name is, and the bytes after it. It does not
+// ahead returns the next member of the current object, with any name, and the bytes after the member. It does not
 // change r. ok is false if no member with a canonical name and value follows.
 func (r *Reader) ahead() (m Member, rest []byte, ok bool) {
 	next := Reader{Rest: r.Rest, Bad: r.Bad}
@@ -127,8 +128,8 @@ func (r *Reader) ahead() (m Member, rest []byte, ok bool) {
 	return m, next.Rest, true
 }
 
-// canonical reads a value that is canonical JSON as in our own metadata: RFC 8785, with integers as the only
-// numbers. Another value sets Bad. depth is the number of arrays and objects around the value.
+// canonical reads a value that is canonical JSON as in the metadata of git-smithers: RFC 8785, with integers as the
+// only numbers. Another value sets Bad. depth is the number of arrays and objects around the value.
 func (r *Reader) canonical(depth int) {
 	if r.Bad || len(r.Rest) == 0 {
 		r.Bad = true

@@ -9,7 +9,8 @@ import (
 )
 
 // Field is one member in the values of a kind: the member's name, and access to the variable of a T that holds
-// the member's value. Each function that returns a Field takes at, which returns the variable.
+// the member's value. Each function that returns a Field takes the function at, which returns a pointer to that
+// variable.
 type Field[T any] struct {
 	Name  string
 	value value[T]
@@ -23,8 +24,7 @@ type value[T any] interface {
 	// r.Bad.
 	take(r *Reader, name string, of *T)
 	// set sets the variable of the T from the member's value as engines write it. Null does not change the variable,
-	// except in a JSON field.
-	// A value of the wrong type is an error.
+	// except in a JSON field. A value of the wrong type is an error.
 	set(of *T, value json.RawMessage) error
 }
 
@@ -111,7 +111,7 @@ func OptionalJSON[T any](name string, at func(*T) *json.RawMessage) Field[T] {
 	return Field[T]{name, optionalJSON[T](at)}
 }
 
-// text is the value of a Text field. The function returns the variable of a T; so do the functions below.
+// text is the value of a Text field. The function returns a pointer to the variable of a T; so do the functions below.
 type text[T any] func(*T) *string
 
 func (at text[T]) put(b []byte, name string, of *T) []byte { return AppendText(b, name, *at(of)) }

@@ -18,14 +18,14 @@ type Kind[T any] struct {
 	Fields []Field[T]    // the stored members, sorted by name; the members of the key are not stored
 	Check  func(T) error // returns an error if a T cannot be stored
 
-	// Carried returns the variable of a T for the members that Fields does not declare: Decode keeps them in the
-	// variable, and Encode writes them back. Nil if the kind is closed: such a member is then an error that wraps
-	// ErrNewerFormat.
+	// Carried returns the variable of a T for the members that Fields does not declare. Decode stores such members in
+	// the variable, and Encode writes them back. Carried is nil if the kind is closed: such a member is then an error
+	// that wraps ErrNewerFormat.
 	Carried func(*T) *Carried
-	// Adjust normalizes a T that was read, because several Ts may have the same encoding. Nil for no change.
+	// Adjust normalizes a T that was read, because several Ts may have the same encoding. It may be nil.
 	Adjust func(*T)
-	// Valid returns an error if a stored value is not JSON; Decode calls Valid before it reads the value. A kind
-	// with a JSON field must have Valid. Nil for no check.
+	// Valid returns an error if a stored value is not JSON. Decode calls Valid before it reads the value. A kind with a
+	// JSON field must have Valid; for other kinds, Valid may be nil.
 	Valid func(value []byte) error
 }
 
@@ -38,9 +38,10 @@ type Key[T any] struct {
 	Split func(of *T, key string) error
 	// Fields declares the members for the parts of the key, which engines may repeat in a value.
 	Fields []Field[T]
-	// Missing returns an error if the fields of a T, given without a key, make no valid key. Nil if Check does.
+	// Missing returns an error if the fields of a T that was given without a key make no valid key. It is nil if Check
+	// returns such an error.
 	Missing func(*T) error
-	// Title returns the name in messages of a T that was given without a key. Nil for no name.
+	// Title returns the name in messages of a T that was given without a key. If Title is nil, the T has no name.
 	Title func(*T) string
 }
 
@@ -145,8 +146,8 @@ func (k *Kind[T]) split(v *T, key string) error {
 	return k.Key.Split(v, key)
 }
 
-// checked adjusts v, a T that was read from a row with the key, and returns v, or an error if v cannot be stored
-// under the key.
+// checked adjusts v and returns it. v was read from a row with the given key. If v cannot be stored under that key,
+// checked returns an error.
 func (k *Kind[T]) checked(v *T, key string) (*T, error) {
 	if k.Adjust != nil {
 		k.Adjust(v)
@@ -174,7 +175,7 @@ func take[T any](r *Reader, fields []Field[T], v *T) {
 }
 
 // Parse decodes a value as engines write it: members in any order, optional members left out. value must be
-// valid JSON. If key is empty, the members that repeat the key must make the key. Otherwise, each of them may
+// valid JSON. If key is empty, the members that Key.Fields declares must make a valid key. Otherwise, each of them may
 // be left out, or must agree with the key. A member that the kind does not declare is an error in an open kind,
 // too. If the row cannot be stored, Parse returns an error that names the row.
 func (k *Kind[T]) Parse(key string, value json.RawMessage) (T, error) {
@@ -198,7 +199,7 @@ func (k *Kind[T]) parse(key string, value json.RawMessage, v *T) error {
 			return err
 		}
 	}
-	of := *v
+	before := *v
 	if err := Members(value, v, k.Fields, k.Key.Fields); err != nil {
 		return err
 	}
@@ -210,11 +211,11 @@ func (k *Kind[T]) parse(key string, value json.RawMessage, v *T) error {
 			return err
 		}
 	}
-	return cmp.Or(k.differs(key, &of, v), k.Check(*v), k.notDigest(key, v))
+	return cmp.Or(k.differs(key, &before, v), k.Check(*v), k.notDigest(key, v))
 }
 
 // differs returns an error if a member of v contradicts the key. before is v as Split set it from the key. If
-// key is empty, there is nothing to contradict.
+// key is empty, differs returns nil.
 func (k *Kind[T]) differs(key string, before, v *T) error {
 	if key == "" {
 		return nil

@@ -11,10 +11,10 @@ import (
 // errNotObject is the error about a JSON value that should be an object.
 var errNotObject = errors.New("not a JSON object")
 
-// EachMember calls use for every member of a JSON object, in order, and ends with the first error. object must
-// be valid JSON. A repeated name is an error. An error of use gets the member's name as a prefix. value shares
-// memory with object.
-func EachMember(object []byte, use func(name string, value json.RawMessage) error) error {
+// EachMember calls visit for every member of a JSON object, in order, and ends with the first error. object must
+// be valid JSON. A repeated name is an error. EachMember adds the member's name as a prefix to an error of visit.
+// value shares memory with object.
+func EachMember(object []byte, visit func(name string, value json.RawMessage) error) error {
 	i := jsontext.SkipSpace(object, 0)
 	if i >= len(object) || object[i] != '{' {
 		return errNotObject
@@ -33,7 +33,7 @@ func EachMember(object []byte, use func(name string, value json.RawMessage) erro
 		names[name] = true
 		start := jsontext.SkipSpace(object, jsontext.SkipSpace(object, end)+1)
 		end = jsontext.ValueEnd(object, start)
-		if err := use(name, json.RawMessage(object[start:end])); err != nil {
+		if err := visit(name, json.RawMessage(object[start:end])); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if i = jsontext.SkipSpace(object, end); object[i] == ',' {
@@ -43,10 +43,10 @@ func EachMember(object []byte, use func(name string, value json.RawMessage) erro
 	return nil
 }
 
-// EachElement calls use for every element of a JSON array, in order, and ends with the first error. array must
-// be valid JSON. i is the index of the element. An error of use gets the index as a prefix. value shares memory
-// with array.
-func EachElement(array []byte, use func(i int, value json.RawMessage) error) error {
+// EachElement calls visit for every element of a JSON array, in order, and ends with the first error. array must
+// be valid JSON. i is the index of the element. EachElement adds the index as a prefix to an error of visit. value
+// shares memory with array.
+func EachElement(array []byte, visit func(i int, value json.RawMessage) error) error {
 	i := jsontext.SkipSpace(array, 0)
 	if i >= len(array) || array[i] != '[' {
 		return errors.New("not a JSON array")
@@ -54,7 +54,7 @@ func EachElement(array []byte, use func(i int, value json.RawMessage) error) err
 	i = jsontext.SkipSpace(array, i+1)
 	for n := 0; array[i] != ']'; n++ {
 		end := jsontext.ValueEnd(array, i)
-		if err := use(n, json.RawMessage(array[i:end])); err != nil {
+		if err := visit(n, json.RawMessage(array[i:end])); err != nil {
 			return fmt.Errorf("[%d]: %w", n, err)
 		}
 		if i = jsontext.SkipSpace(array, end); array[i] == ',' {
@@ -67,8 +67,8 @@ func EachElement(array []byte, use func(i int, value json.RawMessage) error) err
 // ErrUnknownField is the error about a member that its row does not have.
 var ErrUnknownField = errors.New("unknown field")
 
-// Into decodes value, the JSON value of a member, into target, a pointer. Null does not change target. A value
-// of the wrong type is an error that names its type.
+// Into decodes value, the JSON value of a member, into the variable to which target points. Null does not change the
+// variable. A value of the wrong type is an error that names the type.
 func Into(value json.RawMessage, target any) error {
 	if string(value) == "null" {
 		return nil

@@ -158,7 +158,7 @@ func Spelled[T any](name string, at func(*T) *string, spelling Spelling) Field[T
 type Spelling interface {
 	// Spell returns the spelling of s in JSON.
 	Spell(s string) string
-	// Read returns the string that Spell spells as spelled. If Spell never returns spelled, Read returns an error.
+	// Read returns the string for which Spell returns spelled. If Spell never returns spelled, Read returns an error.
 	Read(spelled string) (string, error)
 }
 

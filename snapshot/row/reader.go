@@ -16,7 +16,7 @@ type Reader struct {
 	Rest   []byte
 	Bad    bool
 	inside bool    // the current object already has a member, so a comma precedes the next name
-	others *others // collects the members that fields do not declare; nil if they are not canonical
+	others *others // collects the members that fields do not declare; nil if such members set Bad
 }
 
 // Skip removes text from the front of Rest, and reports whether Rest began with text. If not, Skip changes
@@ -36,8 +36,8 @@ func (r *Reader) Expect(text string) {
 	}
 }
 
-// Optional reads the next member's name, with the brace or comma before the name and the colon after it, if the
-// name is the given one, and reports whether it is. If not, Optional changes nothing.
+// Optional reads the name of the next member if it is the given name, with the brace or comma before the name and
+// the colon after it. It reports whether the next member has the given name. If not, Optional changes nothing.
 func (r *Reader) Optional(name string) bool {
 	n := len(name) // the brace or comma, two quotes and the colon are four more bytes
 	rest := r.Rest
@@ -52,7 +52,7 @@ func (r *Reader) Optional(name string) bool {
 	return true
 }
 
-// Name reads the next member's name. If it is not the given name, Name sets Bad.
+// Name reads the name of the next member as Optional does. If it is not the given name, Name sets Bad.
 func (r *Reader) Name(name string) {
 	if !r.Optional(name) {
 		r.Bad = true

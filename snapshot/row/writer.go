@@ -21,17 +21,17 @@ func AppendName(b []byte, name string) []byte {
 	return append(b, '"', ':')
 }
 
-// AppendText appends the member name with the string value, which must be UTF-8.
+// AppendText appends a member with the given name and a string value, which must be UTF-8.
 func AppendText(b []byte, name, value string) []byte {
 	return page.AppendString(AppendName(b, name), value)
 }
 
-// AppendInt appends the member name with the integer value.
+// AppendInt appends a member with the given name and an integer value.
 func AppendInt(b []byte, name string, value int64) []byte {
 	return strconv.AppendInt(AppendName(b, name), value, 10)
 }
 
-// AppendRaw appends the member name with value, which must be JSON. If value is nil, the member is null.
+// AppendRaw appends a member with the given name and value. value must be JSON; nil stands for null.
 func AppendRaw(b []byte, name string, value []byte) []byte {
 	b = AppendName(b, name)
 	if value == nil {
@@ -40,12 +40,12 @@ func AppendRaw(b []byte, name string, value []byte) []byte {
 	return append(b, value...)
 }
 
-// appendID appends the member name with an object id as a string.
+// appendID appends a member with the given name. Its value is an object id as a string.
 func appendID(b []byte, name string, id objstore.ID) []byte {
 	return AppendText(b, name, id.String())
 }
 
-// appendTexts appends the member name with an array of strings.
+// appendTexts appends a member with the given name. Its value is an array of strings.
 func appendTexts(b []byte, name string, values []string) []byte {
 	b = append(AppendName(b, name), '[')
 	for i, v := range values {

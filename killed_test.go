@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -267,7 +266,7 @@ func (s *storm) compare(store *timeline.Store, id string) {
 		assert.Equal(s.t, calmNodes[key].State, n.State, "%s of %s", key, id)
 	}
 	s.compareAttempts(head, last)
-	s.checkEvents(id, row.NextSeq)
+	s.checkEvents(store, head)
 }
 
 func nodesOf(t *testing.T, head *timeline.Head) map[string]snapshot.Node {
@@ -318,26 +317,18 @@ func (s *storm) compareAttempts(head *timeline.Head, nodes map[string]snapshot.N
 	}
 }
 
-// checkEvents asserts that a run's events count from 0 without gaps, as plain git reads them.
-func (s *storm) checkEvents(id string, next int64) {
+// checkEvents asserts that a run's events count from 0 without gaps.
+func (s *storm) checkEvents(store *timeline.Store, head *timeline.Head) {
 	s.t.Helper()
-	var names strings.Builder
-	for commit := range strings.FieldsSeq(s.Git("rev-list", "--reverse", "refs/smithers/_tip/"+id)) {
-		names.WriteString(commit + ":events\n")
-	}
-	cmd := exec.CommandContext(s.t.Context(), "git", "cat-file", "--batch")
-	cmd.Dir, cmd.Env, cmd.Stdin = s.Dir, s.Env, strings.NewReader(names.String())
-	out, err := cmd.Output()
-	require.NoError(s.t, err)
-	var seq int64
-	for line := range strings.Lines(string(out)) {
-		if !strings.HasPrefix(line, "{") {
-			continue
+	next := head.Row().NextSeq
+	for entry, err := range store.Chain(head.Entry()) {
+		require.NoError(s.t, err)
+		events, err := entry.Events()
+		require.NoError(s.t, err)
+		for _, event := range slices.Backward(events) {
+			next--
+			assert.Equal(s.t, next, event.Seq, head.Row().ID)
 		}
-		var event struct{ Seq int64 }
-		require.NoError(s.t, json.Unmarshal([]byte(line), &event))
-		assert.Equal(s.t, seq, event.Seq, id)
-		seq++
 	}
-	assert.Equal(s.t, next, seq, id)
+	assert.Zero(s.t, next, head.Row().ID)
 }

@@ -19,20 +19,21 @@ type command struct {
 	Env     []string `json:"env,omitempty"` // "NAME=value"
 }
 
-// A Consenter decides whether a workflow may run commands that were never run or confirmed in this clone. It
-// returns nil if they may run, else the error unconfirmed.
+// A Consenter decides whether a workflow may run, because its commands were never run or confirmed in this clone. It
+// returns nil if the workflow may run, else an error such as unconfirmed.
 type Consenter func(*workflow.Workflow) error
 
 // Agreed is the Consenter of a user who has already agreed, with a flag or by naming the workflow file. It returns
 // nil. A user who names a file agrees to the bytes that are read from the file.
 func Agreed(*workflow.Workflow) error { return nil }
 
-// askConsent returns wf with the consent to run its commands. If they were never run or confirmed in this clone,
-// the Consenter ask decides; if ask is nil, the error is unconfirmed.
+// askConsent returns wf with the consent to run its commands. If the commands were never run or confirmed in this
+// clone, askConsent first calls ask, and returns the error of ask. If ask is nil, this error is unconfirmed.
 func askConsent(store *timeline.Store, wf *workflow.Workflow, ask Consenter) (consent.Workflow, error) {
 	return consent.Ask(store, wf.Snapshot(), func() error { return ask.decide(wf) })
 }
 
+// decide calls c, or returns unconfirmed if c is nil.
 func (c Consenter) decide(wf *workflow.Workflow) error {
 	if c == nil {
 		return Unconfirmed(wf)
@@ -40,9 +41,10 @@ func (c Consenter) decide(wf *workflow.Workflow) error {
 	return c(wf)
 }
 
-// agree returns wf with the consent to continue the run of head, as askConsent does. It checks the input only after
-// a person has agreed, since a stranger's schema may take long to check. It stores the consent last, so that a
-// refused run stores none.
+// agree returns wf with the consent to continue the run of head. It asks for consent as askConsent does, and returns
+// invalid_input if the run's input with opts.Input does not fit the workflow's schema. It checks the input only after a
+// person has agreed, since a stranger's schema may take long to check. It stores the consent last, so that a refused
+// run stores none.
 func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, opts engine.Options) (consent.Workflow, error) {
 	checked := false
 	agreed, err := askConsent(store, wf, func(wf *workflow.Workflow) error {
@@ -58,7 +60,8 @@ func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, as
 	return agreed, err
 }
 
-// Unconfirmed returns the error unconfirmed for a workflow. Its details and hints list the commands.
+// Unconfirmed returns the error unconfirmed for a workflow. Its details have all commands. Its hints have the first
+// lines of ConsentLines, and the number of the lines that are left out.
 func Unconfirmed(wf *workflow.Workflow) *fault.Error {
 	const shown = 20
 	out := fault.New(fault.Unconfirmed, "the commands of workflow %s were never run or confirmed in this clone", wf.Name).
@@ -74,6 +77,7 @@ func Unconfirmed(wf *workflow.Workflow) *fault.Error {
 	return out
 }
 
+// commandsOf returns the commands of the workflow's tasks, with their environment. The result is never nil.
 func commandsOf(wf *workflow.Workflow) []command {
 	out := []command{}
 	for _, t := range wf.Tasks {
@@ -84,8 +88,8 @@ func commandsOf(wf *workflow.Workflow) []command {
 	return out
 }
 
-// ConsentLines returns lines with the commands of a workflow and the worktrees that it asks for. The lines have no
-// control characters.
+// ConsentLines returns the lines that a person reads before consenting to a workflow: the worktrees that the workflow
+// asks for, and the environment and the command of each task with a command. The lines have no control characters.
 func ConsentLines(wf *workflow.Workflow) []string {
 	lines := worktreeLines("", wf.Worktree)
 	for _, t := range wf.Tasks {
@@ -104,8 +108,8 @@ func ConsentLines(wf *workflow.Workflow) []string {
 	return lines
 }
 
-// worktreeLines returns a line with the folder, the branch and the base of a worktree, after start. It returns nil
-// if the workflow names none of them.
+// worktreeLines returns one line that begins with start, and names the folder, the branch and the base of the worktree
+// w. It returns nil if w is nil or names none of them.
 func worktreeLines(start string, w *workflow.Worktree) []string {
 	if w == nil || w.Path == "" && w.Branch == "" && w.Base == "" {
 		return nil

@@ -10,8 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// check returns engine_missing if the program that starts Smithers does not exist or cannot be run. It does not
-// start Smithers. If only a shell could find the program, check returns nil.
+// check returns engine_missing if the program that starts Smithers does not exist or cannot be run. It does not start
+// Smithers. If e.command is set, check looks for the shell, and for the program that commandName finds in e.command. If
+// commandName finds none, the shell is enough. If ctx ends while a shell looks for the program, check returns the error
+// of ctx.
 func (e *smithersEngine) check(ctx context.Context) error {
 	missing := func(format string, args ...any) error {
 		return fault.New(fault.EngineMissing, format, args...).
@@ -44,14 +46,16 @@ func (e *smithersEngine) check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// commandName returns the program that a shell would run for a command line, or "" if only a shell can find it.
+// commandName returns the program that a shell would run for a command line: the first word that is not an assignment
+// such as NAME=value. It returns "" if there is no such word, or if only a shell can find the program, for example
+// because of a quote, a variable or an assignment to PATH.
 func commandName(command string) string {
 	for word := range strings.FieldsSeq(command) {
 		name, _, assigned := strings.Cut(word, "=")
 		switch {
 		case strings.ContainsAny(word, "'\"`\\;&|()<>*?[]~#{}!"), name == "PATH", strings.HasPrefix(word, "-"):
-			return ""
-		case assigned:
+			return "" // the shell gives the word a meaning, or looks for programs elsewhere
+		case assigned: // an assignment stands before the program
 		case strings.Contains(word, "$"):
 			return ""
 		default:

@@ -38,7 +38,7 @@ type Result struct {
 	Tip         objstore.ID
 	ContentHash page.Sum
 	Waiting     []mailbox.Waiting // the open waits of the run; empty if it does not wait
-	Nothing     bool              // the run had already finished
+	Nothing     bool              // no task ran: the run had already finished, or still waits
 	Took        time.Duration     // how long this process worked on the run
 }
 
@@ -62,8 +62,11 @@ type execution struct {
 	back         *filesBack        // restores the files of the newest frame first; nil: the files stay
 }
 
-// execute asks for consent to the commands that the run has left, claims the run, and runs it. The result is not
-// nil if the run has finished, failed, was cancelled or waits.
+// execute runs nothing if the run has no work left or still waits; the result then has Nothing set. Otherwise it asks
+// for consent to the workflow's commands, claims the run, and runs the rest of it.
+//
+// The result is not nil if the run has finished, failed, was cancelled or waits. For the last three, the error is
+// run_failed, run_cancelled or run_waiting. With any other error, the result is nil.
 func (e *execution) execute(ctx context.Context) (*Result, error) {
 	started := e.Now()
 	opts, err := e.options()
@@ -99,8 +102,10 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 // arrives meanwhile must not stop the claim.
 const maxClaims = 32
 
-// claimIfLeft claims the run if it has work left, after a person has agreed to its commands. It asks before it
-// claims, because a claim writes. The claim is nil if no work is left.
+// claimIfLeft returns a nil claim if the run has no work left. Otherwise it asks for consent to the workflow's
+// commands, and claims the run. It asks first, because a claim writes. It returns the workflow with the consent, and
+// the claim. With an error, the claim is nil. If another process moves the run's tip meanwhile, claimIfLeft tries
+// again, at most maxClaims times.
 func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agreed consent.Workflow, _ *claim.Claim, _ error) {
 	for try := 1; ; try++ {
 		left, err := engine.Check(e.head, e.workflow, opts)
@@ -123,8 +128,8 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 	}
 }
 
-// executeClaimed runs the rest of a claimed run, and releases the claim. agreed is the workflow to run, with the
-// consent. If nothing ran, the run is unchanged.
+// executeClaimed runs the rest of a claimed run, and releases the claim, even after an error. agreed is the workflow to
+// run, with the consent. A claim that cannot be released is only a warning.
 func (e *execution) executeClaimed(ctx context.Context, agreed consent.Workflow, held *claim.Claim, opts engine.Options) error {
 	opts.Lost = held.Lost()
 	_, err := engine.Run(ctx, e.head, agreed, opts)
@@ -134,7 +139,8 @@ func (e *execution) executeClaimed(ctx context.Context, agreed consent.Workflow,
 	return err
 }
 
-// options returns the options with which the engine runs the run.
+// options returns the options with which the engine runs the run. It returns an error if it cannot read whether the run
+// has its own worktree.
 func (e *execution) options() (engine.Options, error) {
 	files := e.files
 	if files == nil {
@@ -179,8 +185,8 @@ func resultOf(head *timeline.Head, now time.Time) (*Result, error) {
 	return out, err
 }
 
-// taskEnv returns the environment of tasks. It makes the paths absolute by which git finds a repository, because
-// tasks may run in another folder than the request.
+// taskEnv returns the environment of tasks. It is d.Env, but the variables by which git finds a repository have
+// absolute paths, because tasks may run in another folder than the request.
 func (d *Desk) taskEnv() []string {
 	paths := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_INDEX_FILE"}
 	env := slices.Clone(d.Env)

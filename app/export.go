@@ -6,7 +6,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers"
 )
 
-// Export writes runs to a database of Smithers, and counts the frames for the teller.
+// Export writes runs to a database of Smithers, counts the frames for the teller, and returns what was written. It
+// replaces req.Progress.
 func (d *Desk) Export(ctx context.Context, req smithers.ExportRequest) (*smithers.Exported, error) {
 	update, over := d.Teller.Count(ExportingFrames)
 	defer over()

@@ -23,8 +23,8 @@ type filesBack struct {
 	done    []*code.Restored    // what bring has restored
 }
 
-// newFilesBack returns the filesBack for all working copies that the newest frame of head has. confirm is asked
-// before untracked files are removed; if it is nil, they are removed unasked.
+// newFilesBack returns the filesBack for all working copies that the newest frame of head has. confirm is asked before
+// untracked files are removed; if it is nil, they are removed unasked. The caller sets the file that is not restored.
 func newFilesBack(d *Desk, head *timeline.Head, confirm code.ConfirmRemoval) (*filesBack, error) {
 	vcs, err := head.Entry().VCSRevision()
 	if err != nil {
@@ -42,8 +42,11 @@ func newFilesBack(d *Desk, head *timeline.Head, confirm code.ConfirmRemoval) (*f
 	return back, nil
 }
 
-// check returns the error of a restore that cannot succeed, for example if a file is in the way. It writes nothing.
-// It checks nothing if b is nil or no task of the run is left.
+// check reports, before anything is written, whether the restore can succeed. It returns the error of a restore that
+// cannot, for example if a file is in the way.
+//
+// It returns nil without a check if b is nil, if the run has no work left, or if engine.Check returns an error, which
+// claimIfLeft reports.
 func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *workflow.Workflow, opts engine.Options) error {
 	if b == nil {
 		return nil
@@ -55,7 +58,8 @@ func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *workflow
 	return err
 }
 
-// bring restores the files, and tells the teller each working copy that it restored.
+// bring restores the files and sets b.done to the restored working copies. It notes each of them to the teller, even if
+// a later one could not be restored.
 func (b *filesBack) bring(ctx context.Context) (err error) {
 	b.done, err = b.each(ctx, false, b.confirm)
 	for _, one := range b.done {
@@ -64,8 +68,9 @@ func (b *filesBack) bring(ctx context.Context) (err error) {
 	return err
 }
 
-// each restores one working copy after the other, and returns the restored ones, even with an error. With dryRun,
-// it writes nothing.
+// each restores the working copies in b.names, one after the other, and skips a missing one that the run itself makes.
+// It returns the restored ones, even with an error, and ends at the first error. With dryRun, it writes nothing.
+// confirm is asked before untracked files are removed; if it is nil, they are removed unasked.
 func (b *filesBack) each(ctx context.Context, dryRun bool, confirm code.ConfirmRemoval) ([]*code.Restored, error) {
 	var out []*code.Restored
 	for _, name := range b.names {

@@ -22,7 +22,8 @@ func (f Folder) Path(name string) string {
 	return filepath.Join(string(f), name)
 }
 
-// RealPath returns the absolute path of a file. Its folder has no symbolic links, but the file may be one.
+// RealPath returns the absolute path of the file that a request calls name. The folder in the path has no symbolic
+// links, as RealFolder returns it; the file itself may be a symbolic link.
 func (f Folder) RealPath(name string) string {
 	path := filepath.Clean(f.Path(name))
 	return filepath.Join(RealFolder(filepath.Dir(path)), filepath.Base(path))
@@ -53,8 +54,8 @@ func (f Folder) ReadFile(ctx context.Context, name string, limit int) ([]byte, e
 	}
 }
 
-// RealFolder returns dir without symbolic links. If dir does not exist, only the existing part of the path is
-// resolved.
+// RealFolder returns dir with all symbolic links resolved. If dir does not exist, only the existing part of the path is
+// resolved. If the links cannot be resolved for another reason, the rest of the path stays as it is.
 func RealFolder(dir string) string {
 	resolved, err := filepath.EvalSymlinks(dir)
 	switch parent := filepath.Dir(dir); {
@@ -91,7 +92,7 @@ func (f Folder) NeedFile(name string) error {
 	return nil
 }
 
-// beginningOf reads the first textRead bytes of a file.
+// beginningOf returns the first textRead bytes of a file, or the whole file if it is shorter.
 func (f Folder) beginningOf(name string) ([]byte, error) {
 	file, err := os.Open(f.Path(name))
 	if err != nil {

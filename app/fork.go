@@ -22,8 +22,8 @@ type ForkResult struct {
 	From *timeline.Loaded
 }
 
-// Fork forks a run at a frame. It runs no task. If the request changes the input, Fork checks the new input against
-// the workflow stored in the frame.
+// Fork forks a run at a frame, and runs no task. It returns the fork's tip and the entry of the frame. If the request
+// changes the input, and the frame stores a workflow of git smithers, Fork checks the new input against this workflow.
 func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 	out := &ForkResult{}
 	var check func(json.RawMessage) error

@@ -16,8 +16,8 @@ import (
 // EngineSmithers is the name of Smithers' engine.
 const EngineSmithers = "smithers"
 
-// ForeignEngine returns the other engine that runs a run, or "" if there is none. An engine runs a run if it stores
-// data of its own in the run, and the run stores no workflow of git smithers.
+// ForeignEngine returns the name of the other engine that runs a run, or "" if there is none. Another engine runs a run
+// if it stores data of its own in the run, and the run stores no workflow of git smithers.
 func ForeignEngine(head *timeline.Head) (string, error) {
 	engines, err := head.Entry().ExtEngines()
 	if err != nil || len(engines) == 0 {
@@ -29,7 +29,7 @@ func ForeignEngine(head *timeline.Head) (string, error) {
 	return engines[0], nil
 }
 
-// EngineName returns the name of an engine for people.
+// EngineName returns the name of an engine for people: Smithers for EngineSmithers, and any other name unchanged.
 func EngineName(engine string) string {
 	if engine == EngineSmithers {
 		return "Smithers"
@@ -37,8 +37,8 @@ func EngineName(engine string) string {
 	return engine
 }
 
-// refuseForeign returns foreign_run if another engine runs the run, else nil. The hints of the error are the
-// commands that continue the run.
+// refuseForeign returns foreign_run if another engine runs the run, and nil if none does. Any other error is about
+// reading the run. The hints of foreign_run are commands that continue the run or a fork of it.
 func refuseForeign(head *timeline.Head) error {
 	engine, err := ForeignEngine(head)
 	if err != nil || engine == "" {
@@ -56,8 +56,9 @@ func refuseForeign(head *timeline.Head) error {
 	return refused.Hint("`%s replay WORKFLOW.yaml %s` runs a fork with a workflow of git smithers", fault.Program, newestFrame)
 }
 
-// refuseForeignCancel returns foreign_run if another engine runs the run, because the engine would not notice the
-// cancellation. The hints of the error are the commands that cancel or remove the run.
+// refuseForeignCancel returns foreign_run if another engine runs the run, because that engine would not notice the
+// cancellation. It returns nil if no other engine runs the run. Any other error is about reading the run. For a run of
+// Smithers, the hints of foreign_run are commands that cancel or remove the run.
 func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 	engine, err := ForeignEngine(head)
 	if err != nil || engine == "" {
@@ -95,8 +96,9 @@ func captureNext(run string) string {
 	return fmt.Sprintf("`%s capture %s` appends the next frame, read from the program that captures the run", fault.Program, fault.Word(run))
 }
 
-// noWorkflow returns the error for a run without a workflow file. If another program captures the run, this is a
-// usage error whose hints are the commands to type; otherwise it is the error why.
+// noWorkflow returns the error for a run without a workflow file. If another program captures the run, the error is
+// usage, with the commands to type as hints. Otherwise noWorkflow returns the error why. If the run cannot be read, the
+// error of reading is joined to why.
 func noWorkflow(head *timeline.Head, why error) error {
 	captured, err := isCaptured(head)
 	if err != nil || !captured {
@@ -109,9 +111,9 @@ func noWorkflow(head *timeline.Head, why error) error {
 			fault.CommandLine(fault.Program, "replay", "WORKFLOW", timeline.Address{Run: row.ID, Frame: row.Frame}.String()))
 }
 
-// NextCommand returns a sentence with the command that continues the run of head. The command is `resume`, and does
-// ends the sentence. If another engine runs the run, the command is `export`; if another program captures the run,
-// it is `capture`.
+// NextCommand returns a sentence with the command that continues the run of head. If another engine runs the run, the
+// command is `export`. If another program captures the run, it is `capture`. Otherwise it is `resume`, and the sentence
+// ends with the text of does, which says what the command does.
 func NextCommand(head *timeline.Head, does string) (string, error) {
 	engine, err := ForeignEngine(head)
 	if err != nil {
@@ -127,8 +129,8 @@ func NextCommand(head *timeline.Head, does string) (string, error) {
 	return fmt.Sprintf("`%s resume %s`%s", fault.Program, fault.Word(row.ID), does), nil
 }
 
-// AfterFailure returns the hint to type after a run has failed. It returns "" if the run has not failed, or if
-// another engine runs it.
+// AfterFailure returns the hint that says what to type after the run with this row has failed. It returns "" if the run
+// has not failed, if git-smithers never ran it, or if another engine runs it.
 func AfterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) (string, error) {
 	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // git-smithers never ran a run with epoch 0
 		return "", nil

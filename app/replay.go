@@ -40,8 +40,9 @@ type ReplayResult struct {
 	Made *code.CheckedOut // the fork's own working copy; nil if it has none
 }
 
-// Replay forks a frame, adapts the state of the fork to the workflow, and executes the fork. The result is not nil
-// if the fork has finished, failed, was cancelled or waits.
+// Replay forks a frame, adapts the state of the fork to the workflow, and executes the fork. The result is not nil if
+// the fork has finished, failed, was cancelled or waits. For the last three, the error is run_failed, run_cancelled or
+// run_waiting. If the fork cannot be made, its new working copy is removed again.
 func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, error) {
 	at, wf, err := d.replayed(ctx, req)
 	if err != nil {
@@ -72,8 +73,9 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 	return &ReplayResult{result, made}, err
 }
 
-// replayed returns the frame to replay and the workflow to run. The workflow is the file that the request names or,
-// after a person has agreed to it, the workflow stored in the frame.
+// replayed returns the frame to replay and the workflow to run. The workflow is the one in the file that req names. If
+// req names none, it is the workflow stored in the frame, after req.Consent has agreed to it. The error is
+// no_working_copy if tasks would run among git's own files. With an error, the results must not be used.
 func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loaded, *workflow.Workflow, error) {
 	wf, err := d.Folder.namedWorkflow(ctx, req.Workflow)
 	if err != nil && IsScript(req.Workflow) {
@@ -121,8 +123,8 @@ func frameWorkflow(at *timeline.Loaded) (*workflow.Workflow, error) {
 	return wf, nil
 }
 
-// forkForReplay forks the frame at the address from, and adapts the state of the fork to the workflow wf. id
-// becomes the id of the fork.
+// forkForReplay forks the frame at the address from for the replay that req asks for, and returns the tip of the fork.
+// It adapts the state of the fork to the workflow wf, and stores wf in the fork. id becomes the id of the fork.
 func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from timeline.Address, id string, req ReplayRequest) (*timeline.Head, error) {
 	reset := engine.ReconcileRequest{Workflow: wf, Reset: req.Nodes, NoDeps: req.NoDeps || req.NamedOnly}
 	fork := req.forkOf(from, id)
@@ -136,7 +138,8 @@ func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from ti
 	return d.Store.Fork(ctx, fork)
 }
 
-// forkOf returns the request of a replay to fork the frame at the address from. id becomes the id of the fork.
+// forkOf returns the ForkRequest with which a replay forks the frame at the address from and applies r. id becomes the
+// id of the fork.
 func (r Resets) forkOf(from timeline.Address, id string) timeline.ForkRequest {
 	return timeline.ForkRequest{
 		From: from.String(), RunID: id, Nodes: r.Nodes, NoDeps: r.NoDeps, NamedOnly: r.NamedOnly,

@@ -33,8 +33,12 @@ type SmithersReplayResult struct {
 	Started bool // Smithers made a frame
 }
 
-// ReplayWithSmithers forks a frame, exports the fork to Smithers, makes Smithers resume it, and imports the result.
-// The result is nil if Smithers was not started, or the fork was not imported.
+// ReplayWithSmithers forks a frame, exports the fork to Smithers, makes Smithers resume it, and imports the result. If
+// one of these steps fails or ctx ends, the result is nil. If the fork was made before the export, Smithers or the
+// import failed, the hints of the error are commands that continue or remove the fork.
+//
+// If all steps succeed, the result is not nil. The error is then nil if the fork has finished; otherwise it is
+// run_failed, run_cancelled, run_waiting or engine_failed.
 func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest) (*SmithersReplayResult, error) {
 	if err := d.Folder.NeedFile(req.Workflow); err != nil {
 		return nil, err
@@ -74,7 +78,8 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 }
 
 // sameFolderIn returns the folder of the new working copy in which Smithers starts: the counterpart of the desk's
-// folder or, if there is no such folder, the top folder.
+// folder. If the desk's folder is outside of its working copy, or the new working copy has no counterpart, the result
+// is the top folder. A missing counterpart is noted to the teller.
 func (d *Desk) sameFolderIn(ctx context.Context, made *code.CheckedOut) string {
 	top := RealFolder(made.WorkingCopy.Root())
 	below, err := filepath.Rel(RealFolder(code.WorkingCopyOf(d.Store).Root()), RealFolder(string(d.Folder)))
@@ -99,6 +104,8 @@ type foreignPlay struct {
 	checkedOut bool // the fork has a working copy of its own
 }
 
+// planPlay returns the fork with the given id as Smithers shall run it with the engine e. workflow is the path of the
+// workflow file. The database is req.Database or, if it is "", the one that Smithers uses by itself.
 func (d *Desk) planPlay(id, workflow string, e *smithersEngine, req SmithersReplayRequest) foreignPlay {
 	play := foreignPlay{id, workflow, e, e.database(req.Home), req.RestoreVCS}
 	if req.Database != "" {
@@ -107,14 +114,15 @@ func (d *Desk) planPlay(id, workflow string, e *smithersEngine, req SmithersRepl
 	return play
 }
 
-// again returns a hint with the command that continues the fork with Smithers. The fork must be in the database.
+// again returns a hint with two commands: the one with which Smithers continues the fork, and the one that imports the
+// result. The fork must already be in the database.
 func (p foreignPlay) again() string {
 	return fmt.Sprintf("`%s` in %s continues the run, and %s",
 		p.engine.line("up", p.workflow, "--run-id", p.id, "--resume", "true"), p.engine.dir, p.takeIn())
 }
 
-// answer returns a hint for a fork that waits: a command of Smithers that answers the request, or one that shows
-// how to answer.
+// answer returns a hint for a fork that waits with the given status. If the fork waits for an approval, the hint has
+// the command of Smithers that approves; otherwise it has the command that shows how to answer.
 func (p foreignPlay) answer(status snapshot.RunStatus) string {
 	if status == snapshot.RunWaitingApproval {
 		return fmt.Sprintf("`%s` in %s, or `deny`, answers the request", p.engine.line("approve", p.id), p.engine.dir)
@@ -127,7 +135,7 @@ func (p foreignPlay) takeIn() string {
 	return fmt.Sprintf("`%s` imports the result", fault.CommandLine(fault.Program, "import", p.db, "--run", p.id))
 }
 
-// away returns a hint with the command that removes the fork and its working copy from this repository.
+// away returns a hint with the commands that remove the fork and, if it has its own working copy, the working copy.
 func (p foreignPlay) away() string {
 	command := fault.CommandLine(fault.Program, "prune", p.id)
 	if p.checkedOut {
@@ -136,8 +144,8 @@ func (p foreignPlay) away() string {
 	return fmt.Sprintf("`%s` removes the fork from this repository; Smithers' database keeps it", command)
 }
 
-// left returns err with two more hints: next, which is a command that continues the fork, and the command that
-// removes the fork. If err is context.Canceled, left turns it into interrupted.
+// left returns the error err with two more hints. The first ends with next, a hint that says how to continue the fork.
+// The second is the hint of away. If err wraps context.Canceled, the code of the result is interrupted.
 func (p foreignPlay) left(err error, next string) error {
 	if errors.Is(err, context.Canceled) {
 		err = fault.New(fault.Interrupted, "%w", err)
@@ -147,8 +155,9 @@ func (p foreignPlay) left(err error, next string) error {
 	return e.Hint("the fork was made, as run %s: %s", p.id, next).Hint("%s", p.away())
 }
 
-// playForeign exports a fork to Smithers, makes Smithers resume it, imports the fork, and returns how Smithers
-// ended. The hints of an error tell how to continue from the step that failed.
+// playForeign exports a fork to Smithers, makes Smithers resume it, imports the fork, and returns how Smithers ended.
+// It imports the fork even if ctx has ended meanwhile, but then returns interrupted. If a step fails, the hints of the
+// error say how to continue from this step.
 func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, error) {
 	before, err := d.Store.Head(ctx, play.id)
 	if err != nil {
@@ -191,8 +200,8 @@ type foreignEnd struct {
 	went   bool // Smithers made a frame
 }
 
-// finishForeign returns the result of a fork that Smithers ran. The error is nil if the run has finished. made is
-// the fork's working copy, or nil.
+// finishForeign returns the result of a fork that Smithers ran and that was imported. made is the fork's working copy,
+// or nil. If the run can be read, the result is not nil and the error is that of end.check.
 func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end foreignEnd) (*SmithersReplayResult, error) {
 	head, err := d.Store.Head(ctx, end.play.id)
 	if err != nil {
@@ -208,8 +217,9 @@ func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end for
 // mended is the hint for a run that Smithers did not finish because of an error in the workflow.
 const mended = "if you fix the workflow, replay again: Smithers resumes a run only with the exported workflow"
 
-// check returns nil if the run has finished. Otherwise it returns run_failed, run_cancelled, run_waiting or
-// engine_failed, with hints to continue the run.
+// check returns engine_failed if Smithers made no frame. Otherwise it returns nil if the run has finished, run_failed,
+// run_cancelled or run_waiting if it has that status, and engine_failed for any other status. The hints of an error say
+// how to continue the run.
 func (r foreignEnd) check(row snapshot.Run) error {
 	switch {
 	case !r.went:

@@ -7,7 +7,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// Restore restores the files of a frame in place. It saves unsaved changes as a frame first.
+// Restore restores the files of a frame in place, unless req.DryRun is true, and returns the changes. If the run's
+// newest state lacks the current files, Restore saves them as a frame before it changes them. See code.Restore for the
+// codes of errors.
 func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Restored, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
@@ -15,7 +17,9 @@ func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Rest
 	return code.Restore(ctx, d.Store, req)
 }
 
-// Revert restores the files as they were after an attempt, in place. It saves unsaved changes as a frame first.
+// Revert restores the files as they were after an attempt, in place, unless req.DryRun is true, and returns the
+// changes. If the run's newest state lacks the current files, Revert saves them as a frame before it changes them. See
+// code.Revert for the codes of errors.
 func (d *Desk) Revert(ctx context.Context, req code.RevertRequest) (*code.Restored, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
@@ -23,7 +27,8 @@ func (d *Desk) Revert(ctx context.Context, req code.RevertRequest) (*code.Restor
 	return code.Revert(ctx, d.Store, req)
 }
 
-// CheckOut makes a new working copy with the files of a frame. req.Dir may be relative to the desk's folder.
+// CheckOut makes a new working copy with the files of a frame. req.Dir may be relative to the desk's folder, or "" for
+// a default folder. See code.Checkout for the codes of errors.
 func (d *Desk) CheckOut(ctx context.Context, req code.CheckoutRequest) (*code.CheckedOut, error) {
 	if req.Dir != "" {
 		req.Dir = d.Folder.Path(req.Dir)
@@ -33,8 +38,8 @@ func (d *Desk) CheckOut(ctx context.Context, req code.CheckoutRequest) (*code.Ch
 	return code.Checkout(ctx, d.Store, req)
 }
 
-// checkOutFor makes a new working copy with the files of the frame at the address from. id is the id of the run
-// that will use it. dir is its folder, or "" for a default folder.
+// checkOutFor makes a new working copy with the files of the frame at the address from, and notes it to the teller. id
+// is the id of the run that will use the working copy. dir is its folder, or "" for a default folder.
 func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address, dir string) (*code.CheckedOut, error) {
 	made, err := d.CheckOut(ctx, code.CheckoutRequest{From: from.String(), Dir: dir, Name: id, Run: id, Own: true})
 	if err == nil {
@@ -43,8 +48,8 @@ func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address
 	return made, err
 }
 
-// discard removes the working copy that was made for a run, because the run could not be created. It does nothing
-// if made is nil.
+// discard removes a working copy that was made for a run, because the run could not be created. It works even if ctx
+// has ended. It does nothing if made is nil.
 func discard(ctx context.Context, made *code.CheckedOut) error {
 	if made == nil {
 		return nil

@@ -27,8 +27,9 @@ type ResumeResult struct {
 	Restored []*code.Restored // the working copies whose files were restored
 }
 
-// Resume executes the rest of a run. The result is not nil if the run has finished, failed, was cancelled or waits.
-// The error is foreign_run if another engine runs the run.
+// Resume executes the rest of a run. The result is not nil if the run has finished, failed, was cancelled or waits. For
+// the last three, the error is run_failed, run_cancelled or run_waiting. If another engine runs the run, the error is
+// foreign_run and the result is nil.
 func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, error) {
 	head, err := OpenRun(ctx, d.Store, req.Run)
 	if err == nil {
@@ -59,8 +60,9 @@ func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, er
 	return out, err
 }
 
-// resume executes the rest of the run. file is the workflow file that the request names, as it was when the request
-// began. If file is nil, resume finds the workflow of the run, and asks for consent to it.
+// resume executes the rest of the run. file is the workflow that the request names, as it was read when the request
+// began. If file is nil, resume finds the workflow of the run, and asks e.Consent about it. The results are those of
+// execute.
 func (e *execution) resume(ctx context.Context, file *workflow.Workflow) (_ *Result, err error) {
 	e.workflow, e.ask = file, Agreed
 	if file == nil {
@@ -77,7 +79,7 @@ func (e *execution) resume(ctx context.Context, file *workflow.Workflow) (_ *Res
 }
 
 // OpenRun opens the tip of a run for a request that changes the run. run must be the whole id. The error is
-// run_not_found if no run has it.
+// run_not_found if no run has this id.
 func OpenRun(ctx context.Context, store *timeline.Store, run string) (*timeline.Head, error) {
 	id, err := store.ResolveRunToChange(ctx, run)
 	if err != nil {

@@ -21,7 +21,8 @@ type RunRequest struct {
 	Settings
 }
 
-// Run creates a run and executes it. The result is not nil if the run has finished, failed, was cancelled or waits.
+// Run creates a run and executes it. The result is not nil if the run has finished, failed, was cancelled or waits. For
+// the last three, the error is run_failed, run_cancelled or run_waiting.
 func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	wf, err := d.Folder.ReadWorkflow(ctx, req.Workflow)
 	if err == nil {
@@ -49,8 +50,9 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	return e.execute(ctx)
 }
 
-// create creates a run. If the workflow asks for a worktree of the run, create makes the worktree first, and frame
-// 0 has the files of the worktree. Otherwise frame 0 has the files of the working copy.
+// create creates a run and returns its tip. If the workflow asks for a worktree of the run, and the desk works in a
+// working copy, create makes the worktree first, and frame 0 has the files of the worktree. Otherwise frame 0 has the
+// files of the desk's working copy, if there is one. If the run cannot be created, the worktree is removed again.
 func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	spec, own := wf.OwnWorktree(row.ID)
 	if !own || d.Store.Workspace().Root == "" {
@@ -70,8 +72,9 @@ func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.R
 	return head, nil
 }
 
-// createOn creates a run whose frame 0 has the files of the working copy wc. If these files cannot be captured,
-// createOn warns and creates the run without them.
+// createOn creates a run whose frame 0 has the files of the working copy wc, and returns its tip. If wc has no files to
+// capture, the run is created without files. If capturing fails, createOn warns and does the same, unless ctx has
+// ended.
 func (d *Desk) createOn(ctx context.Context, wc *code.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	over := d.Teller.While(ReadingFiles)
 	captured, err := wc.Capture(ctx)

@@ -38,9 +38,12 @@ func (e *smithersEngine) line(args ...string) string {
 	return fault.CommandLine(EngineSmithers, args...)
 }
 
-// findEngine finds the program of Smithers: command or the configured command, else the npm package installed
-// beside or above the workflow file, else the program on PATH. dir is the folder in which Smithers starts. The
-// error is engine_missing if there is no such program.
+// findEngine returns the program of Smithers. This is command, or the configured command if command is "". If neither
+// is set, it is the npm package installed beside or above the workflow file, else the program on PATH. dir becomes the
+// folder in which Smithers starts.
+//
+// The error is engine_missing if no command is set and no program is found. A command is not checked; see
+// smithersEngine.check.
 func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error) {
 	out := &smithersEngine{dir: dir, env: d.taskEnv()}
 	if command == "" {
@@ -69,8 +72,8 @@ func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error
 	return out, nil
 }
 
-// withPath returns env with folder added to the end of PATH, because a program that npm installed may need the
-// programs beside it.
+// withPath returns a copy of env with folder added to the end of PATH, because a program that npm installed may need
+// the programs beside it.
 func withPath(env []string, folder string) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, "PATH=") })
 	path := folder
@@ -82,8 +85,9 @@ func withPath(env []string, folder string) []string {
 	return append(out, "PATH="+path)
 }
 
-// database returns the path of the database that Smithers uses by itself. The database is in the nearest folder
-// with a folder .smithers, from e.dir upwards and below home. If there is none, it is in e.dir.
+// database returns the path of the database that Smithers uses by itself. The database is in the nearest folder with a
+// folder .smithers, from e.dir upwards and below home. Folders inside of a folder .smithers do not count. If no folder
+// counts, the database is in e.dir. If home is "", the search goes up to the top of the file system.
 func (e *smithersEngine) database(home string) string {
 	anchor := e.dir
 	for dir := e.dir; below(home, dir); dir = filepath.Dir(dir) {
@@ -110,9 +114,11 @@ func below(home, dir string) bool {
 }
 
 // run starts Smithers with args, waits for its end, and returns its exit status, or -1 if Smithers did not exit by
-// itself. The teller receives every line that Smithers writes. The end of ctx interrupts Smithers once, since a
-// second interrupt would stop it at once. The end of d.Hurry kills Smithers. The error is engine_failed if Smithers
-// could not be started.
+// itself. The caller judges the status. The error is engine_failed if Smithers could not be started or awaited. The
+// teller receives every line that Smithers writes.
+//
+// The end of ctx interrupts Smithers only once, since a second interrupt would stop it at once. If Smithers has not
+// ended after engineGrace, or if d.Hurry ends, it is killed.
 func (e *smithersEngine) run(ctx context.Context, d *Desk, args ...string) (status int, err error) {
 	cmd := exec.CommandContext(ctx, e.program[0], append(slices.Clone(e.program[1:]), args...)...)
 	cmd.Dir, cmd.Env = e.dir, e.env
@@ -148,8 +154,8 @@ type lineTeller struct {
 	rest   []byte // the beginning of a line that has not ended
 }
 
-// Write passes on every whole line of p, and cuts lines of 64 KiB or more. It never fails, so that Smithers can
-// always write.
+// Write passes on every whole line of p, and keeps the rest for the next call. It passes on an unfinished line once
+// this has 64 KiB, as if the line had ended. It never fails, so that Smithers can always write.
 func (w *lineTeller) Write(p []byte) (int, error) {
 	const longest = 1 << 16
 	w.rest = append(w.rest, p...)
@@ -163,7 +169,7 @@ func (w *lineTeller) Write(p []byte) (int, error) {
 	}
 }
 
-// end passes on a last line that has no line feed.
+// end passes on the kept beginning of a line, if there is one. Call it after the last Write.
 func (w *lineTeller) end() {
 	if len(w.rest) > 0 {
 		w.teller.Note(w.ctx, EngineSaidNote{string(w.rest)})

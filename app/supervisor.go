@@ -51,8 +51,12 @@ const (
 	RunStopped SupervisorAction = "stopped" // an error stopped the run, which can be resumed
 )
 
-// Supervise resumes runs whose process died and runs that no longer have to wait. It returns when ctx ends or
-// Report returns an error or, with Once, when the resumed runs have ended or wait.
+// Supervise resumes runs whose process died and runs that no longer have to wait. With Once, it looks for such runs
+// once, and returns nil after the resumed runs have ended or wait. Otherwise it continues until an error ends it.
+//
+// The error is that of ctx after ctx has ended, that of Report, a panic of a run, or an error of the search for runs.
+// It is run_not_found if one of req.Runs does not exist. Before Supervise returns, it stops the runs that it still
+// executes; they can be resumed.
 func (d *Desk) Supervise(ctx context.Context, req SuperviseRequest) error {
 	for i, run := range req.Runs {
 		id, err := d.Store.ResolveRunToChange(ctx, run)
@@ -94,6 +98,7 @@ type pausedRun struct {
 // maxPause is the longest pause before the supervisor tries a run again.
 const maxPause = time.Hour
 
+// newSupervisor returns a supervisor for req that executes no run yet. The runs in req.Runs must exist.
 func newSupervisor(d *Desk, req SuperviseRequest) *supervisor {
 	return &supervisor{
 		Desk: d, req: req,
@@ -102,7 +107,8 @@ func newSupervisor(d *Desk, req SuperviseRequest) *supervisor {
 	}
 }
 
-// supervise looks for runs until ctx ends or, with Once, one time. When it returns, no run is being executed.
+// supervise looks for runs until ctx ends or an error occurs. With Once, it looks one time, and waits until the resumed
+// runs have ended. When it returns, no run is being executed.
 func (v *supervisor) supervise(ctx context.Context) error {
 	err := v.look(ctx)
 	for err == nil && !v.req.Once {
@@ -117,7 +123,8 @@ func (v *supervisor) supervise(ctx context.Context) error {
 	return errors.Join(err, v.await(context.WithoutCancel(ctx), 0))
 }
 
-// look resumes the runs that can be resumed. If MaxRuns runs are being executed, it waits for the end of one.
+// look resumes the runs that can be resumed, except those in a pause after a failed try. If MaxRuns runs are being
+// executed, look waits until one of them ends. It also clears v.due, which ready then sets for the waiting runs.
 func (v *supervisor) look(ctx context.Context) error {
 	v.due = time.Time{}
 	runs, err := claim.FindUnattended(ctx, v.Store, v.req.Runs...)
@@ -138,8 +145,8 @@ func (v *supervisor) look(ctx context.Context) error {
 	return nil
 }
 
-// await waits until at most limit runs are being executed, and reports each run that ends. It returns the error of
-// ctx or of a report.
+// await waits until at most limit runs are being executed, and settles each run that ends. It returns the error of ctx
+// or of settle.
 func (v *supervisor) await(ctx context.Context, limit int) error {
 	for len(v.running) > limit {
 		select {
@@ -154,7 +161,8 @@ func (v *supervisor) await(ctx context.Context, limit int) error {
 	return nil
 }
 
-// sleep waits until it is time to look again, or until a run has ended, which it reports.
+// sleep waits until it is time to look for runs again, or until one run has ended. It settles this run. It returns the
+// error of ctx or of settle.
 func (v *supervisor) sleep(ctx context.Context) error {
 	length := v.req.Interval
 	if !v.due.IsZero() {
@@ -172,8 +180,9 @@ func (v *supervisor) sleep(ctx context.Context) error {
 	}
 }
 
-// settle reports how the execution of a run ended. If the run could not be executed and no other process has taken
-// it over, settle begins or doubles its pause. It returns a panic of the execution, or the error of Report.
+// settle reports how the execution of a run ended, and removes the run from v.running. If an error stopped the run, and
+// no other process has taken it over, settle begins or doubles the pause of the run, unless the supervisor is stopping.
+// It returns the panic of an execution without a report; any other error is that of Report.
 func (v *supervisor) settle(end executionEnd) error {
 	run := claim.Unattended{Run: end.row.ID, Status: end.row.Status}
 	delete(v.running, run.Run)
@@ -196,11 +205,13 @@ func (v *supervisor) settle(end executionEnd) error {
 	return v.report(RunStopped, run, end.row.Frame, end.err)
 }
 
-// report calls Report with an action on a run. cause is the reason for leaving or stopping the run, or nil.
+// report calls Report with an action on a run whose newest frame is frame. cause is the reason for leaving or stopping
+// the run, or nil.
 func (v *supervisor) report(action SupervisorAction, run claim.Unattended, frame int64, cause error) error {
 	return v.req.Report(SupervisorReport{Action: action, Run: run.Run, Status: run.Status, Frame: frame, Err: cause})
 }
 
+// stopping reports whether the supervisor is stopping its runs.
 func (v *supervisor) stopping() bool {
 	select {
 	case <-v.quit:
@@ -210,8 +221,8 @@ func (v *supervisor) stopping() bool {
 	}
 }
 
-// try resumes a run if it can be resumed and no other process has resumed it. It reports that the run was resumed,
-// or why not.
+// try resumes a run if it can be resumed, and reports that the run was resumed. Otherwise it reports the reason, as
+// leave does. If another process moves the run's tip meanwhile, try begins again, at most maxClaims times.
 func (v *supervisor) try(ctx context.Context, run claim.Unattended) error {
 	var err error
 	for range maxClaims {
@@ -222,8 +233,8 @@ func (v *supervisor) try(ctx context.Context, run claim.Unattended) error {
 	return v.leave(ctx, run, 0, err)
 }
 
-// tryOnce does the same as try, but returns conflict if another process has moved the tip, for example with a
-// signal. The caller must then try again.
+// tryOnce does the same as try, but only once: it returns conflict if another process has moved the run's tip, for
+// example with a signal. It reports nothing for a run that has ended since it was found.
 func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 	head, err := v.Store.Head(ctx, run.Run)
 	if err != nil {
@@ -263,8 +274,8 @@ func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 	return v.report(RunResumed, run, row.Frame, nil)
 }
 
-// leave reports why a run is not resumed. It reports nothing if cause is nil, or if the run waits, is gone or
-// belongs to another process. It returns only the error of ctx or of Report.
+// leave reports the reason why a run is not resumed, which is cause. It reports nothing if cause is nil, or if the run
+// waits, is gone, belongs to another process, or was changed by one. It returns only the error of ctx or of Report.
 func (v *supervisor) leave(ctx context.Context, run claim.Unattended, frame int64, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -279,8 +290,8 @@ func (v *supervisor) leave(ctx context.Context, run claim.Unattended, frame int6
 	return v.report(RunLeft, run, frame, cause)
 }
 
-// ready reports whether one of a run's waits is over. It sets v.due to the time of the run's next timer if no other
-// timer is due earlier.
+// ready reports whether one of a run's waits is over. It also sets v.due to the time of the run's next timer, unless
+// another run's timer is due earlier.
 func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 	now := v.Now()
 	waits, err := mailbox.WaitsOf(head, now)
@@ -295,9 +306,9 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 	return slices.ContainsFunc(waits, func(w mailbox.Waiting) bool { return w.Ready }), err
 }
 
-// workflow reads the workflow of a run and returns it with the consent. It refuses a file that differs from the
-// workflow stored in the run, and commands that were not confirmed in this clone, because a supervisor has no
-// person to ask.
+// workflow returns the workflow with which a run continues, with the consent to run its commands. A supervisor has no
+// person to ask. The error is therefore workflow_changed if the workflow file differs from the workflow stored in the
+// run, and unconfirmed if the commands were never run or confirmed in this clone.
 func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (consent.Workflow, error) {
 	wf, err := v.definition(ctx, head)
 	if err != nil {
@@ -312,7 +323,9 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 	return agree(v.Store, head, wf, nil, opts)
 }
 
-// definition reads the workflow file of a run or, if the run's row names no file, the workflow stored in the run.
+// definition reads the workflow file that the run's row names. If the row names none, definition returns the workflow
+// stored in the run. If the run stores none, or if the row's path leads out of the working copy, the error is that of
+// noWorkflow.
 func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*workflow.Workflow, error) {
 	file, err := v.rememberedPath(head.Row())
 	if err == nil {
@@ -325,7 +338,8 @@ func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*work
 }
 
 // execute runs the rest of a claimed run, releases the claim, and returns how the execution ended. agreed is the
-// workflow to run, with the consent.
+// workflow to run, with the consent. The end of ctx does not stop the run; the closing of v.quit does, and then the
+// error is interrupted. A panic of the execution is returned as the error.
 func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *claim.Claim,
 	agreed consent.Workflow, opts engine.Options,
 ) executionEnd {

@@ -36,8 +36,8 @@ type TravelResult struct {
 	Resumed *Result // how the resumed run ended or waits; nil if it was not resumed, or did not end
 }
 
-// Travel takes a run back and, with Resume, resumes the run. The result is nil if the run did not go back. An error
-// with a result is that of the resumed run.
+// Travel takes a run back and, with Resume, resumes the run. The result is nil if the run did not go back. If the
+// result is not nil, an error comes from resuming the run.
 func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, error) {
 	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
 	if err != nil {
@@ -58,8 +58,8 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 	return d.goOn(ctx, done, file, req.Sequel)
 }
 
-// Reset sets a run back and, with Resume, resumes the run. The result is nil if the run was not set back. An error
-// with a result is that of the resumed run.
+// Reset takes a run back to its beginning or to a frame and, with Resume, resumes the run. The result is nil if the run
+// did not go back. If the result is not nil, an error comes from resuming the run.
 func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, error) {
 	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
 	if err != nil {
@@ -73,7 +73,8 @@ func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, erro
 	return d.goOn(ctx, done, file, req.Sequel)
 }
 
-// Undo takes back the newest op of a run or, if the request names no run, of this clone.
+// Undo takes back the newest op of a run. If the request names no run, it takes back the newest op of this clone. See
+// travel.Undo for the ops that stay and for the codes of errors.
 func (d *Desk) Undo(ctx context.Context, req travel.UndoRequest) (*travel.Result, error) {
 	over := d.Teller.While(GoingBack)
 	defer over()
@@ -81,8 +82,8 @@ func (d *Desk) Undo(ctx context.Context, req travel.UndoRequest) (*travel.Result
 	return travel.Undo(ctx, d.Store, req)
 }
 
-// confirming returns a function that ends the wait that people see, with over, and then calls ask. It returns nil
-// if ask is nil.
+// confirming returns a function that calls over, to end the wait that people see, and then returns the result of ask.
+// It returns nil if ask is nil.
 func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 	if ask == nil {
 		return nil
@@ -93,9 +94,9 @@ func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 	}
 }
 
-// beforeSequel reads the workflow file that next names, or returns nil if next names none. address is the run or
-// frame to go back to. If next continues the run or names a file, beforeSequel returns foreign_run for a run that
-// another engine runs.
+// beforeSequel reads the workflow file that next names, and returns nil if next names none. If next names a file or
+// resumes the run, beforeSequel also checks the run at address, a run or a frame: the error is foreign_run if another
+// engine runs it.
 func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*workflow.Workflow, error) {
 	file, err := d.Folder.namedWorkflow(ctx, next.Workflow)
 	if err != nil || !next.Resume && next.Workflow == "" {
@@ -112,9 +113,9 @@ func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*
 	return file, refuseForeign(head)
 }
 
-// redefinition returns how a travel or reset adapts the run to fit.Workflow, the workflow file that next names. The
-// travel does not restore that file. If next names no file, the redefinition only asks for consent to the run's own
-// workflow, if the run is to be resumed.
+// redefinition returns how a run is changed while it goes back. If next names a workflow file, fit.Workflow is the
+// workflow in it: the run is adapted to this workflow as fit says, and the file itself is not restored. If next names
+// no file, the run keeps its workflow; a person is asked for consent to it if next resumes the run.
 func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) travel.Redefinition {
 	if fit.Workflow == nil {
 		return travel.Redefinition{Agree: d.agreeToSequel(next)}
@@ -125,8 +126,8 @@ func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) travel.Red
 	}
 }
 
-// agreeToSequel returns the function that asks for consent to the workflow stored in a run. It returns nil if the
-// run is not to be resumed.
+// agreeToSequel returns the function that asks for consent to the workflow stored in a run. The function allows a
+// workflow that it cannot parse. agreeToSequel returns nil if next does not resume the run.
 func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 	if !next.Resume {
 		return nil
@@ -141,8 +142,8 @@ func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 	}
 }
 
-// goOn resumes a run that went back, if next asks for it. file is the workflow file that next names, or nil. The
-// result is never nil.
+// goOn resumes the run that done describes, if next asks for it. file is the workflow that next names, or nil. The
+// result is never nil, even with an error.
 func (d *Desk) goOn(ctx context.Context, done *travel.Result, file *workflow.Workflow, next Sequel) (*TravelResult, error) {
 	out := &TravelResult{Result: done}
 	if !next.Resume {

@@ -15,10 +15,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// workflowOf returns the workflow with which a run continues if the request names none. It is the file that the
-// run's row names or, if this file does not exist, the workflow stored in the run.
+// workflowOf returns the workflow with which a run continues if the request names none. It reads the file that the
+// run's row names. If anyFile is false, it ignores a file that probably belongs to another run (see isOtherFile).
 //
-// Without anyFile, workflowOf ignores a file that probably belongs to another run (see isOtherFile).
+// If the row names no file, or the file is ignored, is a folder or cannot be read, workflowOf returns the workflow
+// stored in the run, and notes this to the teller. If the run stores none, the error is that of noWorkflow. The error
+// is invalid_state if the row's path leads out of the working copy.
 func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool) (*workflow.Workflow, error) {
 	row := head.Row()
 	file, err := d.rememberedPath(row)
@@ -35,6 +37,7 @@ func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool
 			return wf, err
 		}
 	}
+	// Here, err is the reason why the file is not used.
 	kept, keptErr := KeptWorkflow(head)
 	if kept == nil {
 		return nil, errors.Join(noWorkflow(head, err), keptErr)
@@ -43,8 +46,8 @@ func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool
 	return kept, nil
 }
 
-// workflowFile returns the absolute path of the workflow file called named. If named is "", it returns the path of
-// the file that the run's row names, or "" if the row names none.
+// workflowFile returns the absolute path of the workflow file called named. If named is "", it returns the path of the
+// file that the run's row names, or "" if the row names none in the working copy.
 func (d *Desk) workflowFile(row snapshot.Run, named string) string {
 	if named != "" {
 		return d.Folder.Path(named)
@@ -56,9 +59,9 @@ func (d *Desk) workflowFile(row snapshot.Run, named string) string {
 	return path
 }
 
-// workflowFileToType returns the workflow file of a run as people type it in the desk's folder: named, the file
-// that the request names, or if it is "", the file that the run's row names. It returns "" if that file does not
-// exist. A name that begins with - gets ./ before it, so that no command reads it as a flag.
+// workflowFileToType returns the workflow file of a run as a command in the desk's folder takes it. named is the file
+// that the request names, or "". The result is named or, if named is "", the result of relativeWorkflowFile. A name
+// that begins with - gets ./ before it, so that no command reads the name as a flag.
 func (d *Desk) workflowFileToType(row snapshot.Run, named string) string {
 	file := d.relativeWorkflowFile(row, named)
 	if strings.HasPrefix(file, "-") {
@@ -67,6 +70,9 @@ func (d *Desk) workflowFileToType(row snapshot.Run, named string) string {
 	return file
 }
 
+// relativeWorkflowFile returns named if it is not "". Otherwise it returns the path of the file that the run's row
+// names, with slashes, and relative to the desk's folder where possible. It returns "" if this file does not exist or
+// is a folder.
 func (d *Desk) relativeWorkflowFile(row snapshot.Run, named string) string {
 	file := d.workflowFile(row, named)
 	if info, err := os.Stat(file); named != "" || err != nil || info.IsDir() {
@@ -81,9 +87,9 @@ func (d *Desk) relativeWorkflowFile(row snapshot.Run, named string) string {
 	return filepath.ToSlash(rel)
 }
 
-// workDir returns the folder in which tasks run: the top of the working copy. For a store of run history alone, it
-// returns the folder in which the store was made; in any other repository without a working copy, the desk's
-// folder.
+// workDir returns the folder in which tasks run. This is the top of the working copy, if there is one. Without a
+// working copy, it depends on the git directory: if it is in a folder .smithers, the store has only run history, and
+// the result is the parent of .smithers; otherwise the result is the desk's folder.
 func (d *Desk) workDir() string {
 	if top := d.Store.Workspace().Root; top != "" {
 		return top
@@ -94,8 +100,8 @@ func (d *Desk) workDir() string {
 	return string(d.Folder)
 }
 
-// needWorkDir returns no_working_copy if a task of wf would run among git's own files: in a bare repository, or
-// inside a git directory.
+// needWorkDir returns no_working_copy if a task of wf would run among git's own files: in a bare repository, or inside
+// a git directory. Tasks without a command, and tasks in a worktree, do not count.
 func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
 	here := func(t *workflow.Task) bool { return t.Run != "" && t.Worktree == nil }
 	if d.Store.Workspace().Root != "" || wf.Worktree != nil || !slices.ContainsFunc(wf.Tasks, here) {
@@ -113,9 +119,9 @@ func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
 		Hint("run the command in a clone, or in a worktree of this repository")
 }
 
-// storedPath returns the path of a workflow file that the run's row stores: relative to workDir, with slashes. It
-// returns "" if the name is not UTF-8, or if the file is outside of workDir, because history must not name the
-// folders of a machine.
+// storedPath returns the path of a workflow file as the run's row stores it: relative to workDir, with slashes. It
+// returns "" if the file does not exist or its name is not UTF-8. It also returns "" for a file outside of workDir,
+// because history must not name the folders of a machine.
 func (d *Desk) storedPath(file string) string {
 	top, topErr := filepath.EvalSymlinks(d.workDir())
 	path, pathErr := filepath.EvalSymlinks(d.Folder.Path(file))
@@ -129,8 +135,9 @@ func (d *Desk) storedPath(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// rememberedPath returns the path of the workflow file that a run's row names. The error is usage if the row names
-// no file, and invalid_state if the path leads out of the working copy: history may come from another machine.
+// rememberedPath returns the path of the workflow file that a run's row names. It does not check that the file exists.
+// The error is usage if the row names no file, and invalid_state if the path leads out of the working copy: history may
+// come from another machine.
 func (d *Desk) rememberedPath(row snapshot.Run) (string, error) {
 	if row.WorkflowPath == "" {
 		return "", fault.New(fault.Usage, "run %q has no workflow file", row.ID).

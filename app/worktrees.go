@@ -8,8 +8,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// worktree opens a worktree that the run asks for, and makes it if it does not exist. If the files of a frame fill
-// the new worktree, worktree tells the teller.
+// worktree opens the worktree that spec describes, and makes it if it does not exist. If rebase is true, an existing
+// worktree is rebased, as code.OpenWorktree says. If the files of a frame fill a new worktree, worktree notes this to
+// the teller.
+//
+// If e.baseFiles is true, a new worktree has the files of its base, even if spec asks for the files of the frame. If
+// such a worktree belongs to a task, worktree warns.
 func (e *execution) worktree(ctx context.Context, spec code.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
 	if e.baseFiles && spec.Fill {
 		spec.Fill = false

@@ -15,8 +15,8 @@ import (
 type Streams = term.Streams
 
 // Main runs one command line and returns the exit status of the process. args has the words after the program's name.
-// Main writes only to s. The first SIGINT or SIGTERM cancels the command, which then ends in an orderly way; the
-// second signal ends running tasks at once; the third signal ends the process.
+// Main writes only to s. The first SIGINT or SIGTERM cancels the command, which then ends in an orderly way. The second
+// signal ends running tasks at once. The third signal ends the process.
 func Main(ctx context.Context, s Streams, args []string) int {
 	ctx, hurry, stop := interrupt.Catch(ctx)
 	defer stop()
@@ -44,7 +44,8 @@ func dispatch(ctx context.Context, s *session.Session, args []string) error {
 	return session.Retyped(args, root.App(s).RunContext(ctx, in.Argv()))
 }
 
-// statusOrHelp runs a command line without a command: it shows the status in a repository, and help elsewhere.
+// statusOrHelp runs a command line that names no command. It shows the status of the repository. If there is no
+// repository, it shows the help.
 func statusOrHelp(ctx context.Context, s *session.Session, in *arg.Invocation) error {
 	root := in.Command
 	in.Command = root.Child("status")
@@ -55,8 +56,8 @@ func statusOrHelp(ctx context.Context, s *session.Session, in *arg.Invocation) e
 	return err
 }
 
-// wantsJSON reports whether args has --json before "--". Errors are printed as JSON then, even if the command line
-// is wrong.
+// wantsJSON reports whether args has --json before "--". It looks at the words alone, so that errors are printed as
+// JSON even if the command line is wrong.
 func wantsJSON(args []string) bool {
 	for _, arg := range args {
 		switch arg {

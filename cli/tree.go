@@ -43,8 +43,8 @@ prefix of its id is enough; to change or remove it, give the whole id.`,
 	return root
 }
 
-// topics returns the topics of the help with their commands. Help has room for 25 commands; help --all also lists the
-// commands for upkeep, programs and Smithers.
+// topics returns the topics of the help with their commands. Help lists the commands of each topic that people type
+// often; help --all also lists the others.
 func topics() []arg.Topic {
 	return []arg.Topic{
 		run.Topic(), answer.Topic(), see.Topic(), back.Topic(), sharing.Topic(), peers.Topic(), upkeep.Topic(), program.Topic(tree),

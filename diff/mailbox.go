@@ -31,8 +31,9 @@ func (r *Result) mailbox(a, b *snapshot.State) (err error) {
 	return nil
 }
 
-// compareMail compares two collections whose keys are keys of nodes: approvals, human requests or waits. The
-// returned lists are sorted by the bytes of their keys, and are not nil unless there is an error.
+// compareMail compares two collections whose keys are keys of nodes: approvals, human requests or waits. a is the
+// collection before, and b is the collection after. decode decodes a row. The returned lists are sorted by the bytes of
+// their keys, and are not nil unless there is an error.
 func compareMail[T any](a, b *page.Collection, decode func(page.Row) (T, error)) (added, removed []Mail[T], changed []MailChange[T], err error) {
 	added, removed, changed = []Mail[T]{}, []Mail[T]{}, []MailChange[T]{}
 	for delta, err := range page.Diff(a, b) {
@@ -54,8 +55,8 @@ func compareMail[T any](a, b *page.Collection, decode func(page.Row) (T, error))
 	return added, removed, changed, nil
 }
 
-// signals compares the signals of two states and appends the differences to r. A signal that differs, for
-// example in its seq, counts as one removed and one added signal.
+// signals compares the signals of two states and appends the differences to r. a is the collection before, and b is the
+// collection after. A signal that differs, for example in its seq, counts as one removed and one added signal.
 func (r *Result) signals(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {

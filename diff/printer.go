@@ -89,8 +89,8 @@ func (p *printer) value(m mark, name string, value json.RawMessage) {
 	p.lines(lines)
 }
 
-// change adds the differences between two values, or a note if only white space differs. A value is nil if its side
-// has none.
+// change adds the differences between the values from and to, or a note if only white space differs. A value is
+// nil if its side has none.
 func (p *printer) change(from, to json.RawMessage) {
 	lines := diffValues(from, to)
 	if len(lines) == 0 {
@@ -100,8 +100,8 @@ func (p *printer) change(from, to json.RawMessage) {
 	p.lines(lines)
 }
 
-// lines adds the lines of a value. Unless RenderOptions.Full is set, it shortens long lines, stops after
-// maxLines lines, and adds the number and the size of the omitted lines.
+// lines adds the lines of a value. Unless RenderOptions.Full is set, it shortens long lines and stops after maxLines
+// lines. It then adds a line with the number and the size in bytes of the omitted lines.
 func (p *printer) lines(lines []valueLine) {
 	shown := len(lines)
 	if !p.options.Full && shown > maxLines {

@@ -32,7 +32,7 @@ func (r *Result) renderMailbox(p *printer) {
 }
 
 // renderMail adds a section for the rows in plus, which were added, and a section for the rows in minus, which were
-// removed. Each row is one line. The headings begin with what; describe returns the printable text of a row.
+// removed. Each row is one line. The headings begin with the text what. describe returns the printable text of a row.
 func renderMail[T any](p *printer, what string, plus, minus []Mail[T], describe func(T) string) {
 	p.heading(what+" added:", len(plus))
 	for _, m := range plus {
@@ -49,8 +49,8 @@ func (p *printer) mail(key string, differences []string) {
 	p.row(changed, key, strings.Join(differences, ", "))
 }
 
-// row adds the line of a row with its key and text. text must be printable. Unless RenderOptions.Full is set, row
-// shortens it.
+// row adds the line of a row with its key and text. text must be printable. Unless RenderOptions.Full is set,
+// row shortens text.
 func (p *printer) row(m mark, key, text string) {
 	if !p.options.Full {
 		text = shorten(text, 0)
@@ -87,15 +87,15 @@ func describeWait(w snapshot.Wait) string { return w.Status + ", " + printable(w
 // differences lists the differences between two rows as phrases.
 type differences []string
 
-// note adds a phrase if the values before and after differ. The phrase is what, followed by both values.
+// note adds a phrase if the values before and after differ. The phrase consists of the text what and both values.
 func (d *differences) note(what, before, after string) {
 	if before != after {
 		*d = append(*d, what+printable(orNone(before))+" -> "+printable(orNone(after)))
 	}
 }
 
-// set adds a phrase if the optional value after is not nil and differs from before. The phrase is what, followed by
-// the quoted value after.
+// set adds a phrase if the optional value after is not nil and differs from before. The phrase consists of the text
+// what and the quoted value after.
 func (d *differences) set(what string, before, after *string) {
 	if after != nil && (before == nil || *before != *after) {
 		*d = append(*d, what+printable(strconv.Quote(*after)))
@@ -145,7 +145,7 @@ func waitDifferences(from, to snapshot.Wait) []string {
 	return d.words()
 }
 
-// waitedFor returns the event that ends a wait: "signal" and the signal's name, or the kind of the wait.
+// waitedFor returns what ends a wait, for people: "signal" and the signal's name, or the kind of any other wait.
 func waitedFor(w snapshot.Wait) string {
 	if w.Kind == snapshot.WaitSignal {
 		return "signal " + w.Signal

@@ -74,8 +74,8 @@ func tables(a, b *snapshot.State) []string {
 	return slices.Compact(names)
 }
 
-// nodes compares the nodes of two states and appends the differences to r: a is the collection before, b the one
-// after.
+// nodes compares the nodes of two states and appends the differences to r. a is the collection before, and b is
+// the collection after.
 func (r *Result) nodes(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -106,8 +106,8 @@ func decodeNode(row page.Row) (snapshot.Node, error) {
 	return n, err
 }
 
-// loops compares the loops of two states and appends the differences to r: a is the collection before, b the one
-// after.
+// loops compares the loops of two states and appends the differences to r. a is the collection before, and b is
+// the collection after.
 func (r *Result) loops(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -139,8 +139,8 @@ func decodeBoth[T any](d page.Delta, decode func(page.Row) (T, error)) (from, to
 	return from, to, err
 }
 
-// outputs compares the outputs of two states in one table and appends the differences to r: a is the collection
-// before, b the one after.
+// outputs compares the outputs of two states in one table and appends the differences to r. a is the collection before,
+// and b is the collection after.
 func (r *Result) outputs(table string, a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {
@@ -185,9 +185,9 @@ func compareInputs(a, b *snapshot.State) (*InputChange, error) {
 	return &InputChange{from, to}, nil
 }
 
-// sort sorts the lists of r: outputs by table, rows by node id and then iteration. It compares iterations as
-// numbers, so that iteration 10 comes after 9: page.Diff returns rows in the order of their keys' bytes. Loops keep
-// this order, because their keys have no iteration.
+// sort sorts the lists of r: outputs by table, and rows by node id and then iteration. It is necessary because
+// page.Diff returns rows in the order of their keys' bytes, so that iteration 10 comes before 9. Loops keep this order,
+// because their keys have no iteration.
 func (r *Result) sort() {
 	slices.SortFunc(r.NodesAdded, compareKeys)
 	slices.SortFunc(r.NodesRemoved, compareKeys)

@@ -25,9 +25,9 @@ type valueLine struct {
 	focus int // offset of the byte that stays visible if the line is shortened
 }
 
-// layOut returns value with indentation, and an LF at the end of each line. It changes neither numbers nor strings
-// nor the order of members. A malformed value, or one beyond the limits, stays as it is and gets an LF. The result
-// is nil if value is nil.
+// layOut returns value with indentation, and an LF at the end of each line. It changes neither numbers nor strings nor
+// the order of members. If value is malformed or exceeds maxLayoutDepth or maxLayoutSize, layOut only adds an LF. The
+// result is nil if value is nil.
 func layOut(value json.RawMessage) []byte {
 	if value == nil {
 		return nil
@@ -66,8 +66,8 @@ func valueLines(value json.RawMessage) []string {
 	return strings.Split(strings.TrimSuffix(string(layOut(value)), "\n"), "\n")
 }
 
-// compactValue returns a value without white space. It returns false if the value is malformed, or far too long for
-// one line.
+// compactValue returns value without white space and true. It returns "" and false if value is malformed or
+// longer than 2*maxColumns bytes.
 func compactValue(value json.RawMessage) (string, bool) {
 	if len(value) > 2*maxColumns {
 		return "", false
@@ -155,8 +155,8 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// shorten returns text unchanged if it is not much longer than maxColumns bytes. Otherwise it returns the part
-// around the offset focus, with the sizes of the omitted parts before and after.
+// shorten returns text unchanged if it is at most a quarter longer than maxColumns bytes. Otherwise it returns a part
+// of about maxColumns bytes that includes the offset focus, with the sizes of the omitted parts before and after.
 func shorten(text string, focus int) string {
 	if len(text) <= maxColumns+maxColumns/4 {
 		return text

@@ -19,8 +19,9 @@ type ending struct {
 	log     string          // the text of the attempt's log; "" if empty
 }
 
-// apply records the outcome of a command's attempt in r.next, and keeps the worktree that the attempt opened. It warns
-// about errors of opening the worktree, of writing the live log, and of recording the command's process group.
+// apply records the outcome of a command's attempt in r.next, removes the attempt from r.running, and keeps in
+// r.files the worktree that the attempt opened. It warns about errors of opening the worktree, of writing the live
+// log, and of recording the command's process group.
 func (r *runner) apply(out outcome) {
 	key, t := out.job.key, out.job.task
 	a := r.running[key].Attempt
@@ -91,7 +92,8 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 }
 
 // failed records a failed attempt and returns the new state of its node: pending if the task has a try left,
-// otherwise failed. If the node has failed, the run fails, too. p is the payload of the attempt's events.
+// otherwise failed. If the node has failed, the run fails, too. key names the node of t, why is the reason of the
+// failure, and p is the payload of the attempt's events.
 func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p payload) snapshot.NodeState {
 	p.Error = why.String()
 	r.next.event("NodeFailed", p)

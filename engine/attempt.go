@@ -87,8 +87,9 @@ var (
 	errTooMuch   = errors.New("too much output")
 )
 
-// execute opens the attempt's worktree if j.opener is set, runs the command and returns the outcome. To cancel the
-// attempt, the caller ends ctx with the cause errCancelled.
+// execute opens the attempt's worktree if j.opener is set, runs the command and returns the outcome. If the worktree
+// cannot be opened, execute runs no command, and the attempt is failed or cancelled. To cancel the attempt, the
+// caller ends ctx with the cause errCancelled.
 func (j *job) execute(ctx context.Context) outcome {
 	if j.opener == nil {
 		return j.command(ctx)
@@ -147,8 +148,8 @@ func (j *job) command(ctx context.Context) outcome {
 	return out
 }
 
-// logOf returns the text of the attempt's log: both streams, or only stderr if stdout became the output. The state
-// stores the output.
+// logOf returns the text of the attempt's log: both streams, or only stderr if stdout became the output, which the
+// state stores. failed is the reason for a failed attempt, or nil.
 func (j *job) logOf(log *attemptLog, failed *reason) string {
 	if j.schema != nil && failed == nil {
 		return log.text(stderrStream)
@@ -156,9 +157,10 @@ func (j *job) logOf(log *attemptLog, failed *reason) string {
 	return log.text(stdoutStream, stderrStream)
 }
 
-// judge returns the output of a finished attempt, or the reason for a failed attempt. The output is nil if the task
-// has no output table. An attempt that was cut short has failed, whatever its exit status. startErr is the error of
-// command.run, cause is the cause of the end of the attempt's context, and stdout is the command's output.
+// judge returns the output of a finished attempt, or the reason why the attempt failed or was cancelled. The output
+// is nil if the task has no output table. An attempt that was cut short never finishes, whatever its exit status. end
+// and startErr are the results of command.run, cause is the cause of the end of the attempt's context, and stdout is
+// the command's output.
 func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMessage, *reason) {
 	// A cause counts only if it cut the command short, because the context may also end after the command.
 	switch {
@@ -216,8 +218,8 @@ type bounded struct {
 	over  func()
 }
 
-// Write keeps the bytes of p up to the limit and one byte more, and drops the others. It always returns len(p) and
-// nil.
+// Write adds p to b.data, up to one byte above the limit in total, and drops the rest of p. It calls b.over if p is
+// the first to exceed the limit. It always returns len(p) and nil.
 func (b *bounded) Write(p []byte) (int, error) {
 	room := b.limit + 1 - int64(len(b.data))
 	if int64(len(p)) >= room && room > 0 {

@@ -8,12 +8,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Cancel sets the status of a run to cancelled. A process that executes the run notices the change within its
-// Options.Watch, ends its commands and commits their results. If no process executes the run, the run is cancelled
-// all the same. at is the time that Cancel records. Run can continue a cancelled run.
+// Cancel cancels a run that has not ended: it appends an entry with the status cancelled and the time at. A process
+// that executes the run notices the change within its Options.Watch, ends its commands and commits their results. The
+// run is cancelled even if no process executes it. Run can continue a cancelled run.
 //
-// If the run is already cancelled, Cancel changes nothing. If the run is finished or failed, the error's code is
-// run_not_resumable.
+// If the run is already cancelled, Cancel changes nothing and returns nil. If the run is finished or failed, the
+// error's code is run_not_resumable.
 func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
 	for {
 		row := rec.Row()

@@ -17,9 +17,10 @@ import (
 // any other name is the id of a task with a worktree of its own.
 type captures map[string]*jjbridge.Captured
 
-// capture captures the working copies in names. It leaves out a working copy that it cannot read, and the next frame
-// then keeps the files of the frame before. stopping means that the run is cancelled, so the captures must end within
-// the grace period. If names is empty or Options.Hurry has ended, capture returns nil. The caller closes the result.
+// capture returns captures of the working copies in names. If names is empty or Options.Hurry has ended, it returns
+// nil. It leaves out a working copy that cannot be read; for this working copy, the next frame has the files of the
+// frame before. stopping means that the run is cancelled, so the captures must end within the grace period. The
+// caller closes the result.
 func (c *workingCopies) capture(ctx context.Context, names map[string]bool, stopping bool) captures {
 	if len(names) == 0 || c.opts.Hurry.Err() != nil {
 		return nil
@@ -35,8 +36,9 @@ func (c *workingCopies) capture(ctx context.Context, names map[string]bool, stop
 	return read
 }
 
-// captureOf captures the working copy with the given name. It returns nil if the working copy is not open or not under
-// version control, if ctx has ended, or if the capture failed. It warns about the first failure after each success.
+// captureOf captures the working copy with the given name. It returns nil if the working copy is not open or not
+// under version control, if ctx has ended, or if the capture failed. It warns about a failed capture, unless
+// Options.Hurry has ended or the previous capture of this working copy failed, too.
 func (c *workingCopies) captureOf(ctx context.Context, name string) *jjbridge.Captured {
 	from := c.open[name]
 	if from == nil || ctx.Err() != nil {
@@ -57,9 +59,9 @@ func (c *workingCopies) captureOf(ctx context.Context, name string) *jjbridge.Ca
 	return nil
 }
 
-// whileThereIsTime returns a context that ends when the grace period after the end of ctx is over, or when
-// Options.Hurry ends. If stopping is true, the grace period begins at once. So a cancelled run waits no longer for its
-// last capture than for its commands. The caller calls the CancelFunc.
+// whileThereIsTime returns a context for captures. The context ends when Options.Hurry ends, or when the grace period
+// is over. The grace period begins when ctx ends or, if stopping is true, at once. A cancelled run therefore waits no
+// longer for its last capture than for its commands. The caller calls the CancelFunc.
 func (c *workingCopies) whileThereIsTime(ctx context.Context, stopping bool) (context.Context, context.CancelFunc) {
 	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	end := func() {
@@ -86,7 +88,8 @@ func (c *workingCopies) whileThereIsTime(ctx context.Context, stopping bool) (co
 // any reports whether c has a capture.
 func (c captures) any() bool { return len(c) > 0 }
 
-// objects writes those objects of the captures that are not stored yet. It serves as Objects of a snapshot.Draft.
+// objects writes to w the objects of the captures that the repository has not stored yet. It serves as Objects of a
+// snapshot.Draft.
 func (c captures) objects(w objstore.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if err := c[name].Objects(w); err != nil {
@@ -105,15 +108,15 @@ func (c captures) close(warn func(error)) {
 	}
 }
 
-// vcs returns the content of vcs.json for the next frame, or nil if c has no capture. A working copy that was not
-// captured keeps its revision in before, the tip's vcs.json, which may be nil. vcs drops the worktrees of tasks
-// that have no worktree of their own in wf. running has the keys of the attempts that may have changed the shared
-// files during the capture.
+// vcs returns the content of vcs.json for the next frame, or nil if c has no capture. before is the tip's vcs.json,
+// or nil. For a working copy that was not captured, the result has the revision from before. It omits that revision
+// if the working copy is the worktree of a task that has no worktree of its own in wf. running has the keys of the
+// attempts that may have changed the shared files during the capture.
 func (c captures) vcs(before *snapshot.VCS, running []string, wf *workflow.Workflow) *snapshot.VCS {
 	if !c.any() {
 		return nil
 	}
-	own := make(map[string]snapshot.VCS)
+	own := make(map[string]snapshot.VCS) // the tasks' own worktrees, by task
 	if before != nil {
 		for _, w := range before.Worktrees {
 			if t := wf.Task(w.Name); t != nil && t.Worktree != nil {
@@ -121,7 +124,7 @@ func (c captures) vcs(before *snapshot.VCS, running []string, wf *workflow.Workf
 			}
 		}
 	}
-	var now snapshot.VCS
+	var now snapshot.VCS // the shared working copy
 	if before != nil {
 		now = *before
 	}

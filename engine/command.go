@@ -40,9 +40,10 @@ type exit struct {
 }
 
 // run runs the command in its own process group. It returns when the whole group is gone or has got KILL. When ctx
-// ends, the group gets TERM, and KILL after the grace period or when hurry ends. run ends processes that the
-// command leaves behind in the group in the same way. An error means that the command did not start, or that the
-// system failed to wait for the command or to close its pipes.
+// ends, the group gets TERM, and KILL after the grace period or when hurry ends. run ends processes that the command
+// leaves behind in the group in the same way. On a system without process groups, run ends only the shell, and kills
+// it without TERM. An error means that the command did not start, or that the system failed to wait for the command
+// or to close its pipes; exit is then zero.
 func (c *command) run(ctx context.Context) (exit, error) {
 	var end exit
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
@@ -78,6 +79,7 @@ func (c *command) run(ctx context.Context) (exit, error) {
 	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
 		return exit{}, errors.Join(err, streams.finish()) //nolint:contextcheck // the grace period has its own context
 	}
+	// The shell is gone, but other processes of its group may still run.
 	c.endGroup(cmd.Process)
 	if err := streams.finish(); err != nil { //nolint:contextcheck // the grace period has its own context
 		return exit{}, err
@@ -106,8 +108,8 @@ type streams struct {
 	copies sync.WaitGroup // the goroutines that copy
 }
 
-// connect makes a pipe for each standard stream and sets the command's ends in cmd. If connect fails, it closes all
-// pipes.
+// connect makes a pipe for each standard stream, sets the command's ends in cmd, and returns the pipes. If connect
+// fails, it closes all pipes.
 func (c *command) connect(cmd *exec.Cmd) (*streams, error) {
 	s := &streams{c: c}
 	var files [6]*os.File
@@ -162,13 +164,13 @@ func (s *streams) begin() {
 	s.copies.Go(func() { drain(s.c.stderr, s.stderr) })
 }
 
-// drain copies until the end of the pipe, or until finish closes the pipe. It ignores errors, because the writers
-// never fail.
+// drain copies the pipe in from to a writer until the pipe ends or finish closes the pipe. It ignores errors: the
+// writers never fail, and a pipe that cannot be read is treated as ended.
 func drain(to io.Writer, from *os.File) { _, _ = io.Copy(to, from) }
 
-// finish waits until all streams are copied, and closes the pipes. A process outside the group may still hold a pipe
-// open. After the grace period, finish therefore stops the copies and drops the remaining bytes. The error is that of
-// closing stdout or stderr.
+// finish waits until all streams are copied, but not beyond the grace period, and closes the pipes. After the grace
+// period, it stops the copies, drops the remaining bytes and returns nil, because a process outside the group may
+// hold a pipe open. The error is that of closing stdout or stderr in time.
 func (s *streams) finish() error {
 	grace, over := s.c.startGrace()
 	defer over()
@@ -178,7 +180,7 @@ func (s *streams) finish() error {
 		closePipe(s.stderr)
 	})
 	s.copies.Wait()
-	if inTime() {
+	if inTime() { // the grace period is not over, so the pipes are still open
 		return errors.Join(s.stdout.Close(), s.stderr.Close())
 	}
 	return nil

@@ -15,13 +15,14 @@ import (
 var errMoved = errors.New("the tip has moved")
 
 // commit appends r.next as one frame, with captures of the working copies that may have changed, and begins a new
-// r.next. If a capture cannot be stored, commit warns and appends the frame without captures. The end of ctx does not
-// stop the append, because past changes must be recorded. If another process has taken over the run, the error's code
-// is conflict.
+// r.next. If people changed the shared files while no task ran, commit appends these changes before, as a frame of
+// their own. If the captures cannot be stored, commit warns and appends the frame without captures. The end of ctx
+// does not stop the append, because past changes must be recorded. If another process has taken over the run, the
+// error's code is conflict.
 func (r *runner) commit(ctx context.Context) error { return r.commitIf(ctx, r.checkTip) }
 
-// commitIf is commit with the check still instead of checkTip. Each time another process has moved the tip before the
-// append, commitIf calls still. If still returns an error, commitIf does not append the frame and returns that error.
+// commitIf does what commit does, but it calls still where commit calls checkTip: each time another process has moved
+// the tip before the append. If still returns an error, commitIf returns that error and does not append r.next.
 func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	read := r.files.capture(ctx, r.toCapture(), r.stopping)
 	defer read.close(r.opts.Warn)
@@ -60,9 +61,9 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	return nil
 }
 
-// toCapture returns the names of the working copies to capture for the next frame: those in which attempts have
-// ended. The shared working copy is also due after an idle wait and, unless Options.Captured is set, for the first
-// frame of this process.
+// toCapture returns the names of the working copies to capture for the next frame: the working copies of the attempts
+// in r.next.ended. It adds "", the shared working copy, after an idle wait and, unless Options.Captured is set, for
+// the first frame of this process. Before this first frame, it omits tasks' own worktrees, which are not open yet.
 func (r *runner) toCapture() map[string]bool {
 	due := make(map[string]bool)
 	if !r.begun && !r.opts.Captured || r.waitedIdle() {
@@ -76,8 +77,9 @@ func (r *runner) toCapture() map[string]bool {
 	return due
 }
 
-// forgetLogs removes the live logs of the attempts that ended with the last frame. After the first frame of this
-// process, it removes all live logs, which are those of earlier processes.
+// forgetLogs removes the live logs of the attempts in r.next.ended, after their frame is appended. For the first
+// frame of this process, it removes all live logs, which are those of earlier processes. Without Options.Logs, it
+// does nothing.
 func (r *runner) forgetLogs() {
 	if r.opts.Logs == nil {
 		return

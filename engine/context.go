@@ -20,8 +20,9 @@ type dataReader struct {
 	input json.RawMessage // nil if the run has no input
 }
 
-// value returns a task's output at its newest finished iteration that is at most limit. It returns nil if the task
-// has no output table or has not finished, or if a skipped iteration is newer.
+// value returns the output of a task at its newest finished iteration, among the iterations from 0 to limit. It
+// returns nil if the task has no output table, if none of these iterations is finished, if a later one of them is
+// skipped, or if the state lacks the output.
 func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error) {
 	if t.Output == "" {
 		return nil, nil
@@ -88,10 +89,10 @@ func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number in
 	return append(text, '\n'), nil
 }
 
-// readRefs returns the decoded outputs to which an expression refers. A task that has no output yet has no entry in
-// the map. reader is the task with the expression, or nil for a loop's expression, and iteration is the current
-// iteration. If reader reads a task of its own loop for which it does not wait, the value comes from an earlier
-// iteration, because that task may be unfinished in the current one.
+// readRefs returns the decoded outputs to which the references of an expression refer, by reference. The map has no
+// entry for a task without an output so far. reader is the task with the expression, or nil for a loop's expression,
+// and iteration is the current iteration. If reader reads a task of its own loop without waiting for that task, the
+// value comes from an earlier iteration, because the task may be unfinished in the current one.
 func (d *dataReader) readRefs(refs []workflow.OutputRef, reader *workflow.Task, iteration int) (map[workflow.OutputRef]any, error) {
 	outputs := make(map[workflow.OutputRef]any, len(refs))
 	for _, ref := range refs {
@@ -119,7 +120,7 @@ func (d *dataReader) readRefs(refs []workflow.OutputRef, reader *workflow.Task, 
 
 // eval reports whether a condition holds. outputs is the result of readRefs for the condition. If the evaluation
 // fails, trouble is the reason and holds is false; otherwise trouble is "". If inLoop is true, the condition may use
-// iteration.
+// the current iteration.
 func (d *dataReader) eval(c *workflow.Condition, outputs map[workflow.OutputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
 	input, err := d.members()
 	if err != nil {
@@ -131,7 +132,8 @@ func (d *dataReader) eval(c *workflow.Condition, outputs map[workflow.OutputRef]
 	return holds, ""
 }
 
-// members returns the members of the run's input, or nil if the run has no input.
+// members returns the decoded members of the run's input, or nil if the run has no input or the input is not an
+// object.
 func (d *dataReader) members() (map[string]any, error) {
 	if d.input == nil {
 		return nil, nil
@@ -145,8 +147,8 @@ func (d *dataReader) members() (map[string]any, error) {
 }
 
 // texts returns the texts of a waiting task with filled placeholders, by their templates. Only an approval's summary
-// may be empty. If another text is empty, or a text cannot be filled, texts is nil and why is the reason. If the task
-// has no templates, texts and why are nil.
+// may be empty. If another text is empty, or a text cannot be filled, texts is nil, why is the reason and err is nil.
+// If the task has no templates, all results are nil.
 func (d *dataReader) texts(t *workflow.Task, key workflow.NodeKey) (texts map[*workflow.Template]string, why *reason, err error) {
 	all, where := t.Templates()
 	if len(all) == 0 {

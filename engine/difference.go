@@ -10,9 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// compare warns if the shared working copy, captured as now, has other code than the run's newest frame. It is
-// called before the first frame of this process. compare does nothing if now is nil, if the run is new and not a
-// fork, or if the frame has no files of the shared working copy.
+// compare warns if the shared working copy, captured as now, has other code than the run's newest frame. It is called
+// before the first frame of this process. compare does nothing if now is nil, if the run is new and not a fork, or if
+// the frame is unreadable or has no files of the shared working copy.
 func (c *workingCopies) compare(now *jjbridge.Captured) {
 	row := c.rec.Row()
 	if now == nil || !c.resumed && row.Parent == nil {
@@ -46,10 +46,10 @@ type newest struct {
 	bring string            // Options.BringFiles, or a text in its place
 }
 
-// difference returns a text for people that compares the working copy now with the newest frame's, or "" if they
-// are equal. It compares the commits and the files. It compares change ids only without commits, because jj keeps a
-// change id when the code changes. A fork often begins in another working copy, so its commit counts only if the
-// files differ.
+// difference returns a text for people about the difference between n and now, the current working copy. It returns
+// "" if it finds no difference. First it compares the commits. It compares change ids only without commits, because
+// jj keeps a change id when the code changes. Then it compares the files, if bothCaptured holds. When a fork begins,
+// its working copy is often another one than its parent's: equal files are then no difference, whatever the commits.
 func (n *newest) difference(now snapshot.VCS) string {
 	same := bothCaptured(n.vcs, now) && n.vcs.Tree == now.Tree
 	back := n.bring
@@ -80,8 +80,8 @@ func bothCaptured(a, b snapshot.VCS) bool {
 // cannot be compared.
 func otherFiles(a, b snapshot.VCS) bool { return bothCaptured(a, b) && a.Tree != b.Tree }
 
-// was returns a clause for people that names the revision of the frame. For a fork that begins, it names the
-// parent's frame.
+// was returns a clause for people: the run was at the given revision at n's frame. For a fork that begins, the clause
+// names the parent's frame instead.
 func (n *newest) was(revision string) string {
 	if n.from != nil {
 		return fmt.Sprintf("run %s was forked from %s, which was at %s", n.frame.Run, n.from, revision)
@@ -98,8 +98,8 @@ func (n *newest) hadOtherFiles() string {
 	return fmt.Sprintf("the working copy has other files than run %s had at frame %d", n.frame.Run, n.frame.Frame)
 }
 
-// revision returns "commit" with the first 7 characters of a revision's commit id, or of its change id without a
-// commit. It returns "no commit" if v has neither.
+// revision returns "commit " and the first 7 characters of v's commit id, or of its change id if v has no commit id.
+// It returns "no commit" if v has neither.
 func revision(v snapshot.VCS) string {
 	const shown = 7
 	id := v.Pointer()

@@ -48,7 +48,7 @@ type payload struct {
 	Status    string `json:"status,omitempty"`
 }
 
-// newDraft returns an empty draft of a frame at a time.
+// newDraft returns an empty draft of a frame of the run with the given id and time.
 func newDraft(runID string, at time.Time) *draft {
 	return &draft{runID: runID, atMs: at.UnixMilli()}
 }
@@ -101,11 +101,11 @@ func (d *draft) step(task string, state snapshot.NodeState, startedAtMs, endedAt
 	d.steps = append(d.steps, Step{Task: task, State: state, What: what, StartedAtMs: startedAtMs, EndedAtMs: endedAtMs})
 }
 
-// maxSubject is the maximum length of the subject line, which `git log` shows.
+// maxSubject is the maximum length of the subject line in bytes; `git log` shows the line.
 const maxSubject = 160
 
 // subject returns the phrases as one line, cut at maxSubject. It lists the first four names of a phrase and counts
-// the others.
+// the others. It replaces each line break or other white space by one space.
 func (d *draft) subject() string {
 	parts := make([]string, len(d.phrases))
 	for i, p := range d.phrases {
@@ -140,7 +140,7 @@ func (d *draft) setInput(text json.RawMessage) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: text})
 }
 
-// remove removes a row from a collection of the state.
+// remove removes the row with the given key from a collection of the state. The row may be missing.
 func (d *draft) remove(collection, key string) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpRemove, Collection: collection, Key: key})
 }
@@ -166,7 +166,8 @@ func (d *draft) log(a snapshot.Attempt, text string) {
 	d.journal = append(d.journal, snapshot.Change{Op: snapshot.OpSet, Collection: "logs", Key: row.Key, Value: row.Value})
 }
 
-// event adds an event at the draft's current time. It sets p.RunID.
+// event adds an event of the given kind at the draft's current time. It sets p.RunID. If p cannot be encoded, event
+// records the error in d.
 func (d *draft) event(kind string, p payload) {
 	p.RunID = d.runID
 	text, err := jsontext.Encode(p)
@@ -177,7 +178,8 @@ func (d *draft) event(kind string, p payload) {
 	d.events = append(d.events, snapshot.Event{Type: kind, AtMs: d.atMs, Payload: text})
 }
 
-// render sets the rendered workflow tree of the frame. done reports whether a loop has ended.
+// render sets the rendered workflow tree of the frame to that of wf. done reports whether the loop with an id has
+// ended. If wf cannot be rendered, render records the error in d.
 func (d *draft) render(wf *workflow.Workflow, done func(loop string) bool) {
 	text, err := wf.Render(done)
 	if err != nil {
@@ -190,7 +192,8 @@ func (d *draft) render(wf *workflow.Workflow, done func(loop string) bool) {
 // fail records an error, which snapshot returns.
 func (d *draft) fail(err error) { d.err = errors.Join(d.err, err) }
 
-// mail adds a mailbox event of the given kind at the draft's current time.
+// mail adds a mailbox event of the given kind at the draft's current time. If p cannot be encoded, mail records the
+// error in d.
 func (d *draft) mail(kind string, p mailbox.Event) {
 	event, err := p.Encode(d.runID, kind, d.atMs)
 	if err != nil {
@@ -200,7 +203,7 @@ func (d *draft) mail(kind string, p mailbox.Event) {
 	d.events = append(d.events, event)
 }
 
-// setMail sets a row of the mailbox. collection is its collection in the mailbox.
+// setMail sets the row with the given key in a collection of the mailbox. value is the encoded row.
 func (d *draft) setMail(collection, key string, value []byte) {
 	d.state = append(d.state, mailbox.SetRow(collection, key, value))
 }
@@ -220,8 +223,9 @@ func (d *draft) cancel(a snapshot.Attempt, why string) {
 	d.event("NodeCancelled", payload{NodeID: a.NodeID, Iteration: &a.Iteration, Attempt: a.Attempt})
 }
 
-// begin records that the run is running: it sets the run's status, clears the error, and sets the workflow's name.
-// row is the run's row at the tip. On the first start, begin also records the start.
+// begin records that the run is running: it sets the run's status and the workflow's name, and clears the error, the
+// time of the end, and the mark of an undone fork. row is the run's row at the tip. On the first start, begin also
+// records the start.
 func (d *draft) begin(row snapshot.Run, workflow string) {
 	started := d.atMs
 	if row.StartedAtMs == nil {

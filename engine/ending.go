@@ -13,9 +13,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// finish commits the last frame of the run, or parks a run that only waits. It returns the end as an error:
-// run_failed, run_cancelled, run_waiting, or nil if the run finished. over is true if the run has ended or waits. It is
-// false if another process appended an entry to a run that was about to park: the caller then looks at the run again.
+// finish ends a run in which nothing can start or is running: it commits the last frame of a failed, finished or
+// cancelled run, or parks a run that waits. It returns nil if the run finished, and otherwise an error of code
+// run_failed, run_cancelled or run_waiting. If unfinished tasks neither wait nor can start, the code is internal.
+// over is false only if another process appended an entry to a run that was about to park: the caller then looks at
+// the run again.
 func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	status, kind, text := snapshot.RunFinished, "RunFinished", ""
 	switch {
@@ -103,9 +105,10 @@ var kindsOfWaits = []struct {
 	{"timer", snapshot.RunWaitingTimer, "a timer"},
 }
 
-// park commits a frame that makes the run wait and releases the run. It returns true and the run_waiting error. If the
-// run is already parked and nothing changed, park commits no frame. If another process moves the tip first, park
-// commits nothing and returns false, because the mailbox may have changed.
+// park commits a frame that makes the run wait and releases the run, and returns true and the run_waiting error. If
+// the run is already parked and nothing changed, park returns the same, but commits no such frame. If another process
+// moves the tip first, park does not commit the frame and returns false and nil, because the mailbox may have
+// changed.
 func (r *runner) park(ctx context.Context) (over bool, err error) {
 	waits, err := mailbox.WaitsOf(r.rec, r.opts.Now())
 	if err != nil {
@@ -115,7 +118,7 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 	if !r.begun && !r.next.said() && r.tip.status == status {
 		return true, waitsFor(r.rec, r.wf, waits)
 	}
-	before := *r.next
+	before := *r.next // without the changes below, which are dropped if the tip moves
 	r.next.sayAlone("run", "waits for "+phrase)
 	r.next.event("RunStatusChanged", payload{Status: string(status)})
 	r.next.edit(func(row *snapshot.Run) { row.Status, row.Owner = status, "" })

@@ -203,7 +203,8 @@ func Run(ctx context.Context, rec Recorder, agreed consent.Workflow, opts Option
 	return run(ctx, rec, wf, opts)
 }
 
-// run is Run for a parsed workflow. The caller vouches for a person's consent: only Run and tests call run.
+// run does the work of Run for a parsed workflow. The caller vouches for a person's consent: only Run and tests call
+// run.
 func run(ctx context.Context, rec Recorder, wf *workflow.Workflow, opts Options) (Result, error) {
 	left, err := Check(rec, wf, opts)
 	if err == nil && left {
@@ -216,7 +217,7 @@ func run(ctx context.Context, rec Recorder, wf *workflow.Workflow, opts Options)
 	r.opts.endLeft()
 	if opts.Before != nil {
 		err = opts.Before(ctx)
-		if err == nil {
+		if err == nil { // opts.Before may have appended entries
 			err = rec.Refresh(ctx)
 		}
 		if err != nil {
@@ -251,8 +252,12 @@ func AcceptChange(command string) string {
 	return fmt.Sprintf("`%s` continues with the new definition", command)
 }
 
-// Check reports whether a run has work left. If Run would return an error at once, Check returns that error:
-// workflow_changed, run_not_resumable for a new input of a finished run, or run_waiting while the run still waits.
+// Check reports whether Run has work to do. A finished run has none, unless wf differs from the run's own definition.
+// Check returns three of the errors with which Run ends at once; left is then false. The code is workflow_changed if
+// wf differs and opts.AcceptWorkflowChange is false. It is run_not_resumable for a finished run with opts.Input. It
+// is run_waiting if no wait of a waiting run is over, wf does not differ, and neither opts.Wait nor opts.Input is
+// set.
+//
 // Check applies no schemas, because a fetched definition must not be evaluated before a person consents to the
 // definition.
 func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err error) {
@@ -272,6 +277,7 @@ func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err er
 	if !row.Status.Waiting() || changed || opts.Wait || opts.Input != nil {
 		return true, nil
 	}
+	// A waiting run can do nothing before one of its waits is over.
 	waits, err := mailbox.WaitsOf(rec, opts.Now())
 	if err != nil {
 		return false, err

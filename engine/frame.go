@@ -33,16 +33,17 @@ func (r *runner) frame(read captures) (snapshot.Draft, error) {
 	return d, nil
 }
 
-// startsAt sets the type, root and revision of the working copy in the run's row to those of the captured shared
-// working copy. It is called for the first frame of a process. Without such a capture, startsAt changes nothing.
+// startsAt copies the type, root and revision of the captured shared working copy to the run's row. Without a capture
+// of the shared working copy, startsAt changes nothing. It is called for the first frame of a process.
 func (c captures) startsAt(row *snapshot.Run) {
 	if shared := c[""]; shared != nil {
 		row.VCSType, row.VCSRoot, row.VCSRevision = shared.VCS.Type, shared.VCS.Root, shared.VCS.Pointer()
 	}
 }
 
-// endedRows returns the journal rows of the attempts that ended. Each row points to the attempt's files and to
-// frame, the number of the next frame. An attempt whose working copy was not captured has no pointer.
+// endedRows returns the journal rows of the attempts that ended. If the attempt's working copy is in read, the row
+// points to the captured files and to frame, the number of the next frame, and lists the attempts of beside.
+// Otherwise the row has no pointer. running holds the attempts that still run.
 func (d *draft) endedRows(read captures, frame int64, running runningAttempts) []snapshot.Change {
 	rows := make([]snapshot.Change, 0, len(d.ended))
 	for _, a := range d.ended {
@@ -68,8 +69,8 @@ func (d *draft) beside(a snapshot.Attempt, running runningAttempts) []string {
 	return keys
 }
 
-// in returns the sorted keys of the attempts whose commands run in one working copy. name is the name of the working
-// copy; "" is the shared one.
+// in returns the sorted keys of the launched attempts in one working copy. name is the name of the working copy; ""
+// is the shared one.
 func (running runningAttempts) in(name string) []string {
 	var keys []string
 	for _, a := range running {

@@ -18,8 +18,8 @@ type attemptLog struct {
 	err  error          // the first error of the copy; after an error, nothing more is written to the copy
 }
 
-// openLog begins the log of the attempt. If the live copy cannot be opened, openLog returns the error and a log
-// without a copy, which the attempt can use.
+// openLog begins the log of the attempt. Without Options.Logs, the log has no live copy. If the copy cannot be
+// opened, openLog returns the error and also a log without a copy, which the attempt can use.
 func (j *job) openLog() (*attemptLog, error) {
 	l := &attemptLog{kept: logTail{limit: j.opts.MaxLog}}
 	if j.opts.Logs == nil {
@@ -33,8 +33,8 @@ func (j *job) openLog() (*attemptLog, error) {
 	return l, err
 }
 
-// write adds bytes of a stream to the log and to the live copy. It shortens the copy when the beginning of a stream
-// is dropped.
+// write adds bytes of a stream to the log and to the live copy. When it drops the beginning of a stream, it shortens
+// a copy that is a ShortenedLog. After the first error of the copy, it writes only to the log.
 func (l *attemptLog) write(from streamName, p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *liveLog) stream(name string) *lineWriter {
 	return &lineWriter{log: l, prefix: name + "| "}
 }
 
-// line writes prefix and line with a line break, unless out has failed before.
+// line writes prefix, line and a line break to l.out, unless l.out has failed before.
 func (l *liveLog) line(prefix string, line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,8 +120,8 @@ type lineWriter struct {
 	pending []byte
 }
 
-// Write writes the lines that p completes to the live log, and keeps the rest for the next call. If w is nil, Write
-// drops p. It always returns len(p) and nil.
+// Write writes the lines that p completes to the live log, and keeps the rest for the next call. It writes a rest of
+// more than maxLiveLine bytes as a line, too. If w is nil, Write drops p. It always returns len(p) and nil.
 func (w *lineWriter) Write(p []byte) (int, error) {
 	if w == nil {
 		return len(p), nil

@@ -38,8 +38,8 @@ type logPiece struct {
 	size int
 }
 
-// write adds p to a stream and reports whether it dropped the beginning of a stream, because the stream had grown
-// beyond logSlack times the limit.
+// write adds p to a stream. When the stream has grown beyond logSlack times the limit, write shortens the tail and
+// returns true; otherwise it returns false.
 func (t *logTail) write(from streamName, p []byte) (shortened bool) {
 	if len(p) == 0 {
 		return false
@@ -109,8 +109,8 @@ func (t *logTail) text(of ...streamName) string {
 	return strings.ToValidUTF8(out.String(), "\uFFFD")
 }
 
-// ofWhich returns " of stdout" or " of stderr", by the name of the stream in from, if the text also shows the other
-// stream. Otherwise it returns "". of lists the streams of the text.
+// ofWhich returns " of stdout" or " of stderr" for the stream from, if the text also shows the other stream.
+// Otherwise it returns "". of lists the streams of the text.
 func (t *logTail) ofWhich(from streamName, of []streamName) string {
 	for _, other := range of {
 		if other != from && len(t.kept[other]) > 0 {

@@ -69,7 +69,7 @@ func (m *model) drop(d *draft, key workflow.NodeKey) {
 	m.unmail(d, key)
 }
 
-// unmail removes all mailbox rows of a node, except signals.
+// unmail removes a node's approval, human request and wait from the mailbox, if the mailbox has them.
 func (m *model) unmail(d *draft, key workflow.NodeKey) {
 	for _, collection := range []string{snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionWaits} {
 		d.remove(collection, snapshot.Key(key.ID, key.Iteration))
@@ -129,12 +129,12 @@ func (m *model) iteration(t *workflow.Task) int {
 	return m.loops[t.Loop].Iteration
 }
 
-// reopen moves every loop that has unfinished nodes back to the first iteration with such a node, and the loop is
-// no longer done. Finished and skipped nodes of later iterations keep their state.
+// reopen moves every loop that has unfinished nodes back to the first iteration with such a node, and the loop is no
+// longer done. Finished and skipped nodes of later iterations keep their state. The caller must call fit before.
 func (m *model) reopen(d *draft, wf *workflow.Workflow) {
 	for _, l := range wf.Loops {
 		loop := m.loops[l.ID]
-		first := loop.Iteration + 1
+		first := loop.Iteration + 1 // no iteration with an unfinished node was found yet
 		for key, n := range m.nodes {
 			if t := wf.Task(key.ID); t.Loop == l.ID && !over(n.State) {
 				first = min(first, key.Iteration)
@@ -146,7 +146,7 @@ func (m *model) reopen(d *draft, wf *workflow.Workflow) {
 	}
 }
 
-// over reports whether a node is finished or skipped, so the node needs no more work.
+// over reports whether s means that a node is finished or skipped, so that the node needs no more work.
 func over(s snapshot.NodeState) bool {
 	return s == snapshot.NodeFinished || s == snapshot.NodeSkipped
 }

@@ -18,9 +18,12 @@ const outsideSubject = "files changed outside the run"
 // shared files. Any change of the files is then a person's.
 func (r *runner) waitedIdle() bool { return r.begun && r.waited && len(r.running.in("")) == 0 }
 
-// commitOutside appends a separate frame if people changed the shared files while no task ran. Otherwise the next
-// frame would attribute the changes to a task. It returns the captures that the next frame must store. If the tip
-// has moved, the error is that of still or has the code conflict. commitOutside resets r.waited.
+// commitOutside appends a separate frame if people changed the shared files while no task ran, so that the next frame
+// does not attribute the changes to a task. It returns the captures that the next frame must store: read, without the
+// shared working copy if the separate frame has its files, or if the run waited idly and changedOutside is false. If
+// the separate frame cannot be stored, commitOutside returns read and no error, because the next frame can store the
+// files. But if the tip has moved, the error is that of still or has the code conflict. commitOutside resets
+// r.waited.
 func (r *runner) commitOutside(ctx context.Context, read captures, still func() error) (captures, error) {
 	waited := r.waitedIdle()
 	r.waited = false
@@ -28,7 +31,7 @@ func (r *runner) commitOutside(ctx context.Context, read captures, still func() 
 	if err != nil || !changed && !waited {
 		return read, err
 	}
-	rest := maps.Clone(read) // without the shared files: they equal the tip's, or get a frame of their own
+	rest := maps.Clone(read) // without the shared files: no change by people is known, or they get their own frame
 	delete(rest, "")
 	if !changed {
 		return rest, nil
@@ -46,8 +49,8 @@ func (r *runner) commitOutside(ctx context.Context, read captures, still func() 
 	return rest, nil
 }
 
-// outsideFrame returns a frame on the tip that changes only the files. The first frame of a process also records
-// the revision in the run's row.
+// outsideFrame returns the draft of a frame on the tip that changes only the files, to those in read. If it is the
+// first frame of this process, it also records the revision in the run's row.
 func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 	before, err := r.rec.Entry().VCSRevision()
 	if err != nil {
@@ -63,9 +66,10 @@ func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 	return d, nil
 }
 
-// changedOutside reports whether people changed the shared files: now, their capture, differs from the tip's files,
-// and no attempt can have changed the files, because the files were captured after every ended attempt. It returns
-// false if now is nil, for a new run, while a command runs, or if the tip's files are unreadable.
+// changedOutside reports whether people changed the shared files. Then now, the capture of these files, differs from
+// the tip's files, and no attempt can have made the change, because the files were captured after every ended
+// attempt. It returns false if now is nil, if the run is new, while a command runs in the shared files, or if the
+// tip's files are unreadable or cannot be compared.
 func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
 	if now == nil || !r.begun && !r.resumed || len(r.running.in("")) > 0 {
 		return false, nil

@@ -10,7 +10,8 @@ import (
 )
 
 // prepare loads the state into r and drafts the first frame in r.next: the input, a changed definition, the ends of
-// interrupted attempts, and the tasks to do again. It sets r.model, r.data and r.next.
+// interrupted attempts, and the tasks to do again. It sets r.model, r.data and r.next. The error's code is
+// invalid_input if the input does not fit the workflow, and schema_conflict if a kept output does not fit.
 func (r *runner) prepare() error {
 	r.next = newDraft(r.runID, r.opts.Now())
 	r.next.begin(r.rec.Row(), r.wf.Name)
@@ -30,6 +31,7 @@ func (r *runner) prepare() error {
 		r.next.workflow = r.wf.Snapshot()
 		r.next.say(r.wf.Name, "changed")
 	}
+	// Before fit drops the nodes of removed tasks, release ends the attempts and waits of these nodes.
 	if err := r.release(); err != nil {
 		return err
 	}
@@ -39,7 +41,8 @@ func (r *runner) prepare() error {
 	return nil
 }
 
-// takeInput returns the run's input as inputOf does. If over changes the input, takeInput sets the new input in d.
+// takeInput returns the run's input, merged with the object over, as inputOf does. If over changes the input,
+// takeInput sets the new input in d.
 func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
 	before, err := state.Input()
 	if err != nil {
@@ -72,8 +75,9 @@ func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage)
 }
 
 // release makes every failed, cancelled or interrupted node pending, so that its task is tried again. A failed or
-// cancelled node gets all its tries again. It ends the attempts that dead processes left in progress. A waiting
-// node keeps its state if its task still waits for the same kind of thing; otherwise release ends the wait.
+// cancelled node gets all its tries again. The attempts that dead processes left in progress become failed. A waiting
+// node keeps its state if its task still waits for the same kind of thing; otherwise release ends the wait and makes
+// the node pending. If the workflow no longer has a node's task, fit later drops the node.
 func (r *runner) release() error {
 	for _, key := range r.keys() {
 		n := r.nodes[key]
@@ -110,8 +114,9 @@ func waitsAsBefore(t *workflow.Task, n snapshot.Node) bool {
 	return t != nil && t.WaitState() == n.State
 }
 
-// interrupt records that the process of the node's last attempt died: the attempt becomes a failed attempt, and its log
-// so far is stored. If the attempt is missing or not in progress, interrupt changes no attempt.
+// interrupt records that the process of the node's last attempt died. If the journal has the attempt in progress, the
+// attempt becomes a failed attempt, and its log so far is stored; otherwise interrupt only adds a phrase to the
+// subject. The caller sets the node's new state.
 func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
 	why := reason{reasonInterrupted, "the process that ran the command died"}
 	r.next.say(key.Name(r.wf.Task(key.ID)), "was interrupted")
@@ -131,9 +136,9 @@ func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
 	return nil
 }
 
-// abandon ends a wait that cannot continue: it removes the node's mailbox rows, adds the event of a withdrawn
-// request or timer, and cancels the node's last attempt. why is the attempt's reason. The caller sets the node's
-// new state.
+// abandon ends a wait that cannot continue: it removes the node's mailbox rows, adds the event of a withdrawn request
+// or timer, and cancels the node's last attempt if the attempt has not ended. why is the attempt's reason. The caller
+// sets the node's new state.
 func (r *runner) abandon(key workflow.NodeKey, n snapshot.Node, why string) error {
 	if err := withdraw(r.next, r.rec.State(), n); err != nil {
 		return err

@@ -58,8 +58,9 @@ type lineGate struct {
 	theirs, ours *os.File // the ends of the pipe for which the shell waits; nil if began is nil
 }
 
-// hold changes cmd so that the shell waits for release before it runs the line. If c.began is nil, the shell does
-// not wait. The shell closes its end of the pipe before the line, so the line's descriptor 3 is free.
+// hold changes cmd so that the shell waits for release before it runs the line, and returns the gate for which the
+// shell waits. If c.began is nil, hold does not change cmd, and the shell does not wait. The shell closes its end of
+// the pipe before the line, so the line's descriptor 3 is free.
 func (c *command) hold(cmd *exec.Cmd) (*lineGate, error) {
 	h := &lineGate{began: c.began}
 	if c.began == nil {

@@ -75,8 +75,8 @@ func (m *model) checkOutput(state *snapshot.State, wf *workflow.Workflow, key wo
 	return nil
 }
 
-// resets returns the tasks that the caller resets: the first iteration to reset, by task id. It resolves names and
-// dependents as reset.Nodes does.
+// resets returns the first iteration that the caller resets of each task, by task id. It includes the dependents
+// unless req.NoDeps is set. It resolves names and dependents as reset.Nodes does.
 func (req ReconcileRequest) resets() map[string]int {
 	from := make(map[string]int)
 	for _, name := range req.Reset {

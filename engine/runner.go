@@ -128,7 +128,7 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 		if err := r.settle(context.WithoutCancel(ctx)); err != nil {
 			return false, err
 		}
-		if err := r.checkTip(); err != nil || r.stopping {
+		if err := r.checkTip(); err != nil || r.stopping { // settle may have read a newer tip
 			return true, err
 		}
 	}
@@ -153,9 +153,10 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 // node waits.
 func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiting(r.wf)) > 0 }
 
-// wait blocks until a command has ended, ctx ends, or the clock ends the wait of a node. It also returns whenever watch
-// receives, after it has read the tip again. wait applies the outcomes of ended commands to r.next. If another process
-// has taken over the run, the error's code is conflict.
+// wait blocks until a command has ended, ctx ends, or the clock ends the wait of a node. It also returns whenever
+// watch receives, after it has read the tip again. While the run is being cancelled, the end of ctx does not end the
+// wait. wait applies the outcomes of ended commands to r.next. If another process has taken over the run, the error's
+// code is conflict.
 func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	done := ctx.Done()
 	if r.stopping { // ctx may have ended already, but the commands are still being ended

@@ -25,10 +25,9 @@ func newTip(rec Recorder, lost <-chan struct{}) *tip {
 	return &tip{rec: rec, runID: row.ID, lost: lost, epoch: row.Epoch, state: rec.State(), status: row.Status}
 }
 
-// check compares the tip that the recorder has read with the newest known tip. If the epoch or the state differs,
-// another process has taken over the run, and the error's code is conflict. check allows new entries that change
-// only the mailbox or no state. cancelled is true if another process has cancelled the run since the newest known
-// tip.
+// check compares the tip that the recorder has read with the newest known tip. If the epoch differs, or any part of
+// the state except the mailbox, another process has taken over the run, and the error's code is conflict. cancelled
+// is true if another process has cancelled the run since the newest known tip.
 func (t *tip) check() (cancelled bool, err error) {
 	row := t.rec.Row()
 	if row.Epoch != t.epoch || !snapshot.SameCore(t.rec.State(), t.state) {

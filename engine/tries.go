@@ -32,9 +32,10 @@ func (c *tries) of(d *draft, t *workflow.Task, n snapshot.Node) int {
 	return spent
 }
 
-// count returns the number of a node's failed tries by the journal. It counts failures back from the node's last
-// attempt to an attempt that finished or was cancelled. Each full set of failed tries made the run fail, so it
-// belongs to an earlier end of the run and does not count.
+// count returns the number of a node's failed tries by the journal. It returns 0 if c.anew is set or the node has no
+// attempt. Otherwise it counts failures back from the node's last attempt to an attempt that is missing, finished or
+// cancelled. Each full set of failed tries made the run fail, so it belongs to an earlier end of the run and does not
+// count.
 func (c *tries) count(t *workflow.Task, key workflow.NodeKey, n snapshot.Node) (int, error) {
 	if c.anew || n.LastAttempt == nil {
 		return 0, nil

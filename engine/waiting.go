@@ -44,8 +44,9 @@ func (r *runner) catchUp(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// settleNode ends a node's wait if the mailbox or the clock has ended the wait. If the attempt or the mailbox row
-// is missing, or the attempt has ended, settleNode makes the node pending, so that the node begins a new wait.
+// settleNode ends a node's wait if the mailbox or the clock has ended the wait. If the attempt or its mailbox row is
+// missing or has ended before, settleNode makes the node pending, so that the node begins a new wait. Otherwise it
+// changes nothing. now is the current time.
 func (r *runner) settleNode(t *workflow.Task, key workflow.NodeKey, now time.Time) error {
 	n := r.nodes[key]
 	if n.LastAttempt == nil {

@@ -155,8 +155,8 @@ func (w *waitStart) tell(kind string, e mailbox.Event) {
 	w.next.mail(kind, e.At(w.attempt.NodeID, w.attempt.Iteration, w.attempt.Attempt))
 }
 
-// say adds the phrase "NAME waits for WHAT" to the frame's subject, with the node's name and what, and a step of the
-// task.
+// say adds the phrase "NAME waits for WHAT" to the frame's subject and a step to the frame. NAME is the node's name,
+// and what is WHAT.
 func (w *waitStart) say(what string) {
 	a := w.attempt
 	name := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}.Name(w.task)
@@ -164,7 +164,7 @@ func (w *waitStart) say(what string) {
 	w.next.step(name, w.task.WaitState(), a.StartedAtMs, 0)
 }
 
-// after returns the time ms + d, in milliseconds, or nil if d is zero.
+// after returns the time d after ms, in Unix milliseconds like ms, or nil if d is zero.
 func after(ms int64, d time.Duration) *int64 {
 	if d == 0 {
 		return nil

@@ -92,8 +92,8 @@ func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
 	return nil
 }
 
-// received returns the ending of a wait for a signal, or nil while the wait has neither a signal nor timed out. A
-// signal that arrived in time wins over the timeout. received records the end of the wait in w.next, and a taken
+// received returns the ending of a wait for a signal, or nil if no signal has arrived and the timeout has not passed.
+// A signal that arrived in time wins over the timeout. received records the end of the wait in w.next, and a taken
 // signal in w.signals.
 func (w *waitEnd) received(t *workflow.WaitFor, row snapshot.Wait) (*ending, error) {
 	key, ok, err := w.signals.Find(w.state, row)
@@ -147,8 +147,8 @@ func checked(wf *workflow.Workflow, t *workflow.Task, end ending) ending {
 	return end
 }
 
-// withdraw adds an event if a waiting node has a pending human request or a running timer: the request is cancelled
-// or the timer is cancelled. It does nothing for other waits. The caller removes the mailbox row.
+// withdraw adds the event that a waiting node's human request or timer is cancelled, if the request is pending or the
+// timer is running. It does nothing for other waits. The caller removes the mailbox row.
 func withdraw(d *draft, state *snapshot.State, n snapshot.Node) error {
 	switch n.State {
 	case snapshot.NodeWaitingHuman:
@@ -169,7 +169,7 @@ func withdraw(d *draft, state *snapshot.State, n snapshot.Node) error {
 }
 
 // timedOut returns the ending of a wait whose time has passed. then is the task's on_timeout, and what names the
-// missing answer in the reason.
+// missing answer in the reason. startedMs and dueMs are the start and the end of the wait, in Unix milliseconds.
 func timedOut(then workflow.Otherwise, what string, startedMs, dueMs int64) *ending {
 	within := time.Duration(dueMs-startedMs) * time.Millisecond
 	return otherwise(then, "timed out", &reason{reasonTimeout, what + " within " + within.String()})

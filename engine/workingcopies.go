@@ -56,9 +56,9 @@ func (c *workingCopies) openShared(ctx context.Context) error {
 	return nil
 }
 
-// ownWorktree returns the worktree of the run's own that the tasks share, and true. If Options.OwnWorktree asks for
-// that worktree, and not the workflow, the worktree has the zero spec. ownWorktree returns false if the tasks work in
-// Options.WorkingCopy.
+// ownWorktree returns the spec of the worktree that the tasks share, and true, if the workflow or Options.OwnWorktree
+// asks for such a worktree. Options.OwnWorktree counts only with Options.Worktree. If only Options.OwnWorktree asks,
+// the spec is zero. Otherwise ownWorktree returns the zero spec and false.
 func (c *workingCopies) ownWorktree() (code.WorktreeSpec, bool) {
 	if spec, ok := c.wf.OwnWorktree(c.runID); ok {
 		return spec, true
@@ -107,8 +107,8 @@ type worktreeOpener struct {
 
 var errNowhere = errors.New("the worktree has no folder")
 
-// run makes or opens the worktree and returns it. If ctx has ended, the error is the cause of its end. run is safe
-// for concurrent use.
+// run makes or opens the worktree and returns the worktree. If ctx has ended, the error is the cause of ctx's end. If
+// the opened worktree has no folder, the error is errNowhere. run is safe for concurrent use.
 func (o *worktreeOpener) run(ctx context.Context) (WorkingCopy, error) {
 	o.one.Lock()
 	defer o.one.Unlock()

@@ -35,16 +35,16 @@ func newContentRules(w *Workspace) contentRules {
 	return contentRules{config: w.Repo.Config, root: w.Root, commonDir: w.Repo.CommonDir, env: w.env}
 }
 
-// full returns the path in the file system of a file whose path in the working copy is path.
+// full returns the file system path of path, a slash-separated path relative to the root of the working copy.
 func (r contentRules) full(path string) string {
 	return filepath.Join(r.root, filepath.FromSlash(path))
 }
 
-// altered returns the files of tree, the captured tree, whose bytes a checkout of tree would change if the
-// user's filters did not run. edits has, by path, the edits that turned HEAD's tree into tree. The result is
-// zero if no attribute and no setting changes bytes, and in a jj workspace. Otherwise altered reads only the
-// files that differ from the tree of the last capture, and takes over the result of the last capture for all
-// other files.
+// altered returns the files of tree, the captured tree, whose bytes a checkout of tree would change if the user's
+// filters did not run. edits has, by path, the edits that turned HEAD's tree into tree. In a jj workspace, or if no
+// attribute and no setting changes bytes, the result is zero. If the last capture was stored and had the same rules,
+// altered reads only the files that differ from the tree of that capture, and takes over the result for all other
+// files. Otherwise it reads all files.
 func (c *filesCapture) altered(ctx context.Context, tree objstore.ID, edits map[string]treeFile) (gitindex.AlteredFiles, error) {
 	if c.git.gitDir != "" {
 		return gitindex.AlteredFiles{}, nil // a jj workspace: git stores files byte for byte
@@ -148,8 +148,8 @@ func (r contentRules) attributeFiles() []string {
 	return append(files, filepath.Join(cmp.Or(folder, filepath.Join(home, ".config")), "git", "attributes"))
 }
 
-// compareStored returns the files whose bytes a checkout would change if the user's filters did not run.
-// files has the captured files to check, by path. The result is not sorted.
+// compareStored returns the files whose bytes a checkout would change if the user's filters did not run. files has the
+// captured files to check, by path. The result is not sorted, and lacks files that cannot be read.
 func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeFile) ([]snapshot.Altered, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -244,9 +244,9 @@ type askedFile struct {
 	by    string // the conversion to name if the bytes change
 }
 
-// askGit returns those of files whose bytes a checkout changes, in the order of files. git checks the files
-// out into a temporary folder. No command of the user runs, because a file with a filter is never in files. A
-// file of the working copy that can no longer be read is left out of the result.
+// askGit returns the files whose bytes a checkout changes, in the order of the parameter files. git checks the files
+// out into a temporary folder. No command of the user runs, because a file with a filter is never in files. A file of
+// the working copy that can no longer be read is left out of the result.
 func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snapshot.Altered, err error) {
 	if len(files) == 0 {
 		return nil, nil

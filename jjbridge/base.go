@@ -17,10 +17,10 @@ import (
 // commit, and the base would only save bytes in a push.
 const baseTimeout = 5 * time.Second
 
-// BaseCommit returns the nearest ancestor of the working copy's revision, or the revision itself, that a
-// remote-tracking ref reaches. If remote is not "", only refs of that remote count. The id is zero if no such
-// commit exists, or if the search takes longer than baseTimeout. BaseCommit runs git at most twice, and jj
-// once in a jj workspace that is not colocated.
+// BaseCommit returns the commit of the working copy, or one of its ancestors, that a remote-tracking ref reaches:
+// normally the nearest such commit. If remote is not "", only refs of that remote count. The id is zero if no such
+// commit exists, or if the search takes longer than baseTimeout. BaseCommit runs git at most twice, and jj once in a jj
+// workspace that is not colocated.
 func (w *Workspace) BaseCommit(ctx context.Context, remote string) (objstore.ID, error) {
 	bounded, cancel := context.WithTimeout(ctx, baseTimeout)
 	defer cancel()
@@ -62,8 +62,8 @@ func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, er
 	return newestBoundary(out)
 }
 
-// tipOf returns a name by which git finds the working copy's commit: HEAD, or the id of @ in a jj workspace
-// that is not colocated.
+// tipOf returns a name by which git finds the working copy's commit. In a jj workspace that is not colocated, this is
+// the id of @. Otherwise it is HEAD; in a colocated workspace, HEAD is the parent of @.
 func tipOf(ctx context.Context, w *Workspace) (string, error) {
 	if w.Type != snapshot.VCSJJ {
 		return "HEAD", nil
@@ -75,9 +75,10 @@ func tipOf(ctx context.Context, w *Workspace) (string, error) {
 	return string(out), err
 }
 
-// newestBoundary returns the youngest boundary commit in out, the output of git rev-list --boundary
-// --timestamp. It returns zero if out has no boundary commit. The youngest is a nearest base: a descendant is
-// never older than its ancestor, so no other boundary commit descends from the youngest.
+// newestBoundary returns the boundary commit with the latest date in out, the output of git rev-list --boundary
+// --timestamp. It returns zero if out has no boundary commit. A commit is normally no older than its ancestors, and
+// then no other boundary commit descends from the result. If dates are wrong, the result may be farther away than
+// necessary, which only makes a push larger.
 func newestBoundary(out []byte) (newest objstore.ID, err error) {
 	youngest := int64(-1)
 	for line := range bytes.Lines(out) {

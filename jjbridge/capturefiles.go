@@ -211,9 +211,9 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 	return os.Chtimes(c.p.ChangedPath(), index.Made, index.Made)
 }
 
-// readPlain reads those wanted files of chosen that git would store byte for byte. It appends them to the
-// entries of index and adds them to the edits of chosen. It adds a content to c.made unless the last capture
-// read the same content at the path. left are the paths of the other wanted files, sorted, which git has to
+// readPlain reads the wanted files of chosen that a plainReader can read: git would store them byte for byte. For each
+// of them, readPlain adds an entry to index and an edit to chosen.edits. It also adds the content to c.made, unless the
+// last capture read the same content at the path. It returns the sorted paths of all other wanted files, which git must
 // read.
 func (c *filesCapture) readPlain(chosen *choice, index *gitindex.Index) (left []string) {
 	reader := c.newPlainReader()
@@ -322,10 +322,9 @@ func changedMeanwhile(w *Workspace, now *gitindex.Index, paths []string) []strin
 	return changed
 }
 
-// keepBlobs copies into the quarantine the blobs of the files at paths that the repository has already
-// stored. Git may drop such a blob before the capture is stored. keepBlobs skips the blobs that the last
-// capture had at the same path, and each blob that c.objects cannot read. now is the index with the files at
-// paths.
+// keepBlobs copies into the quarantine those blobs of the files at paths that the repository has stored already,
+// because git may drop such a blob before the capture is stored. now is the index with the files at paths. keepBlobs
+// skips submodules, the blobs that the last capture had at the same path, and each blob that c.objects cannot read.
 func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 	for _, path := range paths {
 		i, found := now.Find(path)

@@ -169,9 +169,9 @@ type largeFilter struct {
 	made    [][]byte // the encoded new trees
 }
 
-// tree returns the id of the filtered tree id, and adds the new trees to f.made. before are the trees of the
-// parents at the same path. prefix is this path with a final slash, or "" for the root. tree does not read
-// subtrees that a parent has.
+// tree filters the tree with the given id and returns the id of the filtered tree. It adds each new tree to f.made.
+// before are the trees of the parents at the same path. prefix is this path with a final slash, or "" for the root.
+// tree does not read subtrees that a parent has.
 func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) (objstore.ID, error) {
 	entries, err := objstore.ReadTree(f.objects, id)
 	if err != nil {

@@ -142,7 +142,7 @@ func readable(path string) bool {
 	return f.Close() == nil
 }
 
-// underUnreadable reports whether path is in a folder that c.left has as left out.
+// underUnreadable reports whether path is in one of the folders that c.left records as left out.
 func (c *choice) underUnreadable(path string) bool {
 	return slices.ContainsFunc(c.left.all, func(l snapshot.LeftOut) bool {
 		return strings.HasSuffix(l.Path, "/") && strings.HasPrefix(path, l.Path)
@@ -193,9 +193,9 @@ func (c *choice) sizes(paths []string) map[string]untrackedFile {
 	return files
 }
 
-// withoutRepositories returns the paths that are in no other repository inside the working copy, and records
-// each such repository as left out. git lists a nested git repository as one path that ends in a slash, but
-// lists the files of a nested jj repository one by one.
+// withoutRepositories returns the paths that are in no other repository inside the working copy, and records each such
+// repository as left out. It also drops the files of the working copy's own .jj folder. git lists a nested git
+// repository as one path that ends in a slash, but lists the files of a nested jj repository one by one.
 func (c *choice) withoutRepositories(paths []string) []string {
 	var kept []string
 	for _, path := range paths {

@@ -43,8 +43,8 @@ func (e edit) change() PathChange {
 	return PathChange{Path: e.path, Op: OpModify}
 }
 
-// compare returns the edits that turn the files of p.From into those of p.To, sorted by path. The error is
-// that of checkChanges if the plan has too many changes, because git keeps the list of all changes in memory.
+// compare returns the edits that turn the files of p.From into those of p.To, sorted by path. git keeps the list of all
+// changes in memory. So if there are too many, compare does not run git, and its error is that of checkChanges.
 func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 	if err := p.checkChanges(ctx, w); err != nil {
 		return nil, err
@@ -58,7 +58,8 @@ func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 	return parseEdits(out)
 }
 
-// checkChanges returns an *objstore.TreeSizeError if p has more changes than one tree may have paths.
+// checkChanges returns an error that wraps objstore.ErrTreeSize if p has more changes than one tree may have paths.
+// Other errors are those of reading trees.
 func (p *Plan) checkChanges(ctx context.Context, w *Workspace) error {
 	return withObjects(w.Repo, p.repository, func(objects *objstore.Store) (err error) {
 		reader := capturedReader{repository: objects}

@@ -29,9 +29,10 @@ func embeddedInJJ(ctx context.Context, w *Workspace) ([]string, error) {
 	return folders, nil
 }
 
-// repositoryOf returns the nested repository that contains path, as a folder with a final slash. path is a
-// path that git lists as untracked. git lists a nested git repository as one path with a final slash, but
-// lists the files of a nested jj repository. ok is false if path is in no nested repository.
+// repositoryOf returns the nested repository that path shows, as a folder with a final slash. path is a path that git
+// lists as untracked. git lists a nested git repository as one path with a final slash, but lists the files of a nested
+// jj repository one by one, among them those in its .jj folder. For any other path, even another file of a nested jj
+// repository, ok is false.
 func repositoryOf(path string) (folder string, ok bool) {
 	if at := strings.Index(path, "/.jj/"); at >= 0 {
 		return path[:at+1], true
@@ -39,7 +40,7 @@ func repositoryOf(path string) (folder string, ok bool) {
 	return path, strings.HasSuffix(path, "/")
 }
 
-// addEmbedded records as left out each of folders, nested repositories, that is not a submodule of tree.
+// addEmbedded records each nested repository in folders as left out, unless it is a submodule of tree.
 func (l *leftOuts) addEmbedded(objects objstore.Reader, tree objstore.ID, folders []string) {
 	for _, folder := range folders {
 		if !isSubmodule(objects, tree, strings.TrimSuffix(folder, "/")) {

@@ -18,8 +18,8 @@ func openObjects(repo gitexec.Repo, dir string) (*objstore.Store, error) {
 	return objstore.Open(objstore.Options{ObjectsDir: dir, TempDir: filepath.Join(repo.CommonDir, "smithers", "tmp")})
 }
 
-// withObjects calls f with an object store of repo and returns f's error. The store is open or, if open is
-// nil, a new store that withObjects closes after the call.
+// withObjects calls f with an object store of repo and returns f's error. If the parameter open is not nil, it is this
+// store. Otherwise withObjects makes a new store, and closes it after the call.
 func withObjects(repo gitexec.Repo, open *objstore.Store, f func(*objstore.Store) error) (err error) {
 	if open == nil {
 		if open, err = openObjects(repo, objectsDir(repo)); err != nil {
@@ -36,7 +36,8 @@ type capturedReader struct {
 	repository *objstore.Store
 }
 
-// Get returns the kind and the bytes of an object of any size.
+// Get returns the kind and the bytes of an object. Only the stores' own limits of size apply. If neither store has the
+// object, the error wraps objstore.ErrNotFound.
 func (r capturedReader) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	return r.GetAtMost(id, math.MaxInt64)
 }

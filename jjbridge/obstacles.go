@@ -101,9 +101,10 @@ func (o *obstacles) inTheWay(name, what string) *Refusal {
 	return &Refusal{name, reason}
 }
 
-// folder checks whether files can be created in a folder or, if create is false, removed from it. name is the
-// path of the folder. Each existing folder from the top down to name must be a writable folder; apart from
-// the top, it must not be a repository. folder stores the result in o.folders for the next call.
+// folder checks whether files can be created in a folder or, if create is false, removed from it. name is the path of
+// the folder. Each folder from the top down to name must be writable; apart from the top, it must not be a repository.
+// If one of them does not exist, the state is absent. So it is if a file is in the place of a folder, but the edits
+// remove the file or create is false. folder stores the result in o.folders for the next call.
 func (o *obstacles) folder(name string, create bool) folderState {
 	use := folderUse{name, create}
 	found, ok := o.folders[use]
@@ -190,7 +191,7 @@ func (o *obstacles) checkCleared(name string) {
 // unrecorded returns the reason of a refusal because a file was not captured. what is the kind of the file.
 func unrecorded(what string) string { return "a " + what + " that was not recorded is in the way" }
 
-// full returns the path in the file system of a file. name is the file's path in the working copy.
+// full returns the file system path of name, a slash-separated path relative to the root of the working copy.
 func (o *obstacles) full(name string) string {
 	return filepath.Join(o.root, filepath.FromSlash(name))
 }

@@ -14,8 +14,9 @@ type plainGit struct {
 	options  []string // gitDir and settings, as options of git
 }
 
-// plainGitDir creates a git directory below dir, unless it exists, and returns the configuration that uses
-// it. The directory's attributes override all others. Objects are read and written in the repository of w.
+// plainGitDir returns a configuration of git for the git directory plain below dir. It creates this directory, or
+// writes the files that are missing or different. The attributes of the directory override all others. Objects are read
+// and written in the repository of w.
 func plainGitDir(w *Workspace, dir string) (plainGit, error) {
 	gitDir := filepath.Join(dir, "plain")
 	format := "[core]\n\trepositoryFormatVersion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " + w.Repo.ObjectFormat + "\n"

@@ -75,10 +75,10 @@ func systemAttributes(env []string) []string {
 	return files
 }
 
-// read reads one file of the working copy. file is the path of the file, and index is what the user's index
-// has at this path, if anything. read returns the entry of the file for an index, and the content; the
-// content of a symbolic link is its target. ok is false if git has to read the file: it is large, may have
-// attributes, changes meanwhile, or is neither regular nor a symbolic link.
+// read reads one file of the working copy. file is the path of the file, and index is what the user's index has at this
+// path, if anything. read returns the entry of the file for an index, and the content; the content of a symbolic link
+// is its target. ok is false if git has to read the file: the file is missing, unreadable or large, is neither regular
+// nor a symbolic link, is a .gitattributes file or may have attributes, replaces a submodule, or changes meanwhile.
 func (r *plainReader) read(file string, index treeFile) (_ gitindex.Entry, data []byte, ok bool) {
 	full := r.c.w.full(file)
 	before, err := os.Lstat(full)
@@ -109,8 +109,8 @@ func (r *plainReader) read(file string, index treeFile) (_ gitindex.Entry, data 
 	return gitindex.NewEntry(file, mode, objstore.Hash(objstore.Blob, data), after), data, true
 }
 
-// mode returns the mode with which git stores the regular file that info describes. If git does not take
-// executable bits from files, the mode is that of index, the file in the user's index.
+// mode returns the mode with which git stores the regular file that info describes. If git does not take executable
+// bits from files, the file is executable only if index, the file in the user's index, is.
 func (r *plainReader) mode(info fs.FileInfo, index treeFile) objstore.Mode {
 	switch {
 	case !r.fileMode && index.mode == objstore.ModeExecutable, r.fileMode && info.Mode()&0o100 != 0:

@@ -57,8 +57,8 @@ func foldsCase(w *Workspace) bool {
 	return err == nil && fold
 }
 
-// tellIgnored changes the reason of each refusal because of an uncaptured file that git ignores: the new
-// reason says that the file is ignored.
+// tellIgnored changes the reason of each refusal because of an uncaptured file that git ignores: the new reason says
+// that the file is ignored. If git fails although ctx is alive, the reasons stay.
 func tellIgnored(ctx context.Context, w *Workspace, refused []Refusal) error {
 	var ask bytes.Buffer
 	for _, r := range refused {

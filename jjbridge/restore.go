@@ -74,10 +74,13 @@ func (e *RefusedError) Unwrap() error { return ErrRefused }
 // working copy.
 var ErrUnfinished = errors.New("the working copy is restored only in part")
 
-// Plan returns the plan that turns the files of have into those of the tree want. It changes no file. have is
-// a new capture of this working copy, not closed yet; the repository has the objects of want. The paths that
-// left names stay as they are. The error wraps objstore.ErrNotFound if an object of want is missing, and
-// ErrNoWorkingCopy if there is no working copy or have has no tree.
+// Plan returns the plan that turns the files of have into those of the tree want. It changes no file. have is a new
+// capture of this working copy, not closed yet; the repository has the objects of want. If want lacks a file that left
+// names or that the .gitignore files of want ignore, the file stays. Reasons against the restore are no error, but are
+// in Plan.Refused.
+//
+// The error wraps objstore.ErrNotFound if an object of want is missing, ErrNoWorkingCopy if there is no working copy or
+// have has no tree, and objstore.ErrTreeSize if there are too many changes.
 func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, left ...snapshot.LeftOut) (*Plan, error) {
 	if w.Root == "" {
 		return nil, ErrNoWorkingCopy
@@ -122,13 +125,17 @@ func (p *Plan) Settled() bool {
 	})
 }
 
-// Restore carries out plan. Afterwards the working copy has exactly the files of plan.To, as a checkout would
-// write them, and all files that were not captured. Restore never overwrites a file that has changed since
-// the capture: the error is then a *RefusedError, and no file was touched.
+// Restore carries out plan. Afterwards the working copy has the files of plan.To as a checkout would write them, and
+// all files that were not captured or that the plan leaves in place. Restore writes no file outside of a sparse
+// checkout. If the plan changes no path, Restore does nothing.
 //
-// HEAD, branch and the user's index stay as they are. In a jj workspace, Restore ends with one snapshot, an
-// operation that `jj undo` undoes. As soon as Restore writes files, the end of ctx no longer stops it. If
-// Restore cannot finish, the error wraps ErrUnfinished.
+// If plan.Refused is not empty, a new reason against the restore is found, or a file has changed since the capture, the
+// error is a *RefusedError, and no file was touched. As soon as Restore writes files, the end of ctx no longer stops
+// it. If it cannot finish then, the error wraps ErrUnfinished.
+//
+// HEAD, branch and the user's index stay as they are. In a jj workspace, Restore ends with one snapshot, an operation
+// that `jj undo` undoes. If it brings back files that jj ignores, it runs two more commands of jj, which can add
+// operations.
 func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	if len(plan.Refused) > 0 {
 		return &RefusedError{Refused: plan.Refused}
@@ -171,8 +178,9 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	return nil
 }
 
-// restoreFiles makes the files of the working copy equal to those of plan.To. It also checks out each other
-// file whose attributes plan changes, except the files in plan.Stay.
+// restoreFiles makes the files of the working copy equal to those of plan.To. With git, it also checks out each other
+// file whose attributes plan changes, except the files in plan.Stay. Its errors are those of switchTree, or those of
+// git before any file was written.
 func restoreFiles(ctx context.Context, w *Workspace, git *filesGit, plan *Plan) error {
 	if err := git.begin(ctx, plan.From); err != nil {
 		return err

@@ -109,10 +109,10 @@ func quoteTOML(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// RestoreConflict turns the files that are in conflict in commit into conflicts again in the jj workspace w.
-// A restore must have written their text before. RestoreConflict adds one operation to jj's log. done is
-// false, and no file was touched, if w is not a jj workspace, if the repository lacks commit, or if commit
-// has no conflict.
+// RestoreConflict makes the conflicts of commit conflicts again in the jj workspace w. Before the call, a restore must
+// have written the text of the files in conflict. If w is not a jj workspace, commit is not the id of a commit in the
+// repository, or the commit has no conflict, RestoreConflict touches no file and returns false. Otherwise it adds one
+// operation to jj's log.
 func RestoreConflict(ctx context.Context, w *Workspace, commit string) (done bool, err error) {
 	if w.Type != snapshot.VCSJJ || commit == "" || strings.Trim(commit, "0123456789abcdef") != "" {
 		return false, nil

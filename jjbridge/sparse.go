@@ -13,9 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// skip applies those of edits whose files are outside of git's sparse checkout to the private index, and
-// marks the files skip-worktree. It writes no file in the working copy. skip reports whether there are such
-// edits.
+// skip makes the edits of files outside of git's sparse checkout in the private index only, and marks these files
+// skip-worktree. It writes no file in the working copy. It reports whether edits has such files.
 func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	if _, err := lstat(filepath.Join(g.w.Repo.GitDir, "info", "sparse-checkout")); errors.Is(err, fs.ErrNotExist) {
 		return false, nil

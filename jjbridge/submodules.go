@@ -16,9 +16,10 @@ type moduleMove struct {
 	commit objstore.ID
 }
 
-// moduleMoves returns the submodules, including nested ones, that edits move to another commit, and the
-// reasons against these moves. root is the top of the working copy with the edits. prefix is root's path in
-// the outermost working copy, with a final slash, or "". A submodule that is not initialised is skipped.
+// moduleMoves returns the submodules, including nested ones, that edits move to another commit, and the reasons against
+// these moves. root is the top of the working copy with the edits. prefix is root's path in the outermost working copy,
+// with a final slash, or "". A submodule that is not checked out is skipped; if another folder with files is at its
+// path, this is a reason.
 func moduleMoves(ctx context.Context, w *Workspace, root, prefix string, edits []edit) ([]moduleMove, []Refusal, error) {
 	var moves []moduleMove
 	var refused []Refusal
@@ -42,9 +43,9 @@ func moduleMoves(ctx context.Context, w *Workspace, root, prefix string, edits [
 	return moves, refused, nil
 }
 
-// movesOf returns the moves for the submodule at dir, which is checked out, to commit, and for the submodules
-// inside it. name is the submodule's path in refusals. If the submodule is already at commit, there are no
-// moves.
+// movesOf returns what is needed to move the checked-out submodule at dir to commit: its own move, the moves of the
+// submodules inside it, and the reasons against them. name is the submodule's path in refusals. If the submodule is
+// already at commit, there are no moves.
 func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstore.ID) ([]moduleMove, []Refusal, error) {
 	git := moduleGit{dir: dir, env: w.gitEnv()}
 	refuse := func(reason string) ([]moduleMove, []Refusal, error) {

@@ -55,9 +55,10 @@ func (g *filesGit) runWith(ctx context.Context, stdin io.Reader, args ...string)
 	return g.w.gitWith(ctx, gitRun{args: args, env: g.env, stdin: stdin, settings: g.settings, gitDir: g.gitDir})
 }
 
-// switchTree turns the files of the tree from, for which begin was called, into the files of the tree to. A
-// zero from stands for the files of the index. If the working copy no longer has the files of from, the error
-// is a *RefusedError and no file was touched. If git failed in any other way, the error wraps ErrUnfinished.
+// switchTree turns the files of the tree from, for which begin was called, into the files of the tree to. A zero from
+// stands for the files of the index. If the working copy no longer has the files of from, the error is a *RefusedError,
+// and no file was touched. If git fails in another way while it may write files, the error wraps ErrUnfinished. If
+// there is no git, or git cannot refresh the index, the error is git's, and no file was touched.
 func (g *filesGit) switchTree(ctx context.Context, from, to objstore.ID) error {
 	err := g.readTree(ctx, from, to)
 	if !errors.Is(err, ErrRefused) {

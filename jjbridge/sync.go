@@ -90,7 +90,7 @@ func has(objects objstore.Reader, id objstore.ID) bool {
 	return err == nil
 }
 
-// full returns the path in the file system of a file whose path in the working copy is path.
+// full returns the file system path of path, a slash-separated path relative to the root of the working copy.
 func (w *Workspace) full(path string) string {
 	return filepath.Join(w.Root, filepath.FromSlash(path))
 }

@@ -26,10 +26,10 @@ type anyPack struct {
 // missingFile is the packReason or indexReason of a missing file.
 const missingFile = "is missing"
 
-// openAnyway opens the pack with the given name, even if the pack is damaged, and verifies its
-// checksum. It records flaws in packReason and indexReason. If the index is flawed or missing,
-// openAnyway finds the entries in the pack file. If both files are gone, vanished returns true for
-// the error. Unless there is an error, the caller closes the pack.
+// openAnyway opens the pack with the given name, even if the pack is damaged, and verifies the checksums of its files.
+// It records the flaw of each file, which may also be missing, in packReason and indexReason. If the index is flawed or
+// missing, openAnyway finds the entries in the pack file. If both files are missing, vanished returns true for the
+// error. Unless there is an error, the caller closes the pack.
 func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, err error) {
 	r := newReading(newCache(mergeCache), d.maxObject)
 	p := &anyPack{pack: newPack(r, d.packDir(), name, time.Time{})}
@@ -129,8 +129,8 @@ func (p *anyPack) readPack() error {
 	return nil
 }
 
-// reaches reports whether the file is not truncated: the last entry of the index starts before the
-// checksum, and the file ends with the checksum that the index names.
+// reaches reports whether the file seems to be complete: the last entry of the index starts before the checksum, and
+// the file ends with the checksum that the index names.
 func (p *anyPack) reaches() bool {
 	last := int64(packHeadSize)
 	for _, e := range p.entries {
@@ -144,8 +144,8 @@ func (p *anyPack) reaches() bool {
 	return err == nil && tail == p.idx.packSum
 }
 
-// scan sets entries and idx from the pack file alone, up to the first damaged entry. It leaves out
-// deltas whose base is missing, because their ids cannot be computed.
+// scan sets entries and idx from the pack file alone. It finds the entries up to the first damaged one, and leaves out
+// each entry that cannot be read, for example a delta whose base is missing: its id cannot be computed.
 func (p *anyPack) scan(ctx context.Context) error {
 	offsets, err := p.findEntries(ctx)
 	if err != nil {
@@ -183,8 +183,9 @@ func (p *anyPack) scan(ctx context.Context) error {
 	return nil
 }
 
-// identify returns the object whose entry starts at offset, without verification. If p has no index
-// yet, the error about a delta that names its base by id wraps errNoBase.
+// identify returns the object whose entry starts at offset, without a check of its id. If p has no index yet, a base
+// cannot be found by its id: then the error wraps errNoBase for a delta that names its base by id, and also for an
+// entry head that cannot be read.
 func (p *anyPack) identify(offset int64) (object, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)
@@ -196,8 +197,8 @@ func (p *anyPack) identify(offset int64) (object, error) {
 	return p.readAt(c, offset, p.maxObject)
 }
 
-// findEntries returns the offset and the checksum of each entry, without its id, up to the first
-// damaged entry. It inflates each entry to find the start of the next one.
+// findEntries returns the offset and the checksum of each entry, without its id, up to the first entry that is damaged
+// or has more than maxObject bytes. It inflates each entry to find the start of the next one.
 func (p *anyPack) findEntries(ctx context.Context) ([]indexEntry, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)

@@ -79,7 +79,8 @@ func (o batchObject) read() (object, error) {
 // Len returns the number of objects that were added since the last Commit or Flush.
 func (b *Batch) Len() int { return len(b.order) }
 
-// Bytes returns the number of bytes of these objects in memory. Objects in files do not count.
+// Bytes returns the total size in bytes of the objects in memory that were added since the last Commit or Flush.
+// Objects in files do not count.
 func (b *Batch) Bytes() int64 { return b.bytes }
 
 // Commit writes the batch as one pack, to stable storage unless the store is [Relaxed]. After that
@@ -116,10 +117,10 @@ func (b *Batch) Commit(ctx context.Context, moveRefs func() error) error {
 	return moveRefs()
 }
 
-// Flush writes the batch as one pack and empties the batch, for a write that is too large for
-// memory. The pack is protected from a concurrent git gc until the caller calls release. The next
-// Commit puts the pack's name on stable storage. An error leaves the batch unchanged. For an empty
-// batch, Flush does nothing.
+// Flush writes the batch as one pack and empties the batch, for a write that is too large for memory. The pack is
+// protected from a concurrent git gc until the caller calls release. If the store is Durable, the next Commit puts the
+// pack's name on stable storage. After an error, the batch is unchanged and release is nil. For an empty batch, Flush
+// does nothing, and release does nothing.
 func (b *Batch) Flush(ctx context.Context) (release func(), err error) {
 	if len(b.order) == 0 {
 		return func() {}, nil
@@ -163,9 +164,9 @@ func (b *Batch) empty() {
 	b.order, b.bytes = nil, 0
 }
 
-// write writes the batch as a pack and publishes the pack. git leaves the pack alone until the
-// caller calls release. If the store is Durable, the pack's bytes are on stable storage when write
-// returns. If syncName is true, so is the pack's name.
+// write writes the batch as a pack and publishes the pack. git leaves the pack alone until the caller calls release. If
+// the store is Durable, the pack's bytes are on stable storage when write returns. If syncName is true, the pack's name
+// is on stable storage, too. After an error there is nothing to release.
 func (b *Batch) write(ctx context.Context, syncName bool) (release func(), err error) {
 	s := b.store
 	if err := s.enter(); err != nil {

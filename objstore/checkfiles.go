@@ -28,8 +28,8 @@ type fileChecker struct {
 	files packFiles
 }
 
-// check returns the damage of all packs, indexes and loose objects. If progress is not nil, check
-// calls it after each pack and each loose object.
+// check returns the damage of all packs, indexes and loose objects. A file that is removed during the check is not
+// damaged. If progress is not nil, check calls it after each pack and each loose object.
 func (c fileChecker) check(ctx context.Context, progress func(done, total int)) ([]Damage, error) {
 	packs, err := allPackNames(c.files.dir)
 	if err != nil {
@@ -163,8 +163,9 @@ func looseIDs(dir string) ([]ID, error) {
 	return ids, nil
 }
 
-// unreadable reads every object of the pack, and returns the sorted ids of objects that are damaged
-// or do not match their ids. It returns an error if the file itself cannot be read.
+// unreadable reads every object of the pack, and returns the sorted ids of objects that are damaged or do not match
+// their ids. If the pack file is missing, these are all objects that the index lists. If reading the pack file fails,
+// unreadable returns the error.
 func (p *anyPack) unreadable(ctx context.Context) ([]ID, error) {
 	var bad []ID
 	for _, e := range p.byOffset() {
@@ -182,9 +183,8 @@ func (p *anyPack) unreadable(ctx context.Context) ([]ID, error) {
 	return bad, nil
 }
 
-// check reads one object and returns an error if the object does not match its id. It hashes a
-// large full object while it reads the object. The error is ErrNotFound if the pack file is
-// missing.
+// check reads the object of the entry e, and returns an error if the object is damaged or does not match its id. It
+// never has a large full object in memory as a whole. If the pack file is missing, the error is ErrNotFound.
 func (p *anyPack) check(e indexEntry) error {
 	if p.file == nil {
 		return ErrNotFound
@@ -201,8 +201,8 @@ func (p *anyPack) check(e indexEntry) error {
 	return err
 }
 
-// object returns an object for another pack. A small object and an object stored as a delta are
-// read and verified at once. A large object is verified when its bytes are read.
+// object returns the object of the entry e, for a check or for another pack. It reads and verifies a small object, and
+// an object that is stored as a delta, at once. A large object is verified when its bytes are read.
 func (p *anyPack) object(e indexEntry) (batchObject, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)

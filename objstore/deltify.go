@@ -89,9 +89,10 @@ func (d *deltifier) compareCommit(commit int32) error {
 	return d.compare(TreeEntry{Mode: ModeTree, ID: oldTree}, TreeEntry{Mode: ModeTree, ID: newTree})
 }
 
-// compare pairs two versions of a path and, if both are trees, the paths below. If the path was a
-// folder and is a file now, compare pairs each file of the folder with the file: so a value's tail of
-// chunks, which becomes one part, costs hardly anything.
+// compare pairs two versions of a path and, if both are trees, the paths below. If the path was a folder and is a file
+// now, compare pairs each file of the folder with the file: so a value's tail of chunks, which becomes one part, costs
+// hardly anything. If the set lacks one of the objects, both are the same, a file became a folder, or compare has seen
+// the two trees before, it does nothing.
 func (d *deltifier) compare(from, to TreeEntry) error {
 	older, oldOK := d.byID[from.ID]
 	newer, newOK := d.byID[to.ID]

@@ -52,8 +52,8 @@ type dropper struct {
 	failpoints failpoints
 }
 
-// drop makes up to dropAttempts attempts under the merge lock. It returns ErrInUse if all of them
-// fail.
+// drop makes up to dropAttempts attempts under the merge lock. It ends with the first attempt that succeeds or has an
+// error that another attempt cannot avoid. If no attempt is left, it returns ErrInUse.
 func (d *dropper) drop(ctx context.Context, what DropRequest) (result DropResult, err error) {
 	pins, err := d.temp.lock(dropLock, flock.SetPermissions(0o666))
 	if err != nil {
@@ -75,10 +75,10 @@ func (d *dropper) drop(ctx context.Context, what DropRequest) (result DropResult
 	return result, err
 }
 
-// try makes one attempt to drop the objects that what.Choose returns. done is false if another
-// attempt may succeed: an object is needed again, or another process used or removed a pack. try
-// holds the lock pins while it replaces packs. If last is true, try leaves used packs alone and
-// replaces the others.
+// try makes one attempt to drop the objects that what.Choose returns. If another attempt may succeed, done is false.
+// Then err is nil if an object is needed again or another process used a pack, and vanished returns true for err if a
+// pack was removed. Any other error is final. try holds the lock pins while it replaces packs. If last is true, try
+// leaves used packs alone and replaces the others.
 func (d *dropper) try(ctx context.Context, what DropRequest, pins *flock.Flock, last bool) (_ DropResult, done bool, err error) {
 	packs, err := d.droppable()
 	if err != nil {
@@ -223,9 +223,9 @@ func (d *dropper) stageWithout(ctx context.Context, packs []mergePack, ids map[I
 	return staged, nil
 }
 
-// droppable returns the packs that a drop may replace: packs that no multi-pack-index names and
-// that have no file in isMarked beside them. It reads only names, sizes and times of files. It
-// returns no pack if the multi-pack-index is unreadable.
+// droppable returns the packs that a drop may replace: packs that no multi-pack-index names, and for which isMarked
+// returns false. It reads only names, sizes and times of files. It returns no pack if the multi-pack-index is
+// unreadable.
 func (d *dropper) droppable() ([]mergePack, error) {
 	dir := d.files.dir
 	names, err := packNames(dir)

@@ -41,10 +41,10 @@ type merger struct {
 	failpoints failpoints
 }
 
-// merge merges the packs that choose returns into one pack, and repeats this until choose returns
-// no packs, but at most lots times. Before that, it sweeps and mends the pack folder. If another
-// process holds the merge lock, merge does nothing. It gives up without an error if git keeps
-// removing the chosen packs, or if git's lock of the multi-pack-index is held for long.
+// merge merges the packs that choose returns into one pack, and repeats this until choose returns no packs, but at most
+// lots times. Before that, it sweeps and mends the pack folder. If another process holds the merge lock, merge does
+// nothing. It gives up without an error if git keeps removing the chosen packs, if git holds its lock of the
+// multi-pack-index for long or a dead git left this lock, or if ctx ends while merge waits for the lock.
 func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ MergeResult, err error) {
 	lock, err := m.temp.lock(mergeLock)
 	if err != nil {

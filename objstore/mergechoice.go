@@ -76,8 +76,8 @@ func (c mergeChooser) choose(now time.Time, share int) (chosen []mergePack, all 
 	}
 }
 
-// oneLot returns the packs to merge first, at most lot. It prefers packs of low tiers. Within a
-// tier it prefers new packs, because git repacks the oldest first. It may sort packs.
+// oneLot returns the packs to merge first, at most lot of them. It prefers packs of low tiers. Within a tier it prefers
+// new packs, because git repacks the oldest first. It may reorder the slice packs.
 func oneLot(packs []mergePack, lot int) []mergePack {
 	if len(packs) <= lot {
 		return packs

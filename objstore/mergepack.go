@@ -39,12 +39,11 @@ func tier(objects, size int64) int {
 	return t
 }
 
-// datedAfter returns the date of a pack that is written now and replaces packs of which the newest
-// has the date newest. newest is zero if the pack replaces no pack. The date is now minus
-// backdated, or, if that is not at least a whole second after newest, the next whole second after
-// newest. Of an object in several packs, git's multi-pack-index names the copy in the newest pack,
-// by whole seconds. So a multi-pack-index that knows both a pack and its replacement names no copy
-// in the replaced pack (decision 33).
+// datedAfter returns the date of a pack that is written now and replaces packs of which the newest has the date newest.
+// newest is zero if the pack replaces no pack. The date is now minus backdated or the next whole second after newest,
+// whichever is later. Of an object in several packs, git's multi-pack-index names the copy in the newest pack, by whole
+// seconds. So a multi-pack-index that knows both a pack and its replacement names no copy in the replaced pack
+// (decision 33).
 func datedAfter(now, newest time.Time) time.Time {
 	made := now.Add(-backdated)
 	if after := newest.Truncate(gitPrecision).Add(gitPrecision); !newest.IsZero() && after.After(made) {
@@ -53,8 +52,8 @@ func datedAfter(now, newest time.Time) time.Time {
 	return made
 }
 
-// isYoung reports whether a replacement of the pack, written now, would be dated too late. git may
-// pack the same objects at any moment, and git's pack must be newer than the replacement.
+// isYoung reports whether a replacement of the pack, written now, would have a date that is less than ripe before now.
+// git may pack the same objects at any moment, and git's pack must be newer than the replacement.
 func (p mergePack) isYoung(now time.Time) bool {
 	return datedAfter(now, p.made).After(now.Add(-ripe))
 }

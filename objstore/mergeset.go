@@ -47,10 +47,10 @@ type mergeObject struct {
 	at int64 // offset in the output; 0 until the object is written
 }
 
-// openMergeSet opens the packs and reads the heads of their entries. If several packs have an
-// object, the set uses the copy in the pack with the most objects. So the base of a delta is in the
-// same pack or in a larger one, and chains have no circles. If a pack is gone, vanished returns
-// true for the error. After an error the packs are closed.
+// openMergeSet opens the packs and reads the heads of their entries. If several packs have an object, the set uses the
+// copy in the pack with the most objects. So the base of a delta is in the same pack or in a larger one, and chains of
+// sound packs have no circles. If a pack is damaged or its deltas form a circle, the error is a [*CorruptError]. If a
+// pack is gone, vanished returns true for the error. After an error the packs are closed.
 func openMergeSet(dir *objectDir, chosen []mergePack) (_ *mergeSet, err error) {
 	set := &mergeSet{byID: make(map[ID]int32)}
 	defer func() {

@@ -31,9 +31,8 @@ type multiIndex struct {
 	used atomic.Bool // packs were removed while a multi-pack-index existed
 }
 
-// missing returns the sorted names of the packs that the multi-pack-index names and that do not
-// exist. It returns nil if the multi-pack-index is missing, or unreadable, for example because a
-// newer git wrote it.
+// missing returns the sorted names of the packs that the multi-pack-index names and that do not exist. It returns nil
+// if there is no multi-pack-index, or if its form is unknown, for example because a newer git wrote it.
 func (x *multiIndex) missing() ([]string, error) {
 	dir := x.dir
 	named, err := midxPacks(dir)
@@ -60,8 +59,8 @@ func (x *multiIndex) missing() ([]string, error) {
 	return missing, nil
 }
 
-// mend removes a multi-pack-index that names missing packs or, if aside is not "", moves it to aside,
-// the path of a folder. It first removes the locks of dead merges. If git holds a lock for long, mend
+// mend removes a multi-pack-index that names missing packs or, if aside is not "", moves it to aside, the path of a
+// folder. It first removes the locks of dead merges. If git holds a lock for long, or ctx ends while mend waits, mend
 // leaves the multi-pack-index in place and returns nil. The caller holds the merge lock.
 func (x *multiIndex) mend(ctx context.Context, aside string) error {
 	for _, path := range x.locks() {
@@ -94,9 +93,9 @@ func (x *multiIndex) locks() []string {
 	return locks
 }
 
-// lock takes git's locks of the multi-pack-index, so that git does not write a multi-pack-index
-// until the caller calls unlock. locked is false, and unlock nil, if git holds a lock for long. The
-// caller holds the merge lock.
+// lock takes git's locks of the multi-pack-index, so that git does not write a multi-pack-index until the caller calls
+// unlock. If git holds a lock for long, a dead git left it, or ctx ends, locked is false and unlock is nil. The caller
+// holds the merge lock.
 func (x *multiIndex) lock(ctx context.Context) (unlock func(), locked bool, err error) {
 	var taken []string
 	unlock = func() {

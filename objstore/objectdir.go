@@ -43,11 +43,11 @@ func newObjectDir(path string, r reading) *objectDir {
 // packDir returns the path of the folder with the packs.
 func (d *objectDir) packDir() string { return filepath.Join(d.path, "pack") }
 
-// read returns an object of at most limit bytes, verified against id. If it finds no readable copy
-// in the known packs or loose, it scans the directory and looks again, until two scans in a row
-// find the same packs or maxScans is reached. git packs and unpacks objects at any time, and a scan
-// while packs are replaced may find neither the old packs nor the new packs. The error wraps
-// ErrNotFound if there is no copy, and is a [*CorruptError] if no copy is sound.
+// read returns an object of at most limit bytes, verified against id. If it finds no readable copy in the known packs
+// or loose, it scans the directory and looks again, until two scans in a row find the same packs or maxScans is
+// reached. git packs and unpacks objects at any time, and a scan while packs are replaced may find neither the old
+// packs nor the new packs. If there is no copy, the error wraps ErrNotFound. If every copy is damaged or too large, the
+// error is a [*CorruptError].
 func (d *objectDir) read(id ID, limit int64) (object, error) {
 	packs, err := d.known()
 	if err != nil {

@@ -22,8 +22,8 @@ type packWriter struct {
 	scratch []byte // memory of the last entry, for reuse
 }
 
-// start begins a pack in w with exactly count entries. A packWriter may be started again after
-// finish or after an error.
+// start begins a pack in w with exactly count entries. It returns an error if w fails or a pack cannot have so many
+// entries. A packWriter may be started again after finish or after an error.
 func (p *packWriter) start(w io.Writer, count int) error {
 	if int64(count) > 1<<31 {
 		return fmt.Errorf("a pack cannot hold %d objects", count)
@@ -52,7 +52,7 @@ func (p *packWriter) addObject(id ID, o object) error {
 	return p.addEntry(id, entry, nil, 0)
 }
 
-// addStream adds an object of size bytes in full. It deflates the bytes while it reads them from r.
+// addStream adds an object of size bytes in full. It deflates the bytes while it reads them from r, to the end of r.
 func (p *packWriter) addStream(id ID, kind Kind, size int64, r io.Reader) error {
 	out := &crcWriter{w: p.out}
 	if _, err := out.Write(appendEntryHead(p.scratch[:0], entryHead{kind: uint8(kind), size: size}, p.offset)); err != nil {

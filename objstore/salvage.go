@@ -52,8 +52,8 @@ func (s salvager) salvage(ctx context.Context, name, aside string) (SalvageResul
 	return SalvageResult{Objects: len(good), Lost: bad}, s.setAside(name, aside)
 }
 
-// without returns the pack's entries in the order of their offsets, except the entries of bad and
-// duplicates of an id.
+// without returns the pack's entries, except those whose ids are in bad, in the order of their offsets. Of several
+// entries with the same id, it keeps the first.
 func (p *anyPack) without(bad []ID) []indexEntry {
 	lost := make(map[ID]bool, len(bad))
 	for _, id := range bad {
@@ -70,7 +70,8 @@ func (p *anyPack) without(bad []ID) []indexEntry {
 	return good
 }
 
-// writeAgain writes the good objects of the pack p to a new pack and publishes the new pack.
+// writeAgain writes the good objects of the pack p to a new pack and publishes the new pack. If p has a .promisor file,
+// the new pack gets one too.
 func (s salvager) writeAgain(ctx context.Context, p *anyPack, good []indexEntry) error {
 	staged, err := s.packs.stage(ctx, len(good), true, time.Time{}, func(ctx context.Context, w *packWriter) error {
 		for _, e := range good {

@@ -22,10 +22,10 @@ const (
 	sealFew = 8
 )
 
-// chooseSeal returns the packs that a seal merges into one pack, and the number of packs that it
-// considered. Each chosen pack has at least one of the commits. If spare is true, the limits
-// sealShare, sealGrowth and sealFew hold. A single pack is chosen only if it has at least two of
-// the commits and no deltas, as a batch writes it.
+// chooseSeal returns the packs that a seal merges into one pack, and the number of packs that it considered. Each
+// chosen pack was made by this program and has at least one of the commits; it is not young at the time now, and no
+// multi-pack-index names it. If spare is true, the limits sealShare, sealGrowth and sealFew hold. A single pack is
+// chosen only if it has at least two of the commits and no deltas, as a batch writes it.
 func (c mergeChooser) chooseSeal(ctx context.Context, now time.Time, commits []ID, spare bool) (chosen []mergePack, all int, err error) {
 	packs, err := c.mergeable()
 	if err != nil {
@@ -74,7 +74,7 @@ func (c mergeChooser) chooseSeal(ctx context.Context, now time.Time, commits []I
 	return chosen, len(packs), err
 }
 
-// isPlain reports whether no entry of a pack is a delta. It closes the pack.
+// isPlain reports whether no entry of the pack p is a delta. It closes p.
 func isPlain(p *pack) (plain bool, err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	f, end, err := p.open()
@@ -103,7 +103,7 @@ func isPlain(p *pack) (plain bool, err error) {
 	return true, nil
 }
 
-// countIn returns the number of the commits that a pack has. It closes the pack.
+// countIn returns how many of the commits the pack p has. It closes p.
 func countIn(p *pack, commits []ID) (held int64, err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	for _, id := range commits {

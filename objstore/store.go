@@ -190,8 +190,8 @@ func (s *Store) GetAtMost(id ID, limit int64) (Kind, []byte, error) {
 	return s.getThrough(s.cache, id, limit)
 }
 
-// getThrough returns an object of at most limit bytes from the cache c, or otherwise from files. It
-// adds an object from files to c.
+// getThrough returns an object of at most limit bytes from the cache c, or otherwise from files. It adds an object from
+// files to c. A larger object is a [*CorruptError], and so is one of more than MaxObject bytes.
 func (s *Store) getThrough(c *cache, id ID, limit int64) (Kind, []byte, error) {
 	limit = min(limit, s.opts.MaxObject)
 	if o, ok := c.get(cacheKey{id: id}); ok && int64(len(o.data)) <= limit {
@@ -209,8 +209,9 @@ func (s *Store) getThrough(c *cache, id ID, limit int64) (Kind, []byte, error) {
 	return o.kind, o.data, nil
 }
 
-// read returns an object of at most limit bytes from the files of the store or, if they have no
-// sound copy, from an alternate.
+// read returns an object of at most limit bytes from the files of the store or, if they have no sound copy, from an
+// alternate. If there is no sound copy at all, the error is about the first damaged copy, or wraps ErrNotFound. If the
+// list of alternates is unreadable, an error about the list replaces the one that wraps ErrNotFound.
 func (s *Store) read(id ID, limit int64) (object, error) {
 	if id.size != idSize { // the zero id or a sha256; the store has only sha1 objects
 		return object{}, fmt.Errorf("%w: %v", ErrNotFound, id)

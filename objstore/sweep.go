@@ -64,9 +64,10 @@ func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 	}
 }
 
-// mendLost writes the index of a pack that lost it, unless other files have all objects of the
-// pack. In that case, mendLost removes the pack if old is true. It leaves a damaged pack for
-// [Store.Salvage].
+// mendLost writes the index of a pack that lost it, unless other files have all objects of the pack. In that case,
+// mendLost removes the pack if old is true, and otherwise marks it with setForeign for later. It leaves a damaged pack
+// for [Store.Salvage], and a pack that has a .keep file or an index by now alone. It ignores errors; the next sweep
+// tries again.
 func (s *sweeper) mendLost(ctx context.Context, name string, old bool) {
 	if s.files.isKept(name) || isThere(s.files.path(name, ".idx")) {
 		return // a process made the file after sweepBefore read the folder

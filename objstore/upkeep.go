@@ -56,20 +56,19 @@ func (s *Store) MergeDue() (bool, error) {
 	return len(chosen) > 1, nil
 }
 
-// Merge merges small packs that this program made, once there are many of them. Packs of about the
-// same size become one pack, in which each object is stored once and older versions are deltas of
-// newer versions. Merge leaves alone packs of other programs, packs of at least
-// [Options].MaxMergePack bytes, packs whose file time is too recent, and packs with another file
-// beside .pack, .idx and .rev, for example .keep. It merges packs that a multi-pack-index names
-// only if there are very many packs. It then removes the multi-pack-index, as git repack does.
-// Merge also removes a multi-pack-index that names missing packs, and repairs the remains of
-// processes that died.
+// Merge merges small packs that this program made, once there are many of them. Packs of about the same size become one
+// pack, in which each object is stored once and older versions are deltas of newer versions. Merge leaves alone packs
+// of other programs, packs of at least [Options].MaxMergePack bytes, packs whose file time is too recent, and packs
+// with another file beside .pack, .idx and .rev, for example .keep. It merges packs that a multi-pack-index names only
+// if there are very many packs. It then removes the multi-pack-index, as git repack does. Merge also removes a
+// multi-pack-index that names missing packs, and repairs the remains of processes that died.
 //
-// One process merges at a time. If another process merges, Merge does nothing and returns no error.
-// Merge also gives up without an error if git gc keeps removing the packs, if git holds a lock of
-// its multi-pack-index for long, or if a dead git left the lock. Merge is safe beside git and
-// beside every other use of the store by this process and others. If ctx ends, Merge stops with an
-// error; packs that are not replaced yet are unchanged.
+// One process merges at a time. If another process merges, Merge does nothing and returns no error. Merge also gives up
+// without an error if git gc keeps removing the packs, if git holds a lock of its multi-pack-index for long, or if a
+// dead git left the lock. Merge is safe beside git and beside every other use of the store by this process and others.
+//
+// If ctx ends, Merge stops, and packs that are not replaced yet are unchanged. Merge then returns an error, except if
+// it was waiting for git's lock.
 func (s *Store) Merge(ctx context.Context) (MergeResult, error) {
 	if err := s.enter(); err != nil {
 		return MergeResult{}, fmt.Errorf("merge packs: %w", err)
@@ -106,16 +105,15 @@ func (s *Store) Seal(ctx context.Context, commits []ID, spare bool) (MergeResult
 	return result, nil
 }
 
-// Drop removes objects from the packs that this program made. It replaces each pack that has some
-// of the objects by a pack with all other objects of the pack, and reads the new pack back before
-// the replacement. Drop leaves alone loose objects, packs of other programs, packs with a .keep,
-// .promisor, .mtimes or .bitmap file, packs that a multi-pack-index names, and large packs that
-// would hardly become smaller. It also leaves alone a pack whose file time changes during the drop:
-// git sets the time if git wants to write an object that the pack has.
+// Drop removes objects from the packs that this program made. It replaces each pack that has some of the objects by a
+// pack with all other objects of the pack, and reads the new pack back before the replacement. Drop leaves alone loose
+// objects, packs of other programs, packs with a .keep, .promisor, .mtimes or .bitmap file, packs that a
+// multi-pack-index names, and large packs that would hardly become smaller. It also leaves alone a pack whose file time
+// changes during the drop: git sets the time if git wants to write an object that the pack has.
 //
-// Drop waits for a merge and for pins. It is as safe beside git and other processes as
-// [Store.Merge]. After a crash, the repository has the old packs, the new pack, or both. The error
-// wraps [ErrInUse] if an object was needed again in every attempt.
+// Drop waits for a merge and for pins. It is as safe beside git and other processes as [Store.Merge]. After a crash,
+// the repository has the old packs, the new pack, or both. If every attempt failed because an object was needed again
+// or a pack was removed, the error wraps [ErrInUse].
 func (s *Store) Drop(ctx context.Context, what DropRequest) (DropResult, error) {
 	if err := s.enter(); err != nil {
 		return DropResult{}, fmt.Errorf("drop objects: %w", err)
@@ -142,14 +140,14 @@ func (s *Store) CheckFiles(ctx context.Context, progress func(done, total int)) 
 	return fileChecker{dir: s.main, files: s.packs.files}.check(ctx, progress)
 }
 
-// Salvage saves the readable objects of the damaged pack with the given name. If only the index is
-// damaged or missing, the pack gets a new index, and Salvage links the old index into aside.
-// Otherwise Salvage writes the readable objects to a new pack and moves the old files to aside. aside
-// is the path of a folder on the file system of the pack; Salvage creates the folder. Salvage never
-// deletes a pack file, and does not change an undamaged pack.
+// Salvage saves the readable objects of the damaged pack with the given name. If only the index is damaged or missing,
+// and all objects are readable, the pack gets a new index, and Salvage links the old index into aside. Otherwise
+// Salvage writes the readable objects, if there are any, to a new pack and moves the old files to aside. aside is the
+// path of a folder on the file system of the pack; Salvage creates the folder. Salvage never deletes a pack file, and
+// does not change an undamaged pack.
 //
-// The new files are on stable storage before Salvage moves an old file, so every readable object
-// stays readable at any time.
+// The new files are on stable storage before Salvage moves an old file, so every readable object stays readable at any
+// time.
 func (s *Store) Salvage(ctx context.Context, name, aside string) (SalvageResult, error) {
 	if err := s.enter(); err != nil {
 		return SalvageResult{}, fmt.Errorf("salvage %s: %w", name, err)
@@ -175,10 +173,10 @@ func (s *Store) SetAside(id ID, aside string) error {
 	return nil
 }
 
-// MissingPacks returns the sorted names of the packs that a multi-pack-index names and that do not
-// exist. It returns nil if the multi-pack-index is missing or unreadable. git fsck fails because of
-// missing packs. git still finds an object, unless the multi-pack-index says that a missing pack
-// has the object and also names the pack that really has the object.
+// MissingPacks returns the sorted names of the packs that a multi-pack-index names and that do not exist. It returns
+// nil if there is no multi-pack-index, or if its form is unknown, for example because a newer git wrote it. git fsck
+// fails because of missing packs. git still finds an object, unless the multi-pack-index says that a missing pack has
+// the object and also names the pack that really has the object.
 func (s *Store) MissingPacks() ([]string, error) {
 	if err := s.enter(); err != nil {
 		return nil, err

@@ -29,8 +29,9 @@ func (db *DB) RemoveBroken(ctx context.Context, name Name) error {
 // removal is the content of a lock that only excludes other processes and is never renamed to its ref.
 const removal = "git-smithers:removes-broken-ref"
 
-// removeBroken removes a ref's broken file under the ref's lock. It makes one attempt: if another process
-// holds the lock, the error is a *heldError.
+// removeBroken removes a ref's broken file under the ref's lock. It leaves a sound or missing ref alone, and for a
+// symbolic ref it returns the *BrokenError. It makes one attempt: if another process holds the lock, the error is a
+// *heldError.
 func (w *fileWriter) removeBroken(name Name) (err error) {
 	if err := w.owner.note([]Update{{Name: name}}, []string{removal}); err != nil {
 		return err

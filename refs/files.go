@@ -54,8 +54,9 @@ func (w *fileWriter) apply(ctx context.Context, updates []Update) error {
 	return w.db.patiently(ctx, updates, func() error { return w.once(updates, contents) })
 }
 
-// once makes one attempt at a transaction. contents[i] is the text that the file of updates[i] gets. If
-// another process holds a lock, the error is a *heldError.
+// once makes one attempt at a transaction. contents[i] is the text that the file of updates[i] gets. If another process
+// holds a lock, the error is a *heldError. If a ref does not permit its update, the error is that of verify. In both
+// cases no ref has moved; after an error of a rename, the first refs may have moved.
 func (w *fileWriter) once(updates []Update, contents []string) (err error) {
 	if err := w.owner.note(updates, contents); err != nil {
 		return err
@@ -95,9 +96,9 @@ func (w *fileWriter) verify(updates []Update) error {
 	return err
 }
 
-// verifyOne returns a *ConflictError if the locked ref does not have its expected value, and ErrObstructed if
-// a packed ref obstructs a new ref. It returns errStepBack if a folder has the name of a new ref. It sets
-// *packed if it needs packed-refs; the caller closes it.
+// verifyOne checks the locked ref of u. If the ref is broken, the error is a *BrokenError; if it does not have its
+// expected value, a *ConflictError. If a packed ref obstructs a new ref, the error wraps ErrObstructed; if a folder has
+// the name of a new ref, it is errStepBack. verifyOne sets *packed if it needs packed-refs; the caller closes it.
 func (w *fileWriter) verifyOne(u Update, packed **packedRefs) error {
 	actual, err := w.db.reader.loose(u.Name)
 	if err != nil {

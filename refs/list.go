@@ -83,8 +83,8 @@ type leaf struct {
 	id   objstore.ID
 }
 
-// list returns the refs directly in folder for whose last component wanted returns true, sorted by name. It
-// omits broken refs, and returns their errors joined.
+// list returns the refs directly in folder, sorted by name, if wanted returns true for the last component of their
+// names. It omits broken refs, and returns their errors joined. After an error of another kind, it returns no refs.
 func (r reader) list(ctx context.Context, folder string, wanted func(string) bool) ([]leaf, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -116,8 +116,8 @@ func (r reader) list(ctx context.Context, folder string, wanted func(string) boo
 	return leaves, broken
 }
 
-// looseLeaves reads the wanted ref files in a folder. A broken ref has a zero id, and its error is in the
-// joined error.
+// looseLeaves reads the files of the refs directly in a folder, if wanted returns true for the names of the files. A
+// broken ref has a zero id, and its error is in the joined error. So is any other error of reading a ref.
 func (r reader) looseLeaves(folder string, wanted func(string) bool) ([]leaf, error) {
 	names, err := readNames(filepath.Join(r.dir, filepath.FromSlash(folder)))
 	if err != nil {

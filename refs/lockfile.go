@@ -31,9 +31,10 @@ type heldLock struct {
 	file    fsx.File // nil when closed, or if the lock is a link to an earlier lock
 }
 
-// take creates the lock of a ref with content. The lock of a frame ref is a hard link to an earlier
-// lock with the same content, which is the tip's, if the file system allows that. Every other lock
-// is a file of its own. If another process holds the lock, the error is a *heldError.
+// take creates the lock of a ref with content. The lock of a frame ref is a hard link to an earlier lock with the same
+// content, which is the tip's, if the file system allows that. Every other lock is a file of its own. If another
+// process holds the lock, the error is a *heldError. If the name of another ref is a folder of this name, the error
+// wraps ErrObstructed.
 func (h *heldLocks) take(name Name, content string) error {
 	path := h.reader.path(name)
 	linked, err := h.linkLock(name, path, content)
@@ -93,8 +94,9 @@ func (h *heldLocks) createLock(path string) (file fsx.File, err error) {
 	return file, err
 }
 
-// makeLock calls create, which creates the lock of the ref at path, and makes the lock's folder if
-// it is missing. If the lock exists, the error is a *heldError; other errors are those of create.
+// makeLock calls create, which creates the lock of the ref at path, and makes the lock's folder if it is missing. If
+// the lock exists, or the folder vanishes after each attempt, the error is a *heldError; other errors are those of
+// create and of making the folder.
 func (h *heldLocks) makeLock(path string, create func() error) error {
 	for range mkdirAttempts {
 		err := create()

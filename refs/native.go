@@ -50,9 +50,11 @@ func (w *nativeWriter) apply(ctx context.Context, updates []Update) error {
 	return w.db.patiently(ctx, updates, func() error { return w.attempt(ctx, updates) })
 }
 
-// attempt makes a transaction and, if git was killed, repeats it at most childRestarts times. If git refused
-// the transaction, attempt returns the reason: the error of a ref that differs or obstructs, or git's error.
-// If another process held a lock or moved a ref first, the error is a *heldError.
+// attempt makes a transaction. If git was killed before it moved a ref, attempt repeats the transaction at most
+// childRestarts times. If git ended after it moved some refs, attempt completes the transaction, even if ctx has ended.
+//
+// If git refused the transaction, attempt returns the reason: the error of a ref that is broken, differs or obstructs,
+// or git's error. If another process held a lock or moved a ref first, the error is a *heldError.
 func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 	for restarts := 0; ; restarts++ {
 		// Check for broken refs first: git would write through a symbolic ref, and git reports other broken refs
@@ -104,8 +106,9 @@ func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
 	return w.db.reader.path(updates[0].Name) + lockSuffix
 }
 
-// once makes one attempt at a transaction, and starts a child if necessary. If git refused the transaction or
-// died, the error is a *childError.
+// once makes one attempt at a transaction, and starts a child if necessary. If git refused the transaction or died, the
+// error is a *childError. If a ref does not have its expected value once git has locked it, the error is that of check.
+// The end of ctx ends the child.
 func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 	if w.child != nil && w.child.used >= childLife {
 		if err := w.close(); err != nil {
@@ -134,9 +137,9 @@ func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 	return err
 }
 
-// remaining returns the updates that git did not make before it ended: no updates, the last updates or all
-// updates. git had locked all refs. A ref with neither its old nor its new value is an error: a
-// *ConflictError for the first update.
+// remaining returns the updates that git did not make before it ended: no updates, the last updates or all updates.
+// failure is git's error; git had locked all refs. If a ref has neither its old nor its new value, remaining returns an
+// error: a *ConflictError for the first update, otherwise one that wraps failure.
 func (w *nativeWriter) remaining(updates []Update, failure *childError) ([]Update, error) {
 	for i, u := range updates {
 		actual, err := w.db.reader.resolve(u.Name)

@@ -51,9 +51,10 @@ func (t *touchedRuns) clear() {
 	clear(t.components)
 }
 
-// PackIfMany packs all refs of the repository with git if it counts at least manyLoose loose refs of this
-// program. It counts the loose frames of each run that this DB wrote to, all loose tips, and one for each
-// other run with loose frames. If another goroutine or process is packing, PackIfMany does nothing.
+// PackIfMany packs all refs of the repository with git if the folders of this program hold at least manyLoose names:
+// the folders of runs, the loose tips, and the loose frames of each run that this DB wrote to since it last packed. It
+// does not look into the folders of other runs. If another goroutine or process is packing, PackIfMany does nothing and
+// returns no error.
 func (db *DB) PackIfMany(ctx context.Context) error {
 	if !db.packing.TryLock() {
 		return nil

@@ -60,8 +60,9 @@ func isID(text string) bool {
 	return err == nil && !id.IsZero()
 }
 
-// checkPacked returns the invalid lines of packed-refs, and a *BrokenError if it has such lines. It reads the
-// lines of all refs, because an invalid line of another program's ref also stops git.
+// checkPacked returns the invalid lines of packed-refs, with a *BrokenError about the first of them. Without invalid
+// lines or without the file, it returns nil and no error. It reads the lines of all refs, because an invalid line of
+// another program's ref also stops git.
 func (r reader) checkPacked() ([]PackedLine, error) {
 	path := filepath.Join(r.dir, "packed-refs")
 	data, err := os.ReadFile(path)

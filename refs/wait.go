@@ -67,10 +67,13 @@ func (e *heldError) Error() string { return e.path + " exists" }
 // of a dead owner, the owner seems to be alive.
 const looks = 5
 
-// patiently calls attempt until attempt returns something other than a *heldError, and returns this result.
-// Between the calls it removes locks of dead processes, and compares the refs with the expected values of
-// updates. If a ref differs, it returns a *ConflictError or, for a broken ref, a *BrokenError. After
-// Options.Patience, it returns an error that wraps ErrLocked.
+// patiently calls attempt until no lock of another process stops it: as long as attempt returns a *heldError, patiently
+// waits and calls attempt again. It returns any other result of attempt.
+//
+// Before each wait, it compares the refs with the expected values of updates; if a ref differs, it returns a
+// *ConflictError or, for a broken ref, a *BrokenError. It removes locks of dead processes. If a lock stays for longer
+// than Options.Patience, the error wraps ErrLocked. For an incomplete lock that appeared meanwhile, the time begins
+// anew. If ctx ends first, patiently returns the error of ctx.
 func (db *DB) patiently(ctx context.Context, updates []Update, attempt func() error) error {
 	wait := newWaiter(ctx, db.opts.Patience)
 	defer func() { wait.stop() }()
@@ -111,8 +114,8 @@ func (db *DB) patiently(ctx context.Context, updates []Update, attempt func() er
 	}
 }
 
-// lookForStale calls removeStaleLocks with seen until the call removes a lock or fails, at most looks times.
-// It returns the results of the last call.
+// lookForStale calls removeStaleLocks with seen until the call removes a lock or fails, at most looks times, with
+// pauses between. It returns the results of the last call. If ctx ends during a pause, it returns the error of ctx.
 func (db *DB) lookForStale(ctx context.Context, seen map[string]fs.FileInfo) (removed int, torn map[string]fs.FileInfo, err error) {
 	pause := newWaiter(ctx, time.Minute)
 	defer pause.stop()

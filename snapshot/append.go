@@ -52,8 +52,8 @@ func (d *Draft) StateChanges() []Change {
 
 // Append builds the entry that follows prev and writes its objects to w, the commit last. prev is nil for the
 // first entry of a run; draft.Run then fills in the run's row. w must be able to read everything that prev and
-// draft.Frame.Restore read. frames, which may be nil, reconstructs prev's rendered tree and caches the new
-// tree. The returned entry has the same content as the entry that ReadEntry reads later. It reads through w.
+// draft.Frame.Restore read. frames, which may be nil, reconstructs prev's rendered tree and caches the new tree. The
+// returned entry reads through w, and has the same content as the entry that ReadEntry reads later.
 //
 // Append sets Frame and NextSeq of the row; values that draft.Run sets are ignored. Both begin at 0 in the first entry
 // of a run and in the first entry of a fork, where draft.Run changes the run's id. Otherwise they continue from
@@ -72,8 +72,8 @@ func Append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*E
 	return known.append(w, frames, prev, draft)
 }
 
-// append does the work of Append for entries with the collections of known. If prev is not nil, its registry
-// must be known.
+// append does the work of Append for entries with the collections of the registry called known. If prev is not nil,
+// prev.known must be the same registry.
 func (known registry) append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
 	a := appender{w: w, frames: frames, prev: prev, draft: draft, next: &Entry{r: w, known: known}}
 	// Each step uses results of earlier steps: the header needs the edited row, the events need the content hash, and
@@ -131,8 +131,8 @@ func (a *appender) base() error {
 }
 
 // numberEntry sets a.fork, the row's Frame and NextSeq, and the entry's header except ContentHash and Tree. The
-// header's VCS is prev's until writeVCS replaces it. The error wraps ErrInvalid if the entry cannot follow
-// prev.
+// header's VCS is prev's until writeVCS replaces it. The error wraps ErrInvalid if the entry cannot follow prev or,
+// without prev, cannot be the first entry of a run.
 func (a *appender) numberEntry() error {
 	a.fork = a.prev != nil && a.run.ID != a.before.ID // draft.Run has changed the run's id
 	switch {
@@ -169,8 +169,8 @@ func (a *appender) numberEntry() error {
 }
 
 // extend sets the row's Frame in the first entry of a fork with an extension: prev's number minus Parent.Frame.
-// It does nothing for other entries. The error wraps ErrInvalid if the entry does not follow the extension, or
-// is a frame.
+// If the row names no extension, extend does nothing. The error wraps ErrInvalid if the entry does not follow the
+// extension, or is a frame.
 func (a *appender) extend() error {
 	p := a.run.Parent
 	if p == nil || p.Extension.IsZero() {
@@ -217,8 +217,9 @@ func (a *appender) writeState() error {
 	return nil
 }
 
-// writeJournal applies the draft's changes to prev's journal and stores the result if it differs. In a fork,
-// the collections that belong to one run are first emptied.
+// writeJournal applies the draft's changes to prev's journal. In a fork, it first empties the collections that belong
+// to one run. It stores the result if the draft has changes of the journal, or if the fork emptied a collection;
+// otherwise the entry keeps prev's journal.
 func (a *appender) writeJournal() error {
 	var err error
 	before := journal{rowSet: a.next.known.empty(inJournal)}
@@ -242,8 +243,8 @@ func (a *appender) writeJournal() error {
 	return nil
 }
 
-// takenOver returns the collections with which a fork begins: a copy of s without the rows of the collections
-// that belong to one run. anew reports whether s has such rows.
+// takenOver returns the collections with which a fork begins: a copy of s in which the collections that belong to one
+// run are empty. anew reports whether this emptied a collection that had rows.
 func (s rowSet) takenOver() (taken rowSet, anew bool) {
 	taken = slices.Clone(s)
 	for i := range taken {
@@ -289,7 +290,7 @@ func (a *appender) writeFrame() error {
 }
 
 // writeEvents numbers the entry's events from the row's NextSeq on, and advances NextSeq in the row and in the header.
-// It stores the events in the form of encodeEvents.
+// It stores the events in the form of encodeEvents. If they are too large, the error wraps ErrLimit.
 func (a *appender) writeEvents() error {
 	events := a.events()
 	for i := range events {

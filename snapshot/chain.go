@@ -45,15 +45,16 @@ func NewWalk(r objstore.Reader, from *Entry) *Walk {
 	return w
 }
 
-// Next returns the next entry, beginning with the entry given to NewWalk. It returns nil after the run's first
-// entry.
+// Next returns the next entry, beginning with the entry given to NewWalk. It returns nil after the run's first entry
+// or, if the walk continues in parents, after the oldest entry of all. If a fork's entries do not follow its
+// extension or the frame that it was forked from, the error wraps objstore.ErrCorrupt.
 func (w *Walk) Next() (*Entry, error) {
 	if w.at == nil {
 		w.at = w.from.stored()
 		w.newest = w.at
 		return w.from, nil
 	}
-	if w.forked != nil {
+	if w.forked != nil { // the walk has ended
 		return nil, nil
 	}
 	if w.at.Parent.IsZero() {
@@ -80,7 +81,8 @@ func (w *Walk) Next() (*Entry, error) {
 func (w *Walk) Forked() *Entry { return w.forked }
 
 // step prepares the walk for before, the entry that w.at follows: it sets w.newest and w.lines. ended is true if
-// before belongs to the parent and the walk does not continue there.
+// before belongs to the parent and the walk does not continue there. If before is not where the run's row or the
+// extension says, the error wraps objstore.ErrCorrupt.
 func (w *Walk) step(before *Entry) (ended bool, err error) {
 	forked := before.Run != w.newest.Run
 	if forked {
@@ -169,7 +171,7 @@ func (l lines) shift() (sum int64, ok bool) {
 }
 
 // view returns e, an entry of the last run, as the first run shows it. The result is e itself if l has one run,
-// and a view otherwise. If the first run cannot have the frame, the error wraps objstore.ErrCorrupt.
+// and a view otherwise. If e's frame would be before frame 1 of the first run, the error wraps objstore.ErrCorrupt.
 func (l lines) view(e *Entry) (*Entry, error) {
 	if len(l) == 1 {
 		return e, nil

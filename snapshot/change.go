@@ -78,7 +78,8 @@ func (c Change) invalid(err error) error {
 // maxTable is the maximum size of a table's escaped name, in bytes.
 const maxTable = 200
 
-// checkTable returns an error if name cannot be the name of an output table.
+// checkTable returns an error if name cannot be the name of an output table: if name is empty, not UTF-8, or longer
+// than maxTable when escaped.
 func checkTable(name string) error {
 	switch {
 	case name == "":

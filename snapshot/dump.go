@@ -48,7 +48,8 @@ type dumper struct {
 	err error
 }
 
-// array appends a member that is an array. write appends the elements, and sets d.err if it fails.
+// array appends a member that is an array, and before the first member the opening brace of the object. write appends
+// the elements, and sets d.err if it fails.
 func (d *dumper) array(name string, write func()) {
 	if d.err != nil {
 		return

@@ -29,7 +29,7 @@ func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (
 	return s.edit(w, taken)
 }
 
-// edit edits a state as Edit does, by changes that intake has converted. s is unchanged.
+// edit returns a copy of s with the changes applied, as Edit does. intake has converted the changes.
 func (s *State) edit(w objstore.Writer, changes stateChanges) (next *State, err error) {
 	next = &State{r: w, known: s.known, input: s.input}
 	if changes.input != nil {
@@ -84,6 +84,7 @@ func editCollection(c *page.Collection, w objstore.Writer, name string, changes 
 // editTables sets s.tables to the output tables of base with changes applied. The keys of changes are names of
 // tables. A table without rows is left out.
 func (s *State) editTables(base *State, w objstore.Writer, changes map[string][]page.Change) error {
+	// edit adds t with its changes to s.tables.
 	edit := func(t table) error {
 		rows, err := editCollection(t.rows, w, outputsPrefix+t.name, changes[t.name])
 		if err != nil {

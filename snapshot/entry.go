@@ -34,7 +34,7 @@ const (
 	carriedPart // any object, which entries take over unchanged
 )
 
-// kindOf returns the kind of part for which a name in an entry's tree stands.
+// kindOf returns the kind of part for which a name in an entry's tree stands, or unknownPart.
 func (known registry) kindOf(name string) partKind {
 	switch name {
 	case runName, frameName, eventsName, vcsName:
@@ -75,7 +75,7 @@ func ReadEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
 	return registered.readEntry(r, id)
 }
 
-// readEntry reads an entry as ReadEntry does, with the collections of known.
+// readEntry reads an entry as ReadEntry does. The entry has the collections of the registry called known.
 func (known registry) readEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
 	data, err := readCommit(r, id)
 	if err != nil {
@@ -98,8 +98,8 @@ func readCommit(r objstore.Reader, id objstore.ID) ([]byte, error) {
 	return data, err
 }
 
-// parts returns the entries of e's tree. It reads and checks the tree once. If the tree has an unknown name,
-// the error wraps ErrNewerFormat.
+// parts returns the tree entries of e's tree. It reads and checks the tree once. If the tree has an unknown name, the
+// error wraps ErrNewerFormat. If a file or a folder has another mode, the error wraps objstore.ErrCorrupt.
 func (e *Entry) parts() ([]objstore.TreeEntry, error) {
 	return e.root.get(func() ([]objstore.TreeEntry, error) {
 		entries, err := objstore.ReadTree(e.r, e.Tree)
@@ -167,7 +167,7 @@ func (e *Entry) RunRow() (Run, error) {
 	return run.clone(), err
 }
 
-// State opens the workflow state at this entry. Every call returns the same State.
+// State opens the workflow state at this entry. Every call returns the same State, unless it returns an error.
 func (e *Entry) State() (*State, error) {
 	return e.state.get(func() (*State, error) {
 		entries, err := e.parts()
@@ -185,7 +185,7 @@ func (e *Entry) State() (*State, error) {
 }
 
 // CollectionID returns the id of a collection of the state without reading the collection, or the zero ID if the
-// collection has no rows.
+// collection has no rows. name is a constant such as CollectionNodes; output tables have no such name.
 func (e *Entry) CollectionID(name string) (objstore.ID, error) { return e.part(name) }
 
 // Events returns the events since the previous entry, sorted by Seq. A view has no events. The caller owns the
@@ -278,7 +278,8 @@ type journal struct {
 	unread []objstore.TreeEntry // collections of a newer version, which entries take over unchanged
 }
 
-// readJournal opens the collections of the journal. A missing collection is empty.
+// readJournal opens the collections of the journal. A missing collection is empty. The tree entries of collections
+// that the registry does not have go into unread.
 func (e *Entry) readJournal() (journal, error) {
 	return e.journal.get(func() (journal, error) {
 		j := journal{rowSet: e.known.empty(inJournal)}

@@ -60,7 +60,8 @@ func (e Event) check() error {
 	return nil
 }
 
-// checkPayload returns an error if payload is not a JSON object, or has a reserved or repeated key.
+// checkPayload returns an error if payload is not a JSON object, has a repeated key, or has one of the reserved keys
+// seq, type and timestampMs.
 func checkPayload(payload json.RawMessage) error {
 	return row.EachMember(payload, func(name string, _ json.RawMessage) error {
 		switch name {
@@ -80,7 +81,8 @@ func (h Header) capturedEvent() Event {
 	return Event{Seq: h.NextSeq - 1, Type: eventCaptured, AtMs: h.AtMs, Payload: append(payload, '}')}
 }
 
-// endsWithCaptured reports whether the last event of a frame is the one that capturedEvent returns.
+// endsWithCaptured reports whether the last of events is the event that capturedEvent returns. It returns false if
+// the entry is not a frame, or if events is empty.
 func (h Header) endsWithCaptured(events []Event) bool {
 	if h.Frame == NoFrame || len(events) == 0 {
 		return false
@@ -101,7 +103,8 @@ func encodeEvents(events []Event, h Header) (data []byte, stored bool) {
 	return encodeLines(events), len(events) > 0 || h.Frame != NoFrame && !own
 }
 
-// encodeLines returns the events as JSON objects, each with its members in a fixed order and on a line of its own.
+// encodeLines returns the events as JSON objects, each with its members in a fixed order and on a line of its own. It
+// leaves out a payload without members. The payloads must be normalized.
 func encodeLines(events []Event) []byte {
 	var b []byte
 	for _, e := range events {
@@ -176,7 +179,7 @@ func decodeEvent(line []byte) (e Event, err error) {
 		return Event{}, row.ErrNotCanonical
 	case string(r.Rest) == "}":
 		e.Payload = json.RawMessage("{}")
-	case r.Skip(",") && len(r.Rest) > 0:
+	case r.Skip(",") && len(r.Rest) > 0: // the rest of the line holds the payload's members and the closing brace
 		e.Payload = append(json.RawMessage{'{'}, r.Rest...)
 	default:
 		return Event{}, row.ErrNotCanonical

@@ -32,7 +32,7 @@ func (in intake) frameIDs(ids []string) ([]string, error) {
 	return ids, nil
 }
 
-// checkFrameID returns an error if id cannot be the id of a frame.
+// checkFrameID returns an error if id cannot be the id of a frame: if id is empty, longer than MaxID, or not UTF-8.
 func checkFrameID(id string) error {
 	switch {
 	case id == "":

@@ -206,8 +206,9 @@ func formatOf(message []byte) (int64, bool) {
 var errNotEntry = errors.New("not the commit of an entry")
 
 // decodeCommit reads text, the lines of a commit above its message, into h.Tree and h.Extra. It returns the
-// commit's parent, or the zero ID if the commit has no parent. It does not check the author and the dates:
-// DecodeHeader does so when it compares the encoding of h.
+// commit's parent, or the zero ID if the commit has no parent. If a line is missing or invalid, the error is
+// errNotEntry. decodeCommit does not check the author and the dates: DecodeHeader does so when it compares the
+// encoding of h.
 func (h *Header) decodeCommit(text string) (parent objstore.ID, err error) {
 	lines := lineReader{text + "\n"}
 	if h.Tree, err = objstore.ParseID(lines.field("tree ")); err != nil {
@@ -225,9 +226,9 @@ func (h *Header) decodeCommit(text string) (parent objstore.ID, err error) {
 	return parent, nil
 }
 
-// decodeMessage reads text, the message of a commit, into the other fields of h. parent is the commit's parent.
-// It becomes h.Base if the trailer Smithers-Base has its id, and h.Parent otherwise. If the message is not that of
-// an entry, the error is errNotEntry.
+// decodeMessage reads text, the message of a commit, into the fields of h that decodeCommit does not set. parent is
+// the commit's parent. It becomes h.Base if the trailer Smithers-Base has its id, and h.Parent otherwise. If the
+// message is not that of an entry, the error is errNotEntry.
 func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
 	lines := lineReader{text} // field returns "" for an optional trailer that is missing
 	h.Subject = lines.field("")
@@ -325,7 +326,8 @@ func (h Header) check() error {
 	return nil
 }
 
-// checkOperation returns an error if a text cannot be the id of an operation.
+// checkOperation returns an error if name cannot be the id of an operation: if name is longer than MaxOperation, or
+// not UTF-8.
 func checkOperation(name string) error {
 	if len(name) > MaxOperation || !utf8.ValidString(name) {
 		return fmt.Errorf("operation: larger than %d bytes, or not UTF-8", MaxOperation)

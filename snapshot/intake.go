@@ -85,8 +85,8 @@ func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	return t, nil
 }
 
-// run returns a copy of before, changed by edit and with the shortest spelling of VCSRoot. If edit is nil, the copy
-// is unchanged. run does not check the row, and leaves Frame and NextSeq to numberEntry.
+// run returns a copy of before. If edit is not nil, edit changes the copy, and VCSRoot then gets its shortest
+// spelling. run does not check the row, and leaves Frame and NextSeq to numberEntry.
 func (in intake) run(before Run, edit func(*Run)) Run {
 	run := before.clone()
 	if edit != nil {
@@ -156,8 +156,9 @@ func (in intake) row(c Change) (page.Change, error) {
 	return page.Change(row), nil
 }
 
-// encode returns the stored row of a change. The row of a removal has no value. For an output, encode checks
-// only the key, the size and the nesting: Collection.Edit checks the JSON.
+// encode returns the stored row of a change. The row of a removal has no value. It is an error if the op is unknown,
+// if a removal has a value or a set has none, or if the row cannot be stored. But for an output, encode checks only
+// the key, the size and the nesting: Collection.Edit checks the JSON.
 func (in intake) encode(c Change) (page.Row, error) {
 	switch {
 	case c.Op == OpRemove && c.Value != nil:

@@ -12,10 +12,13 @@ func IsEngineJournal(collection string) bool {
 	return of != nil && of.place == inJournal && !of.ownToRun
 }
 
-// EngineChange returns c, a change of the journal as an engine has written it, with the stored form of its row. prev is
-// the previous entry, or nil before a run's first entry. If prev has a row of the same key, the result keeps the
-// members of that row that this version does not know. The error wraps ErrInvalid if the change cannot be stored. An
-// unknown member in c is such an error, because the engine may have misspelled the name.
+// EngineChange returns the stored form of c, a change of the journal as an engine has written it. If c removes a row,
+// has no value, or belongs to another collection than those of IsEngineJournal, EngineChange returns c unchanged, and
+// Append decides whether to accept c. limits bound the value.
+//
+// prev is the previous entry, or nil before a run's first entry. If prev has a row of the same key, the result keeps
+// the members of prev's row that this version does not know. The error wraps ErrInvalid if the change cannot be
+// stored. An unknown member in c is such an error, because the engine may have misspelled the name.
 func EngineChange(limits Limits, prev *Entry, c Change) (Change, error) {
 	if c.Op != OpSet || c.Value == nil || !IsEngineJournal(c.Collection) {
 		return c, nil // Append refuses the change, or knows where it belongs
@@ -36,8 +39,8 @@ func EngineChange(limits Limits, prev *Entry, c Change) (Change, error) {
 	return SetRow(c.Collection, stored), nil
 }
 
-// carryInto returns now, a row of the journal, with the unknown members of the row that e has under the same key. of is
-// the row's collection.
+// carryInto returns a copy of the row in now that also has the unknown members of e's row with the same key. If e has
+// no row with this key, carryInto returns now. of is the row's collection in the journal; of.carry must not be nil.
 func (e *Entry) carryInto(of *collection, now page.Row) (page.Row, error) {
 	rows, err := e.journalRows(of.name)
 	if err != nil {
@@ -50,8 +53,9 @@ func (e *Entry) carryInto(of *collection, now page.Row) (page.Row, error) {
 	return of.carry(page.Row{Key: now.Key, Value: value}, now)
 }
 
-// carryRows returns the function collection.carry for rows of one kind, or nil if rows of the kind cannot have members
-// that this version does not know.
+// carryRows returns the function carry for a collection of rows of one kind. carry returns the row in now with the
+// members of the row in before that this version does not know. carryRows returns nil if rows of the kind cannot have
+// such members.
 func carryRows[T any](kind *row.Kind[T]) func(before, now page.Row) (page.Row, error) {
 	if kind.Carried == nil {
 		return nil

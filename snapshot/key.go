@@ -56,7 +56,7 @@ func SplitAttemptKey(key string) (nodeID string, iteration, attempt int, err err
 	return nodeID, iteration, attempt, nil
 }
 
-// cutLast splits s around the last sep. If s does not contain sep, before is s and found is false.
+// cutLast splits s around the last sep. If s does not contain sep, before is s, after is "" and found is false.
 func cutLast(s, sep string) (before, after string, found bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {

@@ -40,7 +40,7 @@ func EncodeLoop(l Loop) page.Row { return loopKind.Encode(l) }
 // the error wraps objstore.ErrCorrupt.
 func DecodeLoop(r page.Row) (Loop, error) { return loopKind.Decode(r) }
 
-// check returns an error if the loop cannot be stored.
+// check returns an error if the loop cannot be stored: if it has no id, or the iteration is out of range.
 func (l Loop) check() error {
 	switch {
 	case l.RalphID == "":

@@ -40,9 +40,9 @@ type Op struct {
 	UndoneBy  int         `json:"undoneBy,omitempty"`  // the number of the undo of this op; 0 if the op was not undone
 }
 
-// ByEngine reports whether an import found the op in another engine's history. Such an op has To. It is a
-// travel to a frame, not to the start of an attempt, or an undo. The import records an undo if the engine
-// continued from a frame before the undone op.
+// ByEngine reports whether an import found the op in another engine's history: whether it is an undo with To, or a
+// travel with To and without NodeID. The import records such a travel if the engine went back to a frame, and such an
+// undo if the engine continued from a frame before the undone op.
 func (o Op) ByEngine() bool {
 	return o.To != nil && (o.Kind == OpUndo || o.Kind == OpTravel && o.NodeID == "")
 }

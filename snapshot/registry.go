@@ -50,8 +50,8 @@ type collection struct {
 	together func(known, c *page.Collection) error
 }
 
-// rowsOf returns the description of a collection of rows of one kind. The description has neither ownToRun nor
-// a check of several rows.
+// rowsOf returns the description of a collection with the given name and place, whose rows are of one kind. It does
+// not set ownToRun, edited and together.
 func rowsOf[T any](name string, in place, kind *row.Kind[T]) *collection {
 	return &collection{
 		name: name, place: in, carry: carryRows(kind),
@@ -88,7 +88,7 @@ var registered = registry{
 	opRows(),
 }
 
-// named returns the collection with the name, or nil if known has no such collection.
+// named returns the collection with the name, or nil if the registry has no such collection.
 func (known registry) named(name string) *collection {
 	for _, c := range known {
 		if c.name == name {
@@ -98,7 +98,7 @@ func (known registry) named(name string) *collection {
 	return nil
 }
 
-// has reports whether c changes a collection of known that belongs to the given place.
+// has reports whether the registry has the collection that c changes, and the collection belongs to the given place.
 func (known registry) has(in place, c Change) bool {
 	of := known.named(c.Collection)
 	return of != nil && of.place == in
@@ -143,8 +143,8 @@ func (s rowSet) index(name string) int {
 	return -1
 }
 
-// open opens the collection that an entry of a tree names, and sets it in s. known is false if s has no collection of
-// that name.
+// open opens the collection that e, an entry of a tree, names, and puts the collection into s. known is false if s
+// has no collection of the name.
 func (s rowSet) open(r objstore.Reader, e objstore.TreeEntry) (known bool, err error) {
 	i := s.index(e.Name)
 	if i < 0 {
@@ -193,7 +193,7 @@ func (s rowSet) same(other rowSet) bool {
 	return true
 }
 
-// all yields each collection with its name.
+// all yields each collection with its name, in the order of the registry.
 func (s rowSet) all() iter.Seq2[string, *page.Collection] {
 	return func(yield func(string, *page.Collection) bool) {
 		for _, c := range s {
@@ -205,7 +205,8 @@ func (s rowSet) all() iter.Seq2[string, *page.Collection] {
 }
 
 // verify reads and checks the rows of all collections, and returns the first flaw. It skips the parts that a
-// collection shares with a valid collection in sound, and adds each valid collection to sound.
+// collection shares with a collection that the parameter sound remembers as valid. It lets sound remember each valid
+// collection.
 func (s rowSet) verify(sound *Sound) error {
 	for _, c := range s {
 		if err := sound.verify(c.of.name, c.Collection, c.of.decode, c.of.together); err != nil {

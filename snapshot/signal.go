@@ -64,7 +64,8 @@ func EncodeSignal(s Signal) page.Row { return signalKind.Encode(s) }
 // the signal's Digest, or the signal is invalid, the error wraps objstore.ErrCorrupt.
 func DecodeSignal(r page.Row) (Signal, error) { return signalKind.Decode(r) }
 
-// check returns an error if the signal cannot be stored.
+// check returns an error if the signal cannot be stored: if the name or the payload is missing, or a number or text
+// is invalid.
 func (s Signal) check() error {
 	switch {
 	case s.Name == "":
@@ -177,7 +178,7 @@ type seqCounter struct {
 	seen     map[int64]bool
 }
 
-// add reports whether seq is in the range and was not added before, and then remembers seq.
+// add reports whether seq is in the range and was not added before. If so, add remembers seq.
 func (c *seqCounter) add(seq int64) bool {
 	if seq < c.from || seq >= c.to || c.seen[seq] {
 		return false

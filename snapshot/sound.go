@@ -21,15 +21,16 @@ type soundTree struct {
 	id   objstore.ID
 }
 
-// Verify reads and checks the collection c, and returns the first flaw. If s has already verified c under this
-// name, Verify reads nothing. Otherwise, it skips the parts that c shares with the last valid collection of the
-// name. decode returns an error if a row is invalid.
+// Verify reads and checks the collection c, and returns the first flaw. If c is empty, or s has already verified c
+// under this name, Verify reads nothing. Otherwise, it skips the parts that c shares with the last valid collection
+// of the name. decode returns an error if a row is invalid.
 func (s *Sound) Verify(name string, c *page.Collection, decode func(page.Row) error) error {
 	return s.verify(name, c, decode, nil)
 }
 
-// verify checks a collection as Verify does, and then calls together, which may be nil, to check the rows as a
-// whole. known is then the last valid collection of the name, or an empty collection.
+// verify checks the collection c as Verify does. If together is not nil, and s has not verified c before, verify then
+// calls together to check the rows as a whole. The known that together gets is the last valid collection of the name,
+// or an empty collection.
 func (s *Sound) verify(name string, c *page.Collection, decode func(page.Row) error, together func(known, c *page.Collection) error) error {
 	if c.Len() == 0 {
 		return nil

@@ -39,7 +39,7 @@ type table struct {
 // EmptyState returns the state without rows and without an input.
 func EmptyState() *State { return registered.emptyState() }
 
-// emptyState returns the state with the collections of known, without rows and without an input.
+// emptyState returns a state without rows and without an input. It has the collections of the registry called known.
 func (known registry) emptyState() *State {
 	return &State{known: known, core: known.empty(inState), mail: known.empty(inMailbox)}
 }
@@ -59,7 +59,7 @@ func OpenState(r objstore.Reader, parts []objstore.TreeEntry) (*State, error) {
 	return registered.openState(r, parts)
 }
 
-// openState opens a state as OpenState does, with the collections of known.
+// openState opens a state as OpenState does. The state has the collections of the registry called known.
 func (known registry) openState(r objstore.Reader, parts []objstore.TreeEntry) (*State, error) {
 	s := known.emptyState()
 	s.r = r
@@ -90,7 +90,8 @@ func (s *State) openPart(e objstore.TreeEntry) error {
 	return fmt.Errorf("%w: the state has the unknown part %q", ErrNewerFormat, e.Name)
 }
 
-// openTable opens an output table and adds it to s.tables. escaped is the table's name as in the tree.
+// openTable opens the output table of the tree entry e, and adds the table to s.tables. escaped is the table's name
+// as in the tree. If escaped is not a valid name, the error wraps objstore.ErrCorrupt.
 func (s *State) openTable(e objstore.TreeEntry, escaped string) error {
 	name, ok := unescape(escaped, plainTable)
 	if !ok || checkTable(name) != nil {
@@ -243,9 +244,9 @@ func (s *State) ContentHash() page.Sum {
 	return sha256.Sum256(text)
 }
 
-// Verify reads and checks all rows and the input, and returns the first flaw. It skips the parts that a
-// collection shares with a valid collection in sound, and adds each valid collection to sound. sound may be
-// nil.
+// Verify reads and checks all rows and the input, and returns the first flaw. It skips the parts that a collection
+// shares with a collection that the parameter sound remembers as valid, and lets sound remember each valid
+// collection. If sound is nil, Verify skips nothing.
 func (s *State) Verify(sound *Sound) error {
 	if sound == nil {
 		sound = new(Sound)

@@ -67,7 +67,8 @@ func (v *VCS) checkFiles() error {
 	return nil
 }
 
-// check returns an error if l cannot be stored. The path "" is valid only for the reason LeftUntracked.
+// check returns an error if l cannot be stored: if the reason is unknown, the size is out of range, or the path is
+// invalid. The path may end with a slash, and may be "" only for the reason LeftUntracked.
 func (l LeftOut) check() error {
 	switch l.Reason {
 	case LeftUntracked:
@@ -92,7 +93,7 @@ func checkBytes(n int64) error {
 	return nil
 }
 
-// check returns an error if the altered file cannot be stored.
+// check returns an error if the altered file cannot be stored: if By is empty or not UTF-8, or the path is invalid.
 func (a Altered) check() error {
 	if a.By == "" || !utf8.ValidString(a.By) {
 		return errors.New("by: empty or not UTF-8")
@@ -121,8 +122,8 @@ func (v *VCS) checkWorktrees() error {
 	return nil
 }
 
-// checkWorktreeName returns an error if name cannot be the name of a task's worktree. In a tree, the name is
-// escaped like the name of an output table.
+// checkWorktreeName returns an error if name cannot be the name of a task's worktree: if name is empty, not UTF-8, or
+// longer than maxTable when escaped. In a tree, the name is escaped like the name of an output table.
 func checkWorktreeName(name string) error {
 	switch {
 	case name == "":
@@ -174,7 +175,8 @@ func namesMachine(p string) bool {
 	return path.IsAbs(p) || strings.HasPrefix(p, `\`) || drive
 }
 
-// checkFilePath returns an error if p cannot be the path of a file in a git tree.
+// checkFilePath returns an error if p cannot be the path of a file in a git tree: if a part of p is empty, "." or
+// "..", or contains a NUL.
 func checkFilePath(p string) error {
 	for part := range strings.SplitSeq(p, "/") {
 		if part == "" || part == "." || part == ".." || strings.ContainsRune(part, 0) {

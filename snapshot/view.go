@@ -36,8 +36,8 @@ func (v *view) row(row Run) Run {
 	return row
 }
 
-// Renumber returns a, an attempt in the entry's journal, with its Frame as the entry's run counts frames. Renumber
-// changes the attempt only if e is a view; see Parent.Renumber.
+// Renumber returns a copy of the attempt a, which is in the entry's journal, with Frame as the entry's run counts
+// frames. If e is not a view, Renumber returns a unchanged; see also Parent.Renumber.
 func (e *Entry) Renumber(a Attempt) (Attempt, error) {
 	if e.view == nil {
 		return a, nil
@@ -52,8 +52,9 @@ func (e *Entry) Renumber(a Attempt) (Attempt, error) {
 	return a, nil
 }
 
-// Renumber returns a, an attempt in the extension's journal, with its Frame as the fork counts frames. An attempt
-// from before the fork keeps its Frame, as in every fork. Without an extension, Renumber returns a unchanged.
+// Renumber returns a copy of the attempt a, which is in the extension's journal, with Frame as the fork counts
+// frames. It returns a unchanged if p has no extension, if a has no Frame, or if the attempt is from before the fork:
+// attempts from before a fork keep their Frame in every fork. Renumber reads the journal at p.Commit from r.
 func (p *Parent) Renumber(r objstore.Reader, a Attempt) (Attempt, error) {
 	if p.Extension.IsZero() || a.Frame == nil || *a.Frame <= p.Frame {
 		return a, nil

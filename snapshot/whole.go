@@ -47,10 +47,10 @@ type Whole struct {
 	Waits         []Wait
 }
 
-// ParseWhole reads the JSON of a whole state. limits bound data as one value. Members may be in any order or
-// left out; a missing iteration is 0. Values are kept byte for byte, and share memory with data. An unknown
-// member, a repeated row, or a row that cannot be stored is an error that wraps ErrInvalid and names the member
-// or row.
+// ParseWhole reads the JSON of a whole state. The size and depth in limits apply to data as a whole. Members may be
+// in any order or left out; a missing iteration is 0. Values are kept byte for byte, and share memory with data. An
+// unknown member, a repeated row, or a row that cannot be stored is an error that wraps ErrInvalid and names the
+// member or row.
 func ParseWhole(limits Limits, data []byte) (Whole, error) {
 	data = bytes.Trim(data, " \t\r\n")
 	if err := limits.CheckValue(data); err != nil {
@@ -165,8 +165,8 @@ func (r wholeRows) add(collection string, row page.Row) error {
 	return nil
 }
 
-// addAll adds rows to r as rows of collection, each encoded by encode. It ends with the first repeated row,
-// which is an error.
+// addAll encodes each of rows and adds it to r as a row of the collection. It ends with the first row whose key r
+// already has in the collection, and returns an error.
 func addAll[T any](r wholeRows, collection string, rows []T, encode func(T) page.Row) error {
 	for _, row := range rows {
 		if err := r.add(collection, encode(row)); err != nil {
@@ -176,7 +176,7 @@ func addAll[T any](r wholeRows, collection string, rows []T, encode func(T) page
 	return nil
 }
 
-// rows returns all rows of the state, the input included. A repeated row is an error.
+// rows returns all rows of the state in their stored form, and the input. A repeated row is an error.
 func (w *Whole) rows() (wholeRows, error) {
 	rows := make(wholeRows, len(w.Nodes)+len(w.Outputs)+len(w.Loops)+1)
 	for _, o := range w.Outputs {
@@ -223,6 +223,7 @@ func ChangesTo(s *State, whole Whole) ([]Change, error) {
 		return nil, invalid("state: %w", err)
 	}
 	var changes []Change
+	// compare adds the change for a row of s, if the row differs, and deletes the row from want.
 	compare := func(collection string, row page.Row) {
 		at := wholeRow{collection, row.Key}
 		value, ok := want[at]
@@ -252,7 +253,7 @@ func ChangesTo(s *State, whole Whole) ([]Change, error) {
 	if input != nil {
 		compare(CollectionInput, page.Row{Value: input})
 	}
-	for at, value := range want { // compare has deleted the rows that s has
+	for at, value := range want { // the rows that s does not have
 		changes = append(changes, SetRow(at.collection, page.Row{Key: at.key, Value: value}))
 	}
 	slices.SortFunc(changes, func(a, b Change) int {

@@ -75,7 +75,7 @@ func (a *appender) writeVCS() error {
 	a.next.vcs.set(now)
 	a.next.VCS = now.summary()
 	data := encodeVCS(*now)
-	if before != nil && string(data) == string(encodeVCS(*before)) {
+	if before != nil && string(data) == string(encodeVCS(*before)) { // a.parts has these already
 		return nil
 	}
 	if err := a.putFile(vcsName, data, maxDocument); err != nil {
@@ -108,9 +108,10 @@ func (a *appender) writeWorktrees(vcs *VCS) error {
 	return nil
 }
 
-// checkTree returns an error that wraps ErrInvalid if the tree with the given id is not in the repository. what names
-// the tree's owner at the beginning of the error. checkTree adds the empty tree, for which git writes no object. It
-// does not check the objects that the tree reaches: the caller that captured the files is responsible.
+// checkTree returns an error that wraps ErrInvalid if the tree with the given id is not in the repository. The zero
+// id is valid. what names the tree's owner at the beginning of the error. checkTree adds the empty tree, for which
+// git writes no object. It does not check the objects that the tree reaches: the caller that captured the files is
+// responsible.
 func (a *appender) checkTree(what string, id objstore.ID) error {
 	if id == emptyTree {
 		a.w.Add(objstore.Tree, nil)

@@ -25,9 +25,10 @@ type connection struct {
 	degraded error // the reason why the database is in memory; nil if it is in a file
 }
 
-// open opens the file at the path. If the file is missing, open creates it. If the file is unusable, open tries
-// to open it for reading only, and then replaces it by an empty file. If that fails, open uses a database in
-// memory. It returns only errors that memory cannot remedy, such as a busy database or a cancelled context.
+// open opens the file at the path. If the file is missing, open creates it. If the file cannot be opened for
+// writing, open opens it for reading only. If that fails, too, open replaces the file by an empty file. If that
+// also fails, open uses a database in memory. It returns only errors that memory cannot remedy, such as a busy
+// database or a cancelled context.
 func (c *connection) open(ctx context.Context) error {
 	found, err := os.Stat(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,8 +92,8 @@ func (c *connection) renew(ctx context.Context, mayGo func(fs.FileInfo) bool) er
 	return c.degrade(ctx, err)
 }
 
-// degrade replaces the database by an empty database in memory, and stores reason in c.degraded. A nil reason
-// means that a database in memory was requested.
+// degrade replaces the database by an empty database in memory, and stores reason in c.degraded. A nil reason means
+// that a database in memory was requested. If the database in memory cannot be created, the error includes reason.
 func (c *connection) degrade(ctx context.Context, reason error) error {
 	db, err := openMemory(ctx, c.schema)
 	if err != nil {
@@ -134,7 +135,8 @@ func (c *connection) use(ctx context.Context, fn func(*database) error) error {
 	})
 }
 
-// inMemory returns the reason why the database is in memory, or nil if the database is in a file.
+// inMemory returns the reason why the database is in memory. It returns nil if the database is in a file, or in
+// memory by request.
 func (c *connection) inMemory() error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -49,7 +49,8 @@ func (d *detailReader) ends() error {
 	return err
 }
 
-// mailbox reads the changed approvals, human requests, signals and waits into d.detail.
+// mailbox reads into d.detail the approvals, human requests, signals and waits that differ between the states
+// before and after.
 func (d *detailReader) mailbox(before, after *snapshot.State) (err error) {
 	out := d.detail
 	if out.approvals, err = rowDeltas(before.Approvals(), after.Approvals(), snapshot.DecodeApproval); err != nil {
@@ -152,7 +153,7 @@ func (d *detailReader) frameAt(id objstore.ID) (*int64, error) {
 	return &run.Frame, nil
 }
 
-// readOutputs sets d.detail.outputs to the added, changed and removed outputs, by schema key.
+// readOutputs sets d.detail.outputs to the outputs that differ between the states before and after, by schema key.
 func (d *detailReader) readOutputs(before, after *snapshot.State) error {
 	d.detail.outputs = make(map[string][]outputDelta)
 	tables := slices.Concat(before.Tables(), after.Tables())

@@ -184,8 +184,8 @@ func (d *detailReader) takeEvents(e *snapshot.Entry) error {
 	return nil
 }
 
-// takeRows adds to d.nodes and d.loops the rows that differ between before and after, two entries in a row,
-// with the time atMs. It skips a row that a newer entry changed.
+// takeRows adds to d.nodes and d.loops the rows that differ between before and after, the cores of two consecutive
+// entries, with the time atMs. It skips a row that a newer entry changed.
 func (d *detailReader) takeRows(before, after core, atMs int64) error {
 	if err := d.nodes.diff(d.r, before.nodes, after.nodes, atMs); err != nil {
 		return err

@@ -99,8 +99,8 @@ func (d *details) fill(ctx context.Context, progress func(done, total int)) erro
 	})
 }
 
-// syncBase updates the base tables for the runs in d.asked. It returns a problem for each run that cannot be
-// read, and an error for any other failure.
+// syncBase updates the base tables for the runs in d.asked, or for all runs if d.asked is empty. It returns a problem
+// for each run that cannot be read, and an error for any other failure.
 func (d *details) syncBase(ctx context.Context) (problems []error, err error) {
 	if len(d.asked) == 0 {
 		_, err := d.syncOnce(ctx, nil)
@@ -117,8 +117,9 @@ func (d *details) syncBase(ctx context.Context) (problems []error, err error) {
 	return problems, nil
 }
 
-// syncDetails updates the details of the requested runs whose details are older than their base row. It
-// returns a problem for each run that cannot be read. progress may be nil.
+// syncDetails updates the details of the runs in d.asked, or of all runs if d.asked is empty, and removes the details
+// of runs that no longer exist. It reads only runs whose details are not at the tip in their base row. It returns a
+// problem for each run that cannot be read. progress may be nil.
 func (d *details) syncDetails(ctx context.Context, progress func(done, total int)) ([]error, error) {
 	behind, err := d.runsBehind(ctx)
 	if err != nil || len(behind) == 0 {

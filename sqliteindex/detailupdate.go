@@ -32,8 +32,8 @@ const (
 		WHERE run_id NOT IN (SELECT run_id FROM _smithers_runs)`
 )
 
-// runsBehind returns the runs in d.asked whose details differ from their base row, and all runs with details
-// that no longer exist.
+// runsBehind returns the runs whose details are not at the tip in their base row. It looks only at the runs in d.asked,
+// or at all runs if d.asked is empty. It also returns all runs that have details but no longer exist.
 func (d *details) runsBehind(ctx context.Context) (runs []behind, err error) {
 	err = d.conn.use(ctx, func(db *database) error {
 		runs = nil
@@ -58,7 +58,7 @@ func (d *details) runsBehind(ctx context.Context) (runs []behind, err error) {
 	return runs, err
 }
 
-// scanBehind returns the current row of sqlBehind or sqlGone.
+// scanBehind converts the current row of sqlBehind or sqlGone.
 func scanBehind(rows *sql.Rows) (b behind, err error) {
 	var tip string
 	var from, workflows sql.NullString
@@ -203,8 +203,8 @@ func (u *detailUpdate) flush(ctx context.Context) error {
 	return err
 }
 
-// write makes the changes in one transaction. again is true if the runs must be read again: another process
-// changed the details of a run, so write skipped its change, or write marked another run as outdated.
+// write makes the changes in one transaction. again is true if runs must be read again: because another process changed
+// the details of a run, so that write skipped its change, or because write marked another run as outdated.
 func (d *details) write(ctx context.Context, changes []detailChange) (again bool, err error) {
 	err = d.conn.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)

@@ -73,6 +73,7 @@ func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (er
 		}
 		mine = append(mine, c)
 	}
+	// The columns of output tables depend on the declarations of all runs, so all declarations come before the rows.
 	outputs := outputUpdate{detailWriter: w, inBatch: make(map[string]bool)}
 	for _, c := range mine {
 		if err := w.clear(ctx, c); err != nil {

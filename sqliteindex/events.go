@@ -106,9 +106,9 @@ func scanCount(rows *sql.Rows) (n int64, err error) {
 	return n, err
 }
 
-// eventRow returns e as a row of run runID, with its payload in Smithers' form. nodeID is the member nodeId
-// of the payload, or "" if the payload has no such member or it is not a string. A payload that is not a JSON
-// object is an error.
+// eventRow returns e as a row of the run runID, with its payload in Smithers' form. nodeID is the member nodeId of the
+// payload, or "" if the payload has no such member or the member is not a string. If the payload is not a JSON object,
+// eventRow returns an error.
 func eventRow(runID string, e snapshot.Event) (row EventRow, nodeID string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(e.Payload, &members); err != nil {

@@ -76,7 +76,8 @@ func scanStep(rows *sql.Rows) (r stepRow, err error) {
 	return r, err
 }
 
-// parseIDs parses the result of sqlIDsOfFrame. It returns sorted ids, or nil if the frame has none.
+// parseIDs parses the result of sqlIDsOfFrame. It returns the ids, sorted, or nil if text is empty. If text is not
+// hexadecimal, it returns an error.
 func parseIDs(text string) (ids []string, err error) {
 	if text == "" {
 		return nil, nil

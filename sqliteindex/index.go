@@ -126,8 +126,8 @@ func (x *Index) Degraded() error {
 // does not count the database of details.
 func (x *Index) Retries() int64 { return x.conn.retry.count.Load() }
 
-// answer calls query with the database. If query finds the database damaged, answer rebuilds the database from
-// the refs and calls query again.
+// answer calls query with the database. If query fails because the database is damaged or its file fails, answer
+// replaces the database, fills it from the refs, and calls query again.
 func (x *Index) answer(ctx context.Context, query func(*database) error) error {
 	err := x.conn.use(ctx, query)
 	if err == nil || remedyFor(err) == noRemedy {

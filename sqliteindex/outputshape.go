@@ -93,7 +93,7 @@ func (u *outputUpdate) makeKeyViews(ctx context.Context) error {
 	return nil
 }
 
-// run executes a statement that is not worth preparing, because it runs only once.
+// run executes a statement without preparing it, because the statement runs only once.
 func (u *outputUpdate) run(ctx context.Context, statement string, args ...any) error {
 	_, err := u.tx.ExecContext(ctx, statement, args...)
 	return err
@@ -152,8 +152,8 @@ func keepsValues(from, to *outputTable) bool {
 	return true
 }
 
-// move replaces the existing table from by the table to, which has the same name and outputs but other columns.
-// It copies the rows, with the values of the columns that are in both tables.
+// move replaces a table by another with the same name and outputs but other columns. from is the existing table, and to
+// is the new one. move copies the rows, with the values of the columns that are in both tables.
 func (u *outputUpdate) move(ctx context.Context, from, to *outputTable) error {
 	if err := u.run(ctx, "ALTER TABLE "+quoted(from.name)+" RENAME TO "+setAside); err != nil {
 		return err

@@ -158,7 +158,8 @@ func (u *outputUpdate) rows(ctx context.Context, d *detail) error {
 	return nil
 }
 
-// rowsAnew replaces the rows of d's run in the table of the encoder row by all outputs of the run's tip.
+// rowsAnew replaces the rows of d's run in an output table by all outputs of the run's tip. row is the encoder
+// for the table.
 func (u *outputUpdate) rowsAnew(ctx context.Context, d *detail, row rowEncoder) error {
 	state, err := d.tip.State()
 	if err != nil {
@@ -170,7 +171,7 @@ func (u *outputUpdate) rowsAnew(ctx context.Context, d *detail, row rowEncoder) 
 	return u.allRows(ctx, d.runID, row, state)
 }
 
-// allRows writes all outputs of a state that belong in the table of the encoder row.
+// allRows writes all outputs of a state that belong in an output table. row is the encoder for the table.
 func (u *outputUpdate) allRows(ctx context.Context, runID string, row rowEncoder, state *snapshot.State) error {
 	for r, err := range state.Outputs(row.table.key).Rows() {
 		if err != nil {
@@ -187,8 +188,8 @@ func (u *outputUpdate) allRows(ctx context.Context, runID string, row rowEncoder
 	return nil
 }
 
-// row writes the output o of a run into the table of the encoder row, or removes the output's row if o has no
-// value.
+// row writes the output o of a run into an output table, or removes the output's row if o has no value. The parameter
+// row is the encoder for the table.
 func (u *outputUpdate) row(ctx context.Context, runID string, row rowEncoder, o outputDelta) error {
 	if o.value == nil {
 		return u.exec(ctx, "DELETE FROM "+quoted(row.table.name)+" WHERE run_id = ? AND node_id = ? AND iteration = ?",

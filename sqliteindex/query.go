@@ -91,8 +91,8 @@ func (x *Index) Lookup(ctx context.Context, component string) (row RunRow, ok bo
 	return first(list(ctx, x, scanRun, sqlLookup, component))
 }
 
-// RunsWithPrefix returns the ids of the runs that begin with prefix, sorted, at most limit of them. A limit
-// of 0 or less means all. No character of prefix is a wildcard.
+// RunsWithPrefix returns the run ids that begin with prefix, sorted, at most limit of them. A limit of 0 or less means
+// all. No character of prefix is a wildcard.
 func (x *Index) RunsWithPrefix(ctx context.Context, prefix string, limit int) ([]string, error) {
 	if limit <= 0 {
 		limit = -1

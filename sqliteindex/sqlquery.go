@@ -139,8 +139,8 @@ func decodeValue(value any, kind string) any {
 	return value
 }
 
-// explain returns the error for a query with a mistake. The error wraps ErrQuery. If the query has a schema key
-// whose outputs are split over several tables, the message lists the tables.
+// explain returns the error for a query with a mistake. The error wraps ErrQuery. If the query names a schema key whose
+// outputs are split over several tables, the message lists the tables.
 func (d *details) explain(ctx context.Context, query string, mistake error) error {
 	err := fmt.Errorf("%w: %s", ErrQuery, message(mistake))
 	split, listErr := d.splitTables(ctx)

@@ -180,8 +180,9 @@ func compare(tips []refs.TipRef, indexed map[string]tip) (changed []pending, gon
 	return changed, gone
 }
 
-// syncRunOnce makes one attempt of a SyncRun. If another process changed the indexed run, it returns
-// errOvertaken.
+// syncRunOnce makes one attempt of a SyncRun. If the run does not exist, it drops the run from the index. If
+// the run cannot be read, it drops the run and returns the reason. If another process changed the indexed run,
+// it returns errOvertaken.
 func (x *Index) syncRunOnce(ctx context.Context, runID string) error {
 	name, err := refs.Tip(runID)
 	if err != nil {
@@ -210,7 +211,7 @@ func (x *Index) syncRunOnce(ctx context.Context, runID string) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	if c.chain == nil && c.from.IsZero() {
+	if c.chain == nil && c.from.IsZero() { // the run is not indexed, so there is nothing to drop
 		return c.problem
 	}
 	applied, err := applyAll(ctx, &x.conn, []change{c})

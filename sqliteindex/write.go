@@ -53,7 +53,7 @@ const (
 )
 
 // applyAll makes the changes in one transaction. It skips a change if the run is no longer indexed at the tip
-// change.from. applied has one element for each of changes, which reports whether the change was made.
+// change.from. For each change, applied reports whether it was made.
 func applyAll(ctx context.Context, c *connection, changes []change) (applied []bool, err error) {
 	err = c.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)

@@ -17,7 +17,8 @@ import (
 // Repo returns the repository's folders and configuration.
 func (s *Store) Repo() gitexec.Repo { return s.repo }
 
-// Workspace returns the working copy in which the store was opened.
+// Workspace returns the working copy in which the store was opened. If the store was opened outside of any working
+// copy, the Root of the result is "".
 func (s *Store) Workspace() *jjbridge.Workspace { return s.workspace }
 
 // Env returns the environment with which git is run. The caller must not change it.
@@ -35,8 +36,8 @@ func (s *Store) Now() time.Time { return s.now() }
 // Warn passes an error that does not harm stored history to Options.Warn.
 func (s *Store) Warn(err error) { s.warn(err) }
 
-// WarnOnce passes an error to Options.Warn, as Warn does, but each error text only once: successive captures
-// mostly leave out the same files.
+// WarnOnce passes an error to Options.Warn, as Warn does, but only the first error with the same text. Without
+// this, successive captures would warn about the same files again.
 func (s *Store) WarnOnce(err error) {
 	if _, told := s.told.LoadOrStore(err.Error(), true); !told {
 		s.warn(err)
@@ -55,7 +56,8 @@ func (s *Store) FrameCache() *snapshot.FrameCache { return s.frames }
 // Executed returns the runs that are executed in this repository on this machine.
 func (s *Store) Executed() owner.Runs { return owner.In(s.Private()) }
 
-// Owner returns the owner that a run's row names. Owner.Live reports whether that process is alive.
+// Owner returns the owner that a run's row names. Owner.Live reports whether the owner's process is alive on this
+// machine.
 func (s *Store) Owner(row snapshot.Run) owner.Owner {
 	return s.Executed().Of(row, s.now(), s.settings.StaleAfter)
 }

@@ -55,8 +55,10 @@ func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
 	return s.LoadFor(ctx, address, ToRead)
 }
 
-// LoadFor does what Load does, for a purpose. For ToChange, the address must have the run's whole id, and the
-// frame must be the run's own.
+// LoadFor resolves an address and reads its entry, as Load does, for the purpose to. For ToChange, the address
+// must have the run's whole id; for a prefix, the code is run_not_found. If the address has the form run@id,
+// ToChange also needs a frame of the run itself; if only an ancestor has the id, the code is frame_not_found. The
+// other codes are those of Load.
 func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, to)
 	if err != nil {
@@ -72,9 +74,9 @@ func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loade
 	return &Loaded{Address{at.Run, row.Frame}, entry, true}, nil
 }
 
-// LoadFrame reads the frame at an address, by the frame's ref. tip is the run's tip. If the ref is missing or
-// broken, LoadFrame finds the frame through the index or the chain (see findFrame), and repairs a broken ref. A
-// failed repair is a warning. Code: frame_not_found.
+// LoadFrame reads the frame at an address, by the frame's ref. at must have a whole run id and a frame's number,
+// and tip is the run's tip. If the ref is missing or broken, LoadFrame finds the frame through the index or the
+// chain (see findFrame). It then replaces a broken ref; a failure of this is a warning. Code: frame_not_found.
 func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Loaded, error) {
 	name, err := refs.Frame(at.Run, at.Frame)
 	if err != nil {
@@ -122,7 +124,8 @@ func AsFrame(s *Store, at Address, tip objstore.ID, entry *snapshot.Entry) (*sna
 	return entry, Explain(err)
 }
 
-// readTip returns the entry at tip and the run's row, and repairs the newest frame's ref (see RepairNewest).
+// readTip returns the entry with the id tip and the run's row in this entry. It also repairs the newest frame's
+// ref (see RepairNewest). tip is the run's tip.
 func readTip(ctx context.Context, s *Store, tip objstore.ID) (*snapshot.Entry, snapshot.Run, error) {
 	entry, err := snapshot.ReadEntry(s.objects, tip)
 	if err != nil {
@@ -135,10 +138,12 @@ func readTip(ctx context.Context, s *Store, tip objstore.ID) (*snapshot.Entry, s
 	return entry, row, s.FrameRefs().RepairNewest(ctx, row, entry)
 }
 
-// resolve returns the run and frame of an address, and the tip of that run. It tries the readings of the
-// address as exact ids first, including ids of pruned runs, and then as prefixes of ids. So an address keeps
-// its meaning if a new run has an id that begins with the address. Exact ids are also cheaper: the search for a
-// prefix reads the tips of all runs.
+// resolve returns the run and the frame that an address names for the purpose to, and the tip of the run. Codes:
+// those of LoadFor.
+//
+// An address may have several readings. resolve tries each reading with an exact run id first, also with the ids
+// of pruned runs, and then with a prefix of an id. So an address keeps its meaning if a new run has an id that
+// begins with the address. Exact ids are also cheaper: the search for a prefix reads the tips of all runs.
 func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Address, objstore.ID, error) {
 	if address == "" {
 		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
@@ -181,9 +186,9 @@ type named struct {
 	longer bool
 }
 
-// frame returns the address of the frame that the reading n means, and the tip of the run in that address.
-// n.Run must be a whole id, and tip the tip of that run. If the reading has an id, the address may name an
-// ancestor of n.Run.
+// frame returns the address of the frame that the reading n means, and the tip of the run in this address. n.Run
+// must be a whole id, and tip the tip of the run n.Run. If the reading has an id of a frame, the address may name
+// an ancestor of n.Run. Code: frame_not_found.
 func (n named) frame(ctx context.Context, s *Store, tip objstore.ID, to Purpose) (Address, objstore.ID, error) {
 	if n.id != "" {
 		return frameWithID(ctx, s, n.Run, tip, n.id, to)
@@ -192,10 +197,10 @@ func (n named) frame(ctx context.Context, s *Store, tip objstore.ID, to Purpose)
 	return at, tip, err
 }
 
-// splitAddress returns the readings of an address as the address of a frame, in the order in which to try them:
-// first run:frame or run:engine/number, split at the last colon, and then run@id, split at each @ from the
-// left. Without a valid reading, the error says which part of the address is invalid, or is nil if the address
-// has neither a colon nor an @.
+// splitAddress returns the readings of an address as the address of a frame, in the order in which to try them.
+// The first reading is run:frame or run:engine/number, split at the last colon. The others are run@id, split at
+// each @ from the left. If there is no valid reading, splitAddress returns no readings. The error then says which
+// part of the address is invalid, or is nil if the address has neither a colon nor an @.
 func splitAddress(address string) (readings []named, err error) {
 	numbered, err := splitNumber(address)
 	if numbered != nil {
@@ -212,8 +217,9 @@ func splitAddress(address string) (readings []named, err error) {
 	return nil, err
 }
 
-// splitNumber splits run:frame, or run:engine/number. It returns nil if the address has no colon, and nil with
-// an error if a part is invalid.
+// splitNumber splits an address of the form run:frame or run:engine/number at the last colon. If the address has
+// no colon, splitNumber returns nil and no error. If a part is missing or invalid, it returns nil and
+// invalid_address.
 func splitNumber(address string) (*named, error) {
 	colon := strings.LastIndexByte(address, ':')
 	if colon < 0 {
@@ -238,9 +244,9 @@ func splitNumber(address string) (*named, error) {
 	return nil, notAddress(address, why)
 }
 
-// splitID returns the readings of an address as run@id, the reading with the shortest run first. If every @ is
-// at the start or the end of the address, it returns no reading and an error. Without an @, both results are
-// nil.
+// splitID returns the readings of an address as run@id, the reading with the shortest run first. If the address
+// has no @, splitID returns nothing and no error. If it has an @ only at its start or its end, splitID returns
+// invalid_address.
 func splitID(address string) (readings []named, err error) {
 	for at := range len(address) {
 		switch {
@@ -261,7 +267,8 @@ func splitID(address string) (readings []named, err error) {
 	return nil, err
 }
 
-// notAddress returns invalid_address with the reason why, and a hint that shows the valid forms.
+// notAddress returns the error invalid_address for a text that is not an address. why is the reason for people. A
+// hint shows the valid forms.
 func notAddress(address, why string) error {
 	return fault.New(fault.InvalidAddress, "%q is not an address: %s", address, why).
 		Hint("write a run as triage-1, a frame as triage-1:7, a frame by its id as triage-1@call_2, or a frame by Smithers' number as triage-1:smithers/7")

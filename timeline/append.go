@@ -12,15 +12,16 @@ import (
 )
 
 // Append adds an entry to the run, on exactly the tip that h knows, and makes the entry the tip that h knows. If
-// the tip has moved, the run is unchanged and the code is conflict; Refresh reads the new tip. When Append returns
-// nil, the entry and its refs are on stable storage, as far as the repository's core.fsync asks for stable
-// storage. A draft without a time gets the store's time. A frame adds the event that announces the frame, unless
-// the frame is silent. Append captures no files: the entry keeps the files of the entry before, unless draft.VCS
-// is set. WorkingCopy.Append in package code captures files.
+// the tip has moved, Append leaves the run unchanged and returns conflict; Refresh reads the new tip. When Append
+// returns nil, the entry and its refs are on stable storage, unless Settings.Fsync is false.
 //
-// The run may have the entry although the write reported an error, or because another process appended an entry
-// with the same draft.Operation. Append then makes that entry the tip that h knows and returns nil. The run has
-// the entry only once, but not necessarily as its tip.
+// A draft without a time gets the store's time. An entry that is a frame also gets the event that announces the
+// frame, unless the frame is silent. Append captures no files: the entry keeps the files of the entry before,
+// unless draft.VCS is set. WorkingCopy.Append in package code captures files.
+//
+// Sometimes the run has the entry although the write reported an error, or another process has appended an entry
+// with the same draft.Operation. Append then makes this entry the tip that h knows and returns nil. The run has
+// the entry only once, but the entry is not necessarily the run's tip.
 func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	s := h.store
 	if draft.AtMs == 0 {
@@ -51,8 +52,8 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	return nil
 }
 
-// updates returns the ref updates that make next the tip: the tip's update first and, if next is a frame, the
-// frame ref's.
+// updates returns the ref updates that make next the run's tip: the update of the tip first and, if next is a
+// frame, the creation of the frame's ref.
 func (h *Head) updates(next *snapshot.Entry) ([]refs.Update, error) {
 	updates := []refs.Update{{Name: h.tip, New: next.ID}}
 	if h.entry != nil {
@@ -65,11 +66,13 @@ func (h *Head) updates(next *snapshot.Entry) ([]refs.Update, error) {
 	return append(updates, refs.Update{Name: name, New: next.ID}), err
 }
 
-// findAppended looks for next in the run after its append failed with cause: for an entry with the id or the
-// operation of next, above the tip that h knows. If the run has such an entry, findAppended settles the run's
-// tip, makes the entry the tip that h knows, repairs the newest frame's ref and returns nil; a cause other than
-// conflict becomes a warning. If the run has no such entry, or the search or the settling fails, findAppended
-// returns cause.
+// findAppended finds out whether the run has the entry next, although the append of next failed with cause. It
+// looks above the tip that h knows for an entry with the id or the operation of next. If there is no such entry,
+// or the search fails, findAppended returns cause.
+//
+// Otherwise findAppended puts the run's tip on stable storage, makes the found entry the tip that h knows, repairs
+// the newest frame's ref and returns nil. Unless cause is a conflict, it becomes a warning. If the tip cannot be
+// put on stable storage, findAppended returns cause.
 func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause error) error {
 	conflict := fault.CodeOf(cause) == fault.Conflict
 	if conflict && next.Operation == "" {
@@ -100,9 +103,9 @@ func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause err
 	return s.FrameRefs().RepairNewest(ctx, h.row, found)
 }
 
-// findSame returns the newest entry with the id or the operation of next, among the entries from tip down to the
-// entry that h knows. It returns nil if the run has no such entry, if an entry is unreadable, or if tip does not
-// descend from the entry that h knows. An empty operation matches no entry.
+// findSame looks for an entry with the id or the operation of next, among the entries from tip down to the entry
+// that h knows. It returns the newest such entry. It returns nil if there is none, if an entry is unreadable, or
+// if tip does not descend from the entry that h knows. An empty operation matches no entry.
 func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
 	for entry, err := range h.store.Chain(tip) {
 		switch {
@@ -114,6 +117,7 @@ func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
 		case entry.ID == next.ID || next.Operation != "" && entry.Operation == next.Operation:
 			found = entry
 		}
+		// A new run has no known entry at which the walk could end.
 		if h.entry == nil && found != nil {
 			return found
 		}
@@ -122,10 +126,10 @@ func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
 }
 
 // Update calls build and appends the draft that build returns. If another process has moved the tip, Update
-// pauses, refreshes h and calls build again, until the append succeeds or ctx ends. If build returns a nil
-// draft, Update appends nothing and puts the run's tip on stable storage. If build returns an error, Update
-// returns that error. If the draft has an Operation, the appended entry is not necessarily the tip afterwards;
-// see Append.
+// pauses, refreshes h and calls build again, until the append succeeds or ctx ends. If build returns a nil draft,
+// Update appends nothing and puts the run's tip on stable storage. If build returns an error, Update appends
+// nothing and returns the error. If the draft has an Operation, the appended entry is not necessarily the tip
+// afterwards; see Append.
 func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)) error {
 	for try := 1; ; try++ {
 		draft, err := build()
@@ -147,10 +151,10 @@ func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)
 	}
 }
 
-// Commit writes a batch and then applies the ref updates that make the batch reachable. After a crash, the refs
-// have a prefix of the updates. The first update must be that of a run's tip or of refs.Base. Commit replaces a
-// frame ref that does not belong to its run, with a warning. Code: conflict if a ref does not have its expected
-// old value; the batch is written even then.
+// Commit writes a batch, and then applies the ref updates that make the batch reachable. The first update must be
+// the update of a run's tip or of refs.Base. Code: conflict if a ref does not have its expected old value; the
+// batch is written even then. A frame ref that does not belong to its run is no conflict: Commit replaces it, with
+// a warning. After a crash, some updates may be missing; an update is never made without all updates before it.
 func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
 	err := batch.Commit(ctx, func() error {
 		err := s.refs.Apply(ctx, updates...)
@@ -166,10 +170,13 @@ func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []ref
 	return nil
 }
 
-// replaceStrays applies the updates again if cause, the error of the first try, is about a frame ref alone. If
-// the tip still has its expected value, the chain has not reached the ref's frame number. The ref is then a
-// stray: replaceStrays replaces the ref, changes its update in updates, and warns. If the tip has moved, another
-// process appended first and the frame ref belongs to the run: replaceStrays returns cause.
+// replaceStrays handles cause, the error of the first try to apply the updates. If cause is about a frame ref and
+// the tip still has its expected value, the ref is a stray, since the chain has not reached the ref's frame
+// number. replaceStrays then warns and applies the updates again, so that they replace the stray. It also changes
+// the stray's update in updates, and returns the error of the second try.
+//
+// In every other case replaceStrays returns cause. If the tip has moved, another process appended first, and the
+// frame ref belongs to the run.
 func replaceStrays(ctx context.Context, s *Store, updates []refs.Update, cause error) error {
 	tip, err := s.refs.Resolve(ctx, updates[0].Name)
 	if err != nil && !errors.Is(err, refs.ErrNotFound) || tip != updates[0].Old {

@@ -13,10 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// addBase sets draft.Base, the base commit of a run's first entry. With a base, git knows at a push which code
-// the remote already has. addBase changes nothing if draft.Base is set, or if draft has no files or the store no
-// working copy. If the search for a base fails, addBase warns and leaves draft.Base zero. Only the end of ctx is
-// an error.
+// addBase sets draft.Base, the base commit of a run's first entry. With a base, git knows at a push which code the
+// remote already has. addBase changes nothing if draft.Base is already set, if draft has no files, or if the store
+// has no working copy. If the search for a base fails, addBase warns and leaves draft.Base zero. addBase returns
+// an error only if ctx ends.
 func addBase(ctx context.Context, s *Store, draft *snapshot.Draft) error {
 	if !draft.Base.IsZero() || draft.VCS == nil || draft.VCS.Tree.IsZero() || s.workspace.Root == "" {
 		return nil
@@ -36,9 +36,9 @@ func addBase(ctx context.Context, s *Store, draft *snapshot.Draft) error {
 	return nil
 }
 
-// ownBase returns a commit of git-smithers' own that holds the code of draft and nothing else. If refs.Base has
-// the same code, ownBase returns the commit of refs.Base. Otherwise ownBase adds a commit on top and moves
-// refs.Base.
+// ownBase returns a commit made by git-smithers that holds the code of draft and nothing else. If the commit of
+// the ref refs.Base has the same code, ownBase returns it. Otherwise ownBase makes a commit on top of it and moves
+// refs.Base to the new commit. If refs.Base does not exist, ownBase makes a root commit and creates the ref.
 func ownBase(ctx context.Context, s *Store, draft *snapshot.Draft) (objstore.ID, error) {
 	for try := 1; ; try++ {
 		newest, err := s.refs.Resolve(ctx, refs.Base)
@@ -86,8 +86,8 @@ func encodeBase(tree, parent objstore.ID, atMs int64) []byte {
 	return b.Bytes()
 }
 
-// CommitTree returns the id of a commit's tree. If the commit names no tree, the error is an
-// *objstore.CorruptError.
+// CommitTree returns the id of a commit's tree. id is the id of the commit. If the commit names no tree, the error
+// is an *objstore.CorruptError.
 func CommitTree(r objstore.Reader, id objstore.ID) (objstore.ID, error) {
 	data, err := objstore.GetKind(r, id, objstore.Commit)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// BrokenRefs splits the error of a ref listing. It returns the errors of broken refs, and all other errors
-// joined, or nil if err has no other errors.
+// BrokenRefs splits err, the error of a listing of refs. It returns the errors about single broken refs, and all
+// other errors joined. The second result is nil if there are no other errors.
 func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -26,7 +26,8 @@ func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	return broken, errors.Join(others...)
 }
 
-// WarnOf warns about each run that a list leaves out because of a problem, and once about all runs in an older format.
+// WarnOf warns about each of the problems, the errors about runs that a list leaves out. All runs in an older
+// format together get one warning (see WarnOfOlder).
 func (s *Store) WarnOf(problems []error) {
 	older, problems := withoutOlder(problems)
 	s.WarnOfOlder("left out", older)

@@ -17,9 +17,9 @@ type commitGraph struct {
 	env  []string
 }
 
-// add makes git add all reachable commits to its commit-graph, those of the user's branches included. The
-// commit-graph halves the time that each tip costs a fetch or a push. If the configuration turns the commit-graph
-// off for git's own maintenance, add does nothing.
+// add makes git add all reachable commits to its commit-graph, including those of the user's branches. With a
+// commit-graph, each tip costs a fetch or a push half the time. If the configuration turns the commit-graph off
+// for git's own maintenance, add does nothing.
 func (g commitGraph) add(ctx context.Context) error {
 	if !g.wanted() {
 		return nil
@@ -27,9 +27,9 @@ func (g commitGraph) add(ctx context.Context) error {
 	return g.write(ctx, nil, "--reachable", "--split")
 }
 
-// addChains makes git add the entries that the tips reach to its commit-graph, and no commit of the user's, whose
-// history may be long. If the configuration turns the commit-graph off for git's own maintenance, or tips is empty,
-// addChains does nothing.
+// addChains makes git add the entries that the tips reach to its commit-graph. It adds no other commits, since the
+// history of the user's branches may be long. If the configuration turns the commit-graph off for git's own
+// maintenance, or tips is empty, addChains does nothing.
 func (g commitGraph) addChains(ctx context.Context, tips []objstore.ID) error {
 	if len(tips) == 0 || !g.wanted() {
 		return nil
@@ -41,7 +41,8 @@ func (g commitGraph) addChains(ctx context.Context, tips []objstore.ID) error {
 	return g.write(ctx, strings.NewReader(list.String()), "--stdin-commits", "--split")
 }
 
-// wanted reports whether git's own maintenance would write a commit-graph in the repository.
+// wanted reports whether git's own maintenance would write a commit-graph in the repository. If a setting is
+// invalid, wanted returns false.
 func (g commitGraph) wanted() bool {
 	for _, key := range []string{"core.commitgraph", "gc.writecommitgraph"} {
 		if wanted, err := g.repo.Config.Bool(key, true); err != nil || !wanted {
@@ -51,8 +52,8 @@ func (g commitGraph) wanted() bool {
 	return true
 }
 
-// RenewCommitGraph makes git write its commit-graph again, if the repository has a commit-graph. The new
-// commit-graph lacks commits that were removed, which git fsck would report as damage.
+// RenewCommitGraph makes git write its commit-graph again, if the repository has a commit-graph. Callers use it
+// after commits were removed: git fsck would report removed commits in the commit-graph as damage.
 func (s *Store) RenewCommitGraph(ctx context.Context) error {
 	graph := commitGraph{s.repo, s.env}
 	if !graph.exists() {
@@ -61,7 +62,7 @@ func (s *Store) RenewCommitGraph(ctx context.Context) error {
 	return graph.write(ctx, nil, "--reachable")
 }
 
-// write runs git commit-graph write with the options args. stdin is its input, or nil.
+// write runs git commit-graph write with the options args. stdin is the command's input, or nil.
 func (g commitGraph) write(ctx context.Context, stdin io.Reader, args ...string) error {
 	args = append([]string{"commit-graph", "write", "--no-progress"}, args...)
 	_, err := gitexec.New(g.repo, g.env).Apart().RunWith(ctx, stdin, args...)

@@ -5,8 +5,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Descends reports whether the entry with the id descendant is the entry with the id ancestor, or descends from
-// it, also across forks. It returns false if an id is zero, or if an entry between the two is unreadable.
+// Descends reports whether an entry is, or descends from, another entry, also across forks. descendant and
+// ancestor are the ids of the two entries. Descends returns false if an id is zero, or if an entry between the two
+// is unreadable.
 func Descends(objects objstore.Reader, descendant, ancestor objstore.ID) bool {
 	if descendant.IsZero() || ancestor.IsZero() {
 		return false

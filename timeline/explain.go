@@ -64,10 +64,10 @@ var explanations = []explanation{
 	{objstore.ErrNotFound, fault.MissingObject, "`git smithers doctor` saves the readable objects, and fetches the rest from a remote that has the run"},
 }
 
-// Explain returns an error of the packages below as a [fault.Error] with a code and hints. If err wraps a
-// [fault.Error], Explain returns that error, without the wrapping text; if err is nil, Explain returns nil. A
-// failed git or jj command without a better explanation is git_failed or jj_failed, and an error of the
-// operating system is write_failed. Every other error is a bug (internal).
+// Explain returns an error of the packages below as a [fault.Error] with a code and hints. If err is nil, Explain
+// returns nil. If err wraps a [fault.Error], Explain returns the wrapped error, without the text around it. A
+// failed git or jj command without a better explanation is git_failed or jj_failed, and an error of the operating
+// system is write_failed. Every other error is a bug (internal).
 func Explain(err error) error {
 	if err == nil {
 		return nil
@@ -103,12 +103,12 @@ func Explain(err error) error {
 	return fault.New(fault.Internal, "%w", err)
 }
 
-// explainRefused returns restore_refused for a refused restore. If several paths stand in the way, hints name
-// the first five paths.
+// explainRefused returns restore_refused for a restore that jjbridge refused. If more than one path stands in the
+// way, hints name the first five paths with their reasons.
 func explainRefused(refused *jjbridge.RefusedError) *fault.Error {
 	const shown = 5
 	out := fault.New(fault.RestoreRefused, "%w", refused).
-		Hint("move the files that are in the way: nothing was changed").
+		Hint("nothing was changed; move the files out of the way, then try again").
 		Hint("or restore into another folder with `git smithers restore --to`").
 		Detail("refused", refused.Refused)
 	if len(refused.Refused) < 2 {
@@ -120,9 +120,9 @@ func explainRefused(refused *jjbridge.RefusedError) *fault.Error {
 	return out
 }
 
-// explainProgram returns git_failed or jj_failed for a failed command, in the program's own words. For jj, the
-// message is the first line of jj's error output with the cause, and a hint has the other lines. For git, see
-// explainGit.
+// explainProgram returns git_failed or jj_failed for a failed command, in the words of git or jj. For jj, the
+// message is the first line of jj's error output, followed by the cause, and a hint has the other lines. For git,
+// see explainGit.
 func explainProgram(failed *gitexec.Error) *fault.Error {
 	if failed.Program != "jj" {
 		return explainGit(fault.GitFailed, failed)
@@ -142,9 +142,9 @@ func explainProgram(failed *gitexec.Error) *fault.Error {
 	return out
 }
 
-// explainGit returns an error with the given code for a failed git command. The message is the fatal error in
-// git's error output, and a hint has the other lines. If git reported no fatal error, the message is that of the
-// failed command.
+// explainGit returns an error with the given code for a failed git command. The message is the first fatal error
+// in git's error output, and a hint has the other lines. If git reported no fatal error, the message is the text
+// of the command's error, without a hint.
 func explainGit(code fault.Code, git *gitexec.Error) *fault.Error {
 	const fatal = "fatal: "
 	out := &fault.Error{Code: code, Msg: git.Error(), Err: git}

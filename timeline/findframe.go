@@ -12,9 +12,9 @@ import (
 // Opening the index takes as long as reading that many entries.
 const nearFrames = 64
 
-// findFrame returns a frame of the run with the given row and tip, without the frame's ref. It looks up a frame
-// in the index if the frame is far from the newest. If the frame is near, or the index does not help, findFrame
-// walks the chain. Code: frame_not_found.
+// findFrame returns the entry of a frame without using the frame's ref. row is the run's row and tip the entry at
+// the run's tip. If the frame is more than nearFrames frames older than the newest frame, findFrame asks the index
+// first. If the frame is nearer, or the index does not help, findFrame walks the chain. Code: frame_not_found.
 func findFrame(ctx context.Context, s *Store, row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if frame >= 0 && row.Frame-frame > nearFrames {
 		if entry := indexedFrame(ctx, s, row.ID, tip.ID, frame); entry != nil {
@@ -24,8 +24,9 @@ func findFrame(ctx context.Context, s *Store, row snapshot.Run, tip *snapshot.En
 	return s.FrameInChain(row, tip, frame)
 }
 
-// indexedFrame returns the entry of a frame that the index knows. It returns nil if the index is unusable, is
-// not at the run's tip, lacks the frame, or disagrees with the commit.
+// indexedFrame returns the entry of a frame, found through the index. It returns nil if the index is unusable, is
+// not at the run's tip, lacks the frame, or disagrees with the commit. It also returns nil for frame 0 of a fork
+// if the frame is the parent's.
 func indexedFrame(ctx context.Context, s *Store, run string, tip objstore.ID, frame int64) *snapshot.Entry {
 	index, err := s.index.opened(ctx, s.IndexOptions(), func(x *sqliteindex.Index, ctx context.Context) error { return x.SyncRun(ctx, run) })
 	if err != nil || index.Degraded() != nil {

@@ -23,28 +23,31 @@ const (
 	ToChange
 )
 
-// ResolveRun returns the whole id of a run, for a caller that only reads the run. run is the id or a unique
-// prefix of the id. Codes: run_not_found, run_ambiguous, and run_pruned for the id of a pruned run, even if
-// other runs' ids begin with that id.
+// ResolveRun returns the whole id of a run, for a caller that only reads the run. run is the id or a unique prefix
+// of the id. Codes: those of FindRun. The id of a pruned run gives run_pruned even if the ids of other runs begin
+// with it.
 func (s *Store) ResolveRun(ctx context.Context, run string) (string, error) {
 	id, _, err := s.FindRun(ctx, run, ToRead)
 	return id, err
 }
 
-// ResolveRunToChange returns run if a run has exactly this id, for a caller that changes or removes the run. For
-// a prefix of an id the error is run_not_found, with a hint that names the runs whose ids begin with the prefix.
+// ResolveRunToChange returns run if a run has exactly this id, for a caller that changes or removes the run.
+// Codes: those of FindRun. For a prefix of an id, the code is run_not_found, with a hint that names the runs whose
+// ids begin with the prefix.
 func (s *Store) ResolveRunToChange(ctx context.Context, run string) (string, error) {
 	id, _, err := s.FindRun(ctx, run, ToChange)
 	return id, err
 }
 
 // FindRun returns the whole id and the tip of a run. run is the run's id or, if to is ToRead, a unique prefix of
-// the id. Codes: run_not_found, run_ambiguous, run_pruned, and invalid_address if run is the address of a frame.
+// the id. Codes: run_not_found; run_ambiguous if several ids begin with run; run_pruned; invalid_run_id if run is
+// empty; invalid_address if run is the address of a frame.
 func (s *Store) FindRun(ctx context.Context, run string, to Purpose) (id string, tip objstore.ID, err error) {
 	return runFinder{s.refs}.find(ctx, run, to)
 }
 
-// FindRunExactly returns the id and the tip of the run with exactly the given id. Code: run_not_found.
+// FindRunExactly returns the id and the tip of the run with exactly the given id. Code: run_not_found, also for a
+// pruned run.
 func (s *Store) FindRunExactly(ctx context.Context, run string) (string, objstore.ID, error) {
 	return runFinder{s.refs}.exactly(ctx, run)
 }
@@ -58,7 +61,7 @@ type way struct {
 	byPrefix bool // the name may be a prefix of the run's id
 }
 
-// ways returns the ways to find a run for a purpose, in the order in which to try them.
+// ways returns the ways to find a run for the purpose to, in the order in which to try them.
 func (f runFinder) ways(to Purpose) []way {
 	exact := []way{{find: f.exactly}, {find: f.pruned}}
 	if to == ToChange {
@@ -104,7 +107,8 @@ func (f runFinder) refuseFrame(ctx context.Context, address string) error {
 	return nil
 }
 
-// exactly returns the id and the tip of the run with exactly the given id. Code: run_not_found.
+// exactly returns the id and the tip of the run with exactly the given id. Code: run_not_found, also for a pruned
+// run.
 func (f runFinder) exactly(ctx context.Context, run string) (string, objstore.ID, error) {
 	name, err := refs.Tip(run)
 	if err != nil {
@@ -123,7 +127,8 @@ func RunNotFound(run string) *fault.Error {
 		Hint("`git smithers runs` lists the runs").Detail("run", run)
 }
 
-// byPrefix finds a run by a unique prefix of its id. Code: run_ambiguous if several runs have the prefix.
+// byPrefix returns the id and the tip of the only run whose id begins with prefix. Codes: run_not_found if no id
+// begins with prefix; run_ambiguous if several do.
 func (f runFinder) byPrefix(ctx context.Context, prefix string) (string, objstore.ID, error) {
 	found, tip, err := f.beginning(ctx, prefix)
 	switch {
@@ -138,9 +143,9 @@ func (f runFinder) byPrefix(ctx context.Context, prefix string) (string, objstor
 	return found[0], tip, nil
 }
 
-// beginning returns the ids that begin with prefix, sorted. tip is the tip of the run if exactly one id begins
-// with prefix. beginning leaves out long ids, of which a ref has only a digest. If some refs are unreadable, it
-// returns the other ids with the error.
+// beginning returns the ids that begin with prefix, sorted. If exactly one id begins with prefix, tip is the tip
+// of its run. beginning leaves out long ids, since a ref has only a digest of a long id. If some refs are
+// unreadable, beginning returns the readable ids and an error.
 func (f runFinder) beginning(ctx context.Context, prefix string) (found []string, tip objstore.ID, err error) {
 	tips, err := f.refs.Tips(ctx)
 	for _, t := range tips {
@@ -163,8 +168,9 @@ func listRuns(ids []string) string {
 	return list
 }
 
-// unknown returns run_not_found for a name that no run has. If the run was pruned, a hint has the command that
-// brings the run back. If to is ToChange, a hint names the runs whose ids begin with the name.
+// unknown returns run_not_found for a name that no run has. If the run was pruned and is still held, a hint has
+// the command that brings the run back. Otherwise, if to is ToChange and the ids of some runs begin with the name,
+// a hint names these runs. If the refs cannot be listed, unknown returns that error instead.
 func (f runFinder) unknown(ctx context.Context, name string, to Purpose) error {
 	if f.isHeld(ctx, name) {
 		return RunNotFound(name).Hint("`git smithers prune --undo %s` brings the pruned run back", fault.Word(name))
@@ -182,7 +188,8 @@ func (f runFinder) unknown(ctx context.Context, name string, to Purpose) error {
 	return HintSimilar(fault.New(fault.RunNotFound, "no run is called %q", name).Detail("run", name), found)
 }
 
-// HintSimilar adds ids that resemble the given name to err, an error about an unknown run, and returns err.
+// HintSimilar returns err, the error about a run that does not exist, with a hint and a detail that list ids. ids
+// are existing ids that resemble the name in err.
 func HintSimilar(err *fault.Error, ids []string) *fault.Error {
 	return err.Hint("type the whole id to change a run: did you mean %s?", listRuns(ids)).Detail("runs", ids)
 }

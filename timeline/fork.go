@@ -47,8 +47,9 @@ type ForkRequest struct {
 
 // Fork makes a child run from a frame and returns the child's head. If the request changes no state, the child's
 // frame 0 is the very commit of the parent's frame. Otherwise frame 0 is a new entry that differs from the
-// parent's frame in the changed rows alone. Fork also adds an op to the list of [Store.Here]. Codes:
-// invalid_run_id, run_exists, run_pruned, node_not_found, invalid_input, and those of Load.
+// parent's frame only in the changed rows. Fork also adds the op of the fork to the list of [Store.Here]. Codes:
+// invalid_run_id, run_exists and run_pruned for the child's id; node_not_found; invalid_input; those of Load. An
+// error of a function of the request ends Fork.
 func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	// Without the pin, the parent run may be pruned and collected before the fork exists.
 	release, err := s.objects.Pin(ctx)
@@ -106,8 +107,8 @@ type forkJob struct {
 	req   ForkRequest
 }
 
-// point loads the frame to fork, and calls req.Found. If req.From is a run's id alone, point loads the run's
-// newest frame without the entries after that frame.
+// point loads the frame to fork, and calls req.Found with it. If req.From is a run's id alone, the result is the
+// run's newest frame, without later entries.
 func (j forkJob) point(ctx context.Context) (*Loaded, error) {
 	from, err := j.store.Load(ctx, j.req.From)
 	if err == nil && j.req.Found != nil {
@@ -119,8 +120,9 @@ func (j forkJob) point(ctx context.Context) (*Loaded, error) {
 	return j.store.Load(ctx, from.Address.String())
 }
 
-// changes returns the changes of the child's state in their order: those of Prepare, the merged input, and the
-// resets. The resets are computed from the state with the earlier changes.
+// changes returns the changes of the child's state, in the order in which they are made: those of Prepare, the
+// merged input, and the resets. The resets are computed from the parent's state with the earlier changes. Codes:
+// invalid_input, node_not_found.
 func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 	state, err := parent.State()
 	if err != nil {
@@ -162,8 +164,8 @@ func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 	return changes, nil
 }
 
-// hintNodes returns err. If the code is node_not_found, hintNodes adds the hint with the command that lists the
-// nodes of the frame at.
+// hintNodes returns err. If err has the code node_not_found, the result also has a hint with the command that
+// lists the nodes of a frame. at is the frame's address.
 func hintNodes(err error, at Address) error {
 	if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.NodeNotFound {
 		return known.Hint("`git smithers show %s` lists the frame's nodes", fault.Word(at.String()))
@@ -217,8 +219,8 @@ func (j forkJob) draft(from *Loaded, id string, op snapshot.Op, changes []snapsh
 	return draft
 }
 
-// forkEvents returns the events of the child's first entry: RunForked and, for a replay, ReplayStarted. at is
-// the time of the events in Unix milliseconds.
+// forkEvents returns the events of the child's first entry: RunForked and, for a replay, ReplayStarted. from is
+// the parent's frame, id is the child's id, and at is the time of the events in Unix milliseconds.
 func forkEvents(from *Loaded, id string, req ForkRequest, at int64) []snapshot.Event {
 	events := []snapshot.Event{NewEvent("RunForked", at, struct {
 		RunID  string `json:"runId"`
@@ -237,8 +239,8 @@ func forkEvents(from *Loaded, id string, req ForkRequest, at int64) []snapshot.E
 	return events
 }
 
-// commit writes the child's entry, and creates the child's tip and the ref of frame 0. Frame 0 is entry if entry
-// is a frame, and otherwise parent. Code: run_exists.
+// commit writes the child's first entry, and creates the child's tip and the ref of frame 0. Frame 0 is entry if
+// entry is a frame, and otherwise the parent's frame parent. Code: run_exists if the tip exists already.
 func (j forkJob) commit(ctx context.Context, batch *objstore.Batch, id string, tip refs.Name, parent, entry *snapshot.Entry) error {
 	frame, err := refs.Frame(id, 0)
 	if err != nil {

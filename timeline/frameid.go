@@ -10,11 +10,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// frameWithID finds the newest frame with the id on the line of a run. The line is the run's timeline from the
-// newest frame back. For a fork, the line continues after the fork's first frame in the parent's timeline, from
-// the frame that was forked. Frames that are dropped from these timelines do not count. frameWithID returns the
-// frame's address, and the tip of the run in that address, which may be an ancestor. For ToChange, the frame
-// must be the run's own. Code: frame_not_found.
+// frameWithID finds the newest frame with the id on the line of a run. It returns the frame's address and the tip
+// of the run in this address, which may be an ancestor of the run. For ToChange, the frame must be the run's own.
+// Code: frame_not_found.
+//
+// The line is the run's timeline from the newest frame back. For a fork, the line continues after the fork's first
+// frame in the parent's timeline, from the frame that was forked. Frames that were dropped from these timelines
+// are not part of the line.
 func frameWithID(ctx context.Context, s *Store, run string, tip objstore.ID, id string, to Purpose) (Address, objstore.ID, error) {
 	newest, row, err := readTip(ctx, s, tip)
 	if err != nil {
@@ -57,20 +59,20 @@ type linePart struct {
 	frame int64           // the newest frame of the part
 }
 
-// in returns the number of the newest frame in the part at that has the id and is not dropped, or
-// snapshot.NoFrame. It reads the newest entries of the chain, and then asks the index. If the index does not
-// help, it reads the rest of the chain.
-func (q *idSearch) in(ctx context.Context, at *linePart) (int64, error) {
-	q.seen[at.run.ID] = true
-	if at.from.Run != at.run.ID { // frame 0 is an entry of the parent run
-		return q.visit(at.run.ID, at.from, 0, 0), nil
+// in searches one part of the line. It returns the number of the newest frame in the part that has the id and is
+// not dropped, or snapshot.NoFrame. It reads the newest entries of the chain first, and then asks the index. If
+// the index does not help, it reads the rest of the chain.
+func (q *idSearch) in(ctx context.Context, part *linePart) (int64, error) {
+	q.seen[part.run.ID] = true
+	if part.from.Run != part.run.ID { // frame 0 is an entry of the parent run
+		return q.visit(part.run.ID, part.from, 0, 0), nil
 	}
-	reached := at.frame // the newest frame of the timeline that the walk has not passed
-	zero := false       // the walk has passed frame 0
-	walk := snapshot.NewWalk(q.store.objects, at.from)
+	reached := part.frame // the newest frame of the timeline that the walk has not passed
+	zero := false         // the walk has passed frame 0
+	walk := snapshot.NewWalk(q.store.objects, part.from)
 	for read := 0; ; read++ {
 		if read == nearFrames {
-			if frame, ok := q.indexed(ctx, at); ok {
+			if frame, ok := q.indexed(ctx, part); ok {
 				return frame, nil
 			}
 		}
@@ -82,16 +84,17 @@ func (q *idSearch) in(ctx context.Context, at *linePart) (int64, error) {
 			return snapshot.NoFrame, Explain(ctx.Err())
 		case entry == nil:
 			if forked := walk.Forked(); forked != nil && !zero { // frame 0 is the parent run's
-				return q.visit(at.run.ID, forked, 0, reached), nil
+				return q.visit(part.run.ID, forked, 0, reached), nil
 			}
 			return snapshot.NoFrame, nil
-		case entry.Frame == snapshot.NoFrame || entry.Frame > at.frame:
+		case entry.Frame == snapshot.NoFrame || entry.Frame > part.frame:
 			continue
 		}
-		if frame := q.visit(at.run.ID, entry, entry.Frame, reached); frame != snapshot.NoFrame {
+		if frame := q.visit(part.run.ID, entry, entry.Frame, reached); frame != snapshot.NoFrame {
 			return frame, nil
 		}
 		zero = entry.Frame == 0
+		// The timeline continues with the frame on which this frame is based. A dropped frame does not count.
 		switch {
 		case entry.Frame > reached:
 		case entry.Based != nil:
@@ -102,9 +105,10 @@ func (q *idSearch) in(ctx context.Context, at *linePart) (int64, error) {
 	}
 }
 
-// visit returns frame, the number of the run's frame entry, if the frame has the id and is part of the
-// timeline, that is, not newer than reached. Otherwise it returns snapshot.NoFrame, and notes a dropped frame
-// that has the id.
+// visit checks whether a frame of a run has the id. entry is the frame's entry, and frame is its number in the
+// run. A frame is part of the timeline if its number is not above reached. If the frame has the id and is part of
+// the timeline, visit returns frame. Otherwise visit returns snapshot.NoFrame; it notes a frame that has the id
+// but was dropped.
 func (q *idSearch) visit(run string, entry *snapshot.Entry, frame, reached int64) int64 {
 	switch {
 	case !slices.Contains(entry.IDs, q.id):
@@ -116,27 +120,28 @@ func (q *idSearch) visit(run string, entry *snapshot.Entry, frame, reached int64
 	return snapshot.NoFrame
 }
 
-// note sets q.dropped to a dropped frame that has the id, unless an earlier call has set q.dropped. It ignores
-// snapshot.NoFrame.
+// note sets q.dropped to the address of a dropped frame that has the id. If q.dropped is already set, or frame is
+// snapshot.NoFrame, note does nothing.
 func (q *idSearch) note(run string, frame int64) {
 	if q.dropped == nil && frame != snapshot.NoFrame {
 		q.dropped = &Address{run, frame}
 	}
 }
 
-// indexed does the work of the method in with the index alone. ok is false if the index is unusable, is not at
-// the tip, or disagrees with the commit.
-func (q *idSearch) indexed(ctx context.Context, at *linePart) (frame int64, ok bool) {
-	run := at.run.ID
+// indexed finds the same frame as [idSearch.in], but uses only the index. If the part has no such frame, frame is
+// snapshot.NoFrame. ok is false if the index is unusable, is not at the run's tip, or disagrees with the frame's
+// commit.
+func (q *idSearch) indexed(ctx context.Context, part *linePart) (frame int64, ok bool) {
+	run := part.run.ID
 	index, err := q.store.index.opened(ctx, q.store.IndexOptions(), func(x *sqliteindex.Index, ctx context.Context) error { return x.SyncRun(ctx, run) })
 	if err != nil || index.Degraded() != nil {
 		return snapshot.NoFrame, false
 	}
 	known, ok, err := index.Run(ctx, run)
-	if err != nil || !ok || known.Tip != at.tip {
+	if err != nil || !ok || known.Tip != part.tip {
 		return snapshot.NoFrame, false
 	}
-	frame, dropped, err := index.FrameWithID(ctx, run, q.id, at.frame)
+	frame, dropped, err := index.FrameWithID(ctx, run, q.id, part.frame)
 	if err != nil {
 		return snapshot.NoFrame, false
 	}
@@ -154,9 +159,9 @@ func (q *idSearch) indexed(ctx context.Context, at *linePart) (frame int64, ok b
 	return frame, true
 }
 
-// parent returns the next part of the line after the run: the timeline of the run from which it was forked. It
-// returns nil if the run is not a fork, or was searched before. If this repository lacks the parent's frame,
-// parent returns nil and sets q.lost.
+// parent returns the part of the line that follows the run: the timeline of the parent, from the frame that was
+// forked. It returns nil if the run is not a fork, or if the parent was searched before. If this repository lacks
+// the parent's frame, parent returns nil and sets q.lost.
 func (q *idSearch) parent(ctx context.Context, run snapshot.Run) (*linePart, error) {
 	if run.Parent == nil {
 		return nil, nil //nolint:nilnil // the line ends
@@ -205,8 +210,8 @@ func absent(err error) error {
 	return err
 }
 
-// moved returns the address at which the index has the frame from which a run was forked. It returns false if
-// the index does not know the frame.
+// moved returns the address at which the index has the frame from which a run was forked. The bool is false if the
+// index is unusable or does not know the frame.
 func (q *idSearch) moved(ctx context.Context, run string) (Address, bool) {
 	index, err := q.store.Index(ctx)
 	if err != nil {
@@ -219,8 +224,8 @@ func (q *idSearch) moved(ctx context.Context, run string) (Address, bool) {
 	return Address{*row.ParentRunID, *row.ParentFrameNo}, true
 }
 
-// ofAncestor returns frame_not_found for a caller that changes run. at is the address of the frame with the id,
-// which belongs to an ancestor of run.
+// ofAncestor returns frame_not_found for a caller that wants to change run: only a frame of an ancestor has the
+// id. at is the address of this frame.
 func (q *idSearch) ofAncestor(run string, at Address) error {
 	return fault.New(fault.FrameNotFound, "run %q has no frame of its own with the id %q: the frame %s, from before the fork, has the id", run, q.id, at).
 		Hint("`git smithers fork %s` continues from that frame in a new run", fault.Word(at.String())).

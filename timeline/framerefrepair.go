@@ -13,8 +13,8 @@ import (
 )
 
 // repair makes the frame refs that are missing after a crash: the refs of a series, and the ref of the newest
-// frame. row and tip are the run's row and the entry at the run's tip. If the refs of the series cannot be
-// made, repair warns.
+// frame. row is the run's row, and tip is the entry at the run's tip. If the refs of the series cannot be made,
+// repair warns. For the ref of the newest frame, see RepairNewest.
 func (f FrameRefs) repair(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
 	if err := f.repairSeries(ctx, row.ID, tip); err != nil {
 		f.warn(fmt.Errorf("the frame refs of run %q were not recreated: %w", row.ID, err))
@@ -22,11 +22,13 @@ func (f FrameRefs) repair(ctx context.Context, row snapshot.Run, tip *snapshot.E
 	return f.RepairNewest(ctx, row, tip)
 }
 
-// RepairNewest makes the newest frame's ref if the ref is missing or broken, as after a crash between moving the
-// tip and creating the ref. Earlier frames have their refs, because every append starts from a tip that was
-// repaired. If a run has ended and the ref of the frame before the newest is missing too, the run is sealed and
-// RepairNewest changes nothing. A failure to write the ref is a warning, since frames are also found through the
-// chain.
+// RepairNewest makes the newest frame's ref if it is missing or broken, for example after a crash between the move
+// of the tip and the creation of the ref. If the run has ended and the ref of the frame before is missing, too,
+// the run is sealed, and RepairNewest does not make a missing ref. A failure to write the ref is a warning, since
+// frames are also found through the chain.
+//
+// row is the run's row, and tip is the entry at the run's tip. Earlier frames need no repair, because every append
+// starts from a tip that was repaired.
 func (f FrameRefs) RepairNewest(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
 	name, err := refs.Frame(row.ID, row.Frame)
 	if err != nil {
@@ -61,9 +63,9 @@ func (f FrameRefs) has(ctx context.Context, run string, frame int64) bool {
 	return err == nil
 }
 
-// restore creates a missing frame ref with the value id, or replaces a broken frame ref. found is the error of
-// resolving the ref. restore settles the run's tip first. If another process created the same ref meanwhile,
-// restore returns nil.
+// restore gives the ref name the value id: it creates a missing ref, or replaces a broken ref. found is the error
+// that Resolve returned for the ref. restore first puts the tip of the run on stable storage. If another process
+// has created the same ref meanwhile, restore returns nil.
 func (f FrameRefs) restore(ctx context.Context, run string, name refs.Name, id objstore.ID, found error) error {
 	// The process that moved the tip may have died before the tip was on stable storage. A power cut that takes the tip
 	// back must not leave the frame's ref.
@@ -88,8 +90,8 @@ func (f FrameRefs) restore(ctx context.Context, run string, name refs.Name, id o
 }
 
 // repairSeries makes the frame refs that a killed process did not make for its series, as far as
-// smithers.frameRefs allows. It does nothing if no killed process left a note. If repairSeries fails, the note
-// stays for the next process.
+// smithers.frameRefs allows. tip is the entry at the run's tip. If no killed process left a note, repairSeries
+// does nothing. If repairSeries fails, the note stays for the next process.
 func (f FrameRefs) repairSeries(ctx context.Context, run string, tip *snapshot.Entry) error {
 	note, err := f.notes.take(run)
 	if err != nil || note == nil {

@@ -25,9 +25,9 @@ type RunFrames struct {
 	Frames  []refs.FrameRef // newest first; if a fork changed nothing, its frame 0 is the parent's frame
 }
 
-// Frames reads the chain of a run from the entry tip down to the run's first entry, or down to the entry downTo,
-// which Frames leaves out. A zero downTo is no entry. If an entry below tip is unreadable or ctx ends, Frames
-// returns the part that was read, with the error.
+// Frames reads the chain of a run from the entry tip down to the run's first entry, or down to the entry with the
+// id downTo, which it leaves out. If downTo is zero, Frames reads the whole chain. If an entry below tip is
+// unreadable or ctx ends, Frames returns the part that was read, and an error.
 func (s *Store) Frames(ctx context.Context, tip *snapshot.Entry, downTo objstore.ID) (*RunFrames, error) {
 	return readFrames(ctx, s.objects, tip, downTo)
 }
@@ -51,6 +51,7 @@ func readFrames(ctx context.Context, r objstore.Reader, tip *snapshot.Entry, dow
 			f.Frames = append(f.Frames, refs.FrameRef{Frame: entry.Frame, ID: entry.ID})
 		}
 	}
+	// A fork that changed nothing has no entry of its own for frame 0: its frame 0 is the parent's frame.
 	first := len(f.Frames) - 1
 	if row.Parent != nil && row.Parent.Commit != downTo && (first < 0 || f.Frames[first].Frame != 0) {
 		f.Frames = append(f.Frames, refs.FrameRef{ID: row.Parent.Commit})
@@ -67,7 +68,8 @@ func (f *RunFrames) At(frame int64) objstore.ID {
 	return f.Frames[at].ID
 }
 
-// framesOf reads the whole chain of the run with the given tip. With an error, framesOf returns nil.
+// framesOf reads the whole chain of the run whose tip has the id tip. If an entry is unreadable, framesOf returns
+// nil and an error.
 func framesOf(ctx context.Context, r objstore.Reader, tip objstore.ID) (*RunFrames, error) {
 	entry, err := snapshot.ReadEntry(r, tip)
 	if err != nil {
@@ -95,10 +97,10 @@ func (s *Store) FrameRefs() FrameRefs {
 	return FrameRefs{s.refs, s.objects, seriesNotes{s.Private()}, s.settings.FrameRefs, s.warn}
 }
 
-// drop removes the frame refs of a run and returns the number of removed refs. It keeps broken refs, and refs
-// that disagree with the chain, so that verify reports these refs. If the run has not ended, drop keeps the
-// newest frame's ref, because the next read would make that ref again. drop also removes the note of a killed
-// series.
+// drop removes the frame refs of a run and returns the number of removed refs. It keeps broken refs, and refs that
+// disagree with the chain, so that verify reports them. If the run has not ended, drop keeps the newest frame's
+// ref, because the next read would make this ref again. drop also removes the note of a killed series, so that no
+// process makes the refs again.
 func (f FrameRefs) drop(ctx context.Context, run *RunFrames) (int, error) {
 	if err := f.notes.drop(run.Row.ID); err != nil {
 		return 0, err
@@ -135,7 +137,7 @@ func (f FrameRefs) Room(ctx context.Context) (int64, error) {
 }
 
 // Make makes the missing frame refs of a run and returns the number of new refs. If smithers.frameRefs does not
-// allow all refs, Make makes the refs of the newest frames. Broken refs count as existing.
+// allow all refs, Make makes the refs of the newest frames only. It does not replace broken refs.
 func (f FrameRefs) Make(ctx context.Context, run *RunFrames) (int, error) {
 	room, err := f.Room(ctx)
 	if err != nil {
@@ -144,8 +146,8 @@ func (f FrameRefs) Make(ctx context.Context, run *RunFrames) (int, error) {
 	return f.make(ctx, run, room)
 }
 
-// make makes the missing frame refs of a run's newest frames, but not more refs than most, and returns the
-// number of new refs. It ignores smithers.frameRefs. Broken refs count as existing.
+// make makes missing frame refs of a run, those of the newest frames first, and returns the number of new refs.
+// most is the largest number of refs to make; make ignores smithers.frameRefs. It does not replace broken refs.
 func (f FrameRefs) make(ctx context.Context, run *RunFrames, most int64) (int, error) {
 	list, err := f.refs.Frames(ctx, run.Row.ID)
 	broken, err := BrokenRefs(err)
@@ -196,6 +198,7 @@ func (f FrameRefs) move(ctx context.Context, updates []refs.Update, atOnce int) 
 			} else {
 				return moved, err
 			}
+			// Apply made none of the updates: try again without the ref at fault.
 			chunk = slices.DeleteFunc(slices.Clone(chunk), func(u refs.Update) bool { return u.Name == elsewhere })
 		}
 		if err := f.refs.PackIfMany(ctx); err != nil {

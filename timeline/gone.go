@@ -15,9 +15,9 @@ func (f runFinder) refusePruned(ctx context.Context, run string) error {
 	return f.checkPruned(ctx, run, "choose another id: the history of the pruned run was collected")
 }
 
-// pruned has the form of way.find, but finds no run: it returns run_pruned for the exact id of a run with a
-// tombstone, and run_not_found for any other name. It must be tried before byPrefix, which could find another
-// run whose id begins with the pruned run's id.
+// pruned has the form of way.find, but never finds a run. It returns run_pruned if run is the exact id of a run
+// with a tombstone, and run_not_found for any other name. It must be tried before byPrefix, which could find
+// another run whose id begins with the pruned run's id.
 func (f runFinder) pruned(ctx context.Context, run string) (string, objstore.ID, error) {
 	if err := f.checkPruned(ctx, run, "`git smithers runs` lists the remaining runs: the history of the pruned run was collected"); err != nil {
 		return "", objstore.ID{}, err
@@ -44,9 +44,9 @@ func (f runFinder) checkPruned(ctx context.Context, run, collected string) error
 	return out.Hint("%s", collected).Detail("collected", true)
 }
 
-// collectedStone returns the name of a run's tombstone ref and the ref's value. The value is zero if the run was
-// not pruned. If the run was pruned and its history is still held, the error is run_pruned: `prune --undo` can
-// bring the run back.
+// collectedStone returns the name of a run's tombstone ref and the value of the ref. The value is zero if the run
+// has no tombstone. If the history of a pruned run is still held, the error is run_pruned, since `prune --undo`
+// can bring the run back.
 func (f runFinder) collectedStone(ctx context.Context, run string) (refs.Name, objstore.ID, error) {
 	name, err := refs.Gone(run)
 	if err != nil {

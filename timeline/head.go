@@ -24,11 +24,13 @@ type Head struct {
 	settled objstore.ID
 }
 
-// Create starts a run with the given row and returns its head. The first entry is frame 0, even if draft.Frame
-// is nil. If a value is zero, Create chooses the value: draft.AtMs is the store's time, run.CreatedAtMs is
-// draft.AtMs, and draft.Base is found from draft.VCS (see addBase). The row gets the type, root and revision of
-// draft.VCS; draft.Run may then edit the row. Create captures no files; WorkingCopy.Create in package code does.
-// Codes: invalid_run_id, run_exists, run_pruned.
+// Create starts a run with the given row and returns the run's head. The first entry is frame 0, even if
+// draft.Frame is nil. Create captures no files; WorkingCopy.Create in package code does. Codes: invalid_run_id,
+// run_exists, run_pruned.
+//
+// If one of these values is zero, Create chooses it: draft.AtMs is the store's time, run.CreatedAtMs is
+// draft.AtMs, and draft.Base is found from draft.VCS (see addBase). If draft.VCS is set, the row gets its type,
+// root and revision. draft.Run may then edit the row.
 func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (*Head, error) {
 	tip, err := freeTip(ctx, s, run.ID)
 	if err != nil {
@@ -91,8 +93,8 @@ func CheckNew(ctx context.Context, s *Store, id string) error {
 	return runFinder{s.refs}.refusePruned(ctx, id)
 }
 
-// CheckFree returns the error with which Create would refuse the id, or nil. Codes: invalid_run_id, run_exists,
-// run_pruned.
+// CheckFree returns the error with which Create would refuse the id, or nil if a new run may have the id. Codes:
+// invalid_run_id, run_exists, run_pruned.
 func CheckFree(ctx context.Context, s *Store, id string) error {
 	_, err := freeTip(ctx, s, id)
 	return err
@@ -108,8 +110,8 @@ func freeTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 	return tip, runFinder{s.refs}.refusePruned(ctx, id)
 }
 
-// absentTip returns the name of the tip of a new run with the given id. It accepts the id of a pruned run.
-// Codes: invalid_run_id, run_exists.
+// absentTip returns the name of the tip of a new run with the given id. Unlike freeTip, it accepts the id of a
+// pruned run. Codes: invalid_run_id, run_exists.
 func absentTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 	tip, err := newTip(id)
 	if err != nil {
@@ -131,8 +133,8 @@ func runExists(id string) error {
 		Hint("`git smithers show %s` shows the existing run", fault.Word(id)).Detail("runId", id)
 }
 
-// Head opens the tip of a run for appending. run is the run's whole id. If frame refs are missing after a crash,
-// Head makes the refs. Code: run_not_found.
+// Head returns the head of a run, for appending. run is the run's whole id. If frame refs are missing after a
+// crash, Head makes these refs. Code: run_not_found.
 func (s *Store) Head(ctx context.Context, run string) (*Head, error) {
 	tip, err := refs.Tip(run)
 	if err != nil {
@@ -146,15 +148,15 @@ func (s *Store) Head(ctx context.Context, run string) (*Head, error) {
 }
 
 // Refresh reads the run's tip, and makes frame refs that are missing after a crash. If the tip has not moved,
-// Refresh changes nothing. If the new tip does not descend from the tip that h knows, as after a fetch that
-// split the run, the error is a conflict that wraps ErrOtherHistory, and h is unchanged. Code: run_not_found if
+// Refresh does nothing. If the new tip does not descend from the tip that h knows, for example after a fetch that
+// split the run, h is unchanged. The error is then a conflict that wraps ErrOtherHistory. Code: run_not_found if
 // the run was removed.
 func (h *Head) Refresh(ctx context.Context) error {
 	return h.RefreshEach(ctx, func(*snapshot.Entry) {})
 }
 
-// RefreshEach does what Refresh does, and calls visit for each new entry, newest first. If h had read no tip
-// before, RefreshEach does not call visit. Calls of visit may precede an error.
+// RefreshEach does the work of Refresh, and calls visit for each new entry, newest first. If h knew no tip before,
+// RefreshEach does not call visit. If RefreshEach returns an error, it may have called visit for some entries.
 func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) error {
 	id, err := h.store.refs.Resolve(ctx, h.tip)
 	if errors.Is(err, refs.ErrNotFound) {
@@ -182,9 +184,9 @@ func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) err
 // ErrOtherHistory is wrapped by a conflict if the new tip does not descend from the known tip.
 var ErrOtherHistory = errors.New("the new tip does not follow the known tip")
 
-// since calls visit for each entry from tip down to the entry that h knows, which is left out. If tip does not
-// descend from the entry that h knows, the error is a conflict that wraps ErrOtherHistory. If h knows no entry,
-// since does nothing.
+// since calls visit for each entry from tip down to the entry that h knows, without the latter. If tip does not
+// descend from the entry that h knows, since returns a conflict that wraps ErrOtherHistory. It may have called
+// visit before it returns an error. If h knows no entry, since does nothing.
 func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
 	if h.entry == nil {
 		return nil
@@ -222,9 +224,8 @@ func (h *Head) adopt(entry *snapshot.Entry) error {
 	return nil
 }
 
-// Settle puts the run's tip on stable storage, since the process that moved the tip may have died before the tip
-// was on stable storage. Settle does nothing if h knows no entry, or has written or settled the entry that h
-// knows.
+// Settle puts the run's tip on stable storage, since the process that moved the tip may have died before it did
+// so. If h knows no entry, or if h has already written or settled the entry that it knows, Settle does nothing.
 func (h *Head) Settle(ctx context.Context) error {
 	if h.entry == nil || h.entry.ID == h.settled {
 		return nil
@@ -245,9 +246,9 @@ func (h *Head) Row() snapshot.Run { return h.row }
 // State returns the workflow state at the tip that h knows.
 func (h *Head) State() *snapshot.State { return h.state }
 
-// OpenToChange opens the run of an address for appending, and loads the frame of the address. The address must
-// have the run's whole id. If the address is the id alone, the returned frame is nil. Codes: those of LoadFor
-// with ToChange.
+// OpenToChange returns the head of the run that an address names, for appending, and the frame of the address. The
+// address must have the run's whole id. If the address is the id alone, the returned frame is nil. Codes: those of
+// LoadFor with ToChange.
 func (s *Store) OpenToChange(ctx context.Context, address string) (*Head, *Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, ToChange)
 	if err != nil {

@@ -19,8 +19,8 @@ type heldIndex struct {
 	index *sqliteindex.Index // nil if the index is not open
 }
 
-// opened opens the index if the index is not open, calls bringUp to bring the index up to date, and returns the
-// index. If bringUp fails, the index stays open.
+// opened returns the index after bringUp has brought it up to date. It opens the index with opts if the index is
+// not open. If bringUp fails, opened returns the error, and the index stays open.
 func (h *heldIndex) opened(ctx context.Context, opts sqliteindex.Options, bringUp func(*sqliteindex.Index, context.Context) error) (*sqliteindex.Index, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,9 +64,9 @@ func (s *Store) IndexOptions() sqliteindex.Options {
 	}
 }
 
-// RebuildIndex rebuilds the index from the refs, and returns the number of runs and other counts. It warns
-// about each unreadable run. progress is called after each run with the number of runs read so far and in
-// total; it may be nil. Code: write_failed if the index's files cannot be replaced.
+// RebuildIndex rebuilds the index from the refs, and returns the number of runs and other counts. It warns about
+// each unreadable run. progress may be nil; otherwise it is called after each run, with the number of runs that
+// were read so far and the number of all runs. Code: write_failed if the index's files cannot be replaced.
 func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)) (stats sqliteindex.Stats, err error) {
 	_, err = s.index.opened(ctx, s.IndexOptions(), func(index *sqliteindex.Index, ctx context.Context) error {
 		var err error
@@ -83,9 +83,8 @@ func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)
 }
 
 // Details returns the index, after it has also brought the details of runs up to date: nodes, loops, events,
-// mailboxes, ops and outputs. runs are whole ids; without ids, Details takes all runs. If a given run is
-// unreadable, Details returns an error. Without ids, Details leaves out unreadable runs, with a warning for
-// each.
+// mailboxes, ops and outputs. runs are whole ids. If one of these runs is unreadable, Details returns an error. If
+// runs is empty, Details takes all runs, and leaves out unreadable runs with a warning for each.
 func (s *Store) Details(ctx context.Context, runs ...string) (*sqliteindex.Index, error) {
 	index, err := s.index.opened(ctx, s.IndexOptions(), func(index *sqliteindex.Index, ctx context.Context) error {
 		return index.SyncDetails(ctx, runs...)

@@ -12,9 +12,9 @@ import (
 // member is a name and a value of a JSON object, with the bytes of the input.
 type member struct{ name, value json.RawMessage }
 
-// MergeInput returns the JSON object base with the members of override. A member of override replaces base's
-// member of the same name in its place, or is appended. Values keep their bytes. A nil base is the empty object.
-// Code: invalid_input if base or override is not an object.
+// MergeInput returns the JSON object base, changed by the members of override. A member of override takes the
+// place of base's member of the same name; without such a member, it is appended. Values keep their bytes. A nil
+// base is the empty object. Code: invalid_input if base or override is not a JSON object.
 func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 	over, err := members(override)
 	if err != nil {
@@ -42,8 +42,8 @@ func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// set returns list with m in place of the first member of the same name, and without other members of that name.
-// If no member has the name, set appends m. The result reuses the memory of list.
+// set puts the member m into list and returns the new list. If list has members with m's name, m replaces the
+// first of them and the others are removed. Otherwise m is appended. The result reuses the memory of list.
 func set(list []member, m member) []member {
 	name := unquote(m.name)
 	out, placed := list[:0], false

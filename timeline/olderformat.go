@@ -24,8 +24,8 @@ func OlderFormat(older *snapshot.OlderFormatError) *fault.Error {
 	return OlderFormatAt(older, tip)
 }
 
-// OlderFormatAt returns the same error as OlderFormat for a run to which the ref at leads, instead of the run's
-// tip. at is "" if no ref leads to the run.
+// OlderFormatAt returns the error of OlderFormat for a run that is not at its tip's ref. at is the ref that leads
+// to the run, or "" if there is none. Without a ref, no hint says how to keep a copy of the run.
 func OlderFormatAt(older *snapshot.OlderFormatError, at refs.Name) *fault.Error {
 	out := fault.New(fault.OlderFormat, "%w", older).Detail("format", older.Format)
 	if older.Run != "" {
@@ -48,7 +48,8 @@ func (s *Store) RefuseOlder(tip objstore.ID) error {
 	return nil
 }
 
-// withoutOlder splits problems into the errors about runs in an older format and all other errors.
+// withoutOlder splits problems into the errors about runs in an older format and all other errors, each in their
+// order.
 func withoutOlder(problems []error) (older []*snapshot.OlderFormatError, others []error) {
 	for _, problem := range problems {
 		if found, ok := errors.AsType[*snapshot.OlderFormatError](problem); ok {
@@ -60,16 +61,16 @@ func withoutOlder(problems []error) (older []*snapshot.OlderFormatError, others 
 	return older, others
 }
 
-// WarnOfOlder warns about runs in an older format: with one warning for all runs, and with the same text only
-// once. what begins the warning, and names what happened to the runs, such as "left out". Without runs,
-// WarnOfOlder does nothing.
-func (s *Store) WarnOfOlder(what string, runs []*snapshot.OlderFormatError) {
+// WarnOfOlder warns about runs in an older format, with one warning for all runs. prefix begins the warning, and
+// says what happened to the runs, such as "left out". WarnOfOlder gives a warning with the same text only once. If
+// runs is empty, it does nothing.
+func (s *Store) WarnOfOlder(prefix string, runs []*snapshot.OlderFormatError) {
 	switch len(runs) {
 	case 0:
 	case 1:
-		s.WarnOnce(fmt.Errorf("%s: run %q is in format %d: `%s` moves the run out of the way", what, runs[0].Run, runs[0].Format, DropOlder))
+		s.WarnOnce(fmt.Errorf("%s: run %q is in format %d: `%s` moves the run out of the way", prefix, runs[0].Run, runs[0].Format, DropOlder))
 	default:
 		s.WarnOnce(fmt.Errorf("%s: %d runs are in format %d, such as %q: `%s` moves them out of the way",
-			what, len(runs), runs[0].Format, runs[0].Run, DropOlder))
+			prefix, len(runs), runs[0].Format, runs[0].Run, DropOlder))
 	}
 }

@@ -33,15 +33,15 @@ func (s *Store) Here() DoneHere {
 	return DoneHere{filepath.Join(s.Private(), opsHereFile), s.warn}
 }
 
-// Op adds a line for an op of a run. The caller then does the op. A failed write is a warning.
+// Op adds a line for an op of a run. The caller calls Op before it does the op. A failed write is a warning.
 func (d DoneHere) Op(run string, op snapshot.Op) {
 	if err := d.add(OpMark(run, op)); err != nil {
 		d.warn(fmt.Errorf("op %d of run %q was not noted in this clone, so `undo` without a run cannot take back the op: %w", op.Number, run, err))
 	}
 }
 
-// Prune adds a line for the prune of a run. The caller then replaces the run by the tombstone stone or, if the
-// run was pruned before, collects the run. A failed write is a warning.
+// Prune adds a line for the prune of a run. The caller calls Prune before it replaces the run by the tombstone
+// stone or, if the run was pruned before, collects the run's history. A failed write is a warning.
 func (d DoneHere) Prune(run string, stone objstore.ID) {
 	if err := d.add(stone.String()); err != nil {
 		d.warn(fmt.Errorf("the prune of run %q was not noted in this clone: %w", run, err))
@@ -56,7 +56,7 @@ func OpMark(run string, op snapshot.Op) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// add appends a line with the mark.
+// add appends a line with the mark to the list, and makes the list's file if it is missing.
 func (d DoneHere) add(mark string) error {
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o777); err != nil { //nolint:gosec // the umask decides who may read the repository
 		return err
@@ -69,8 +69,8 @@ func (d DoneHere) add(mark string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Lines returns the number of each mark's last line; the first line has number 1. The result is nil if the clone
-// has no list.
+// Lines returns the line numbers of the list by mark. If a mark has several lines, the number is that of the last
+// line. The first line has number 1. Lines returns nil if the clone has no list.
 func (d DoneHere) Lines() (_ map[string]int, err error) {
 	f, err := os.Open(d.path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -80,13 +80,13 @@ func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) 
 	return found, nil
 }
 
-// ownNumber returns the address of a frame with git-smithers' own frame number. at is a reading of an address,
-// and tip is the run's tip. If at has an engine, at.Frame is the engine's number, and ownNumber returns the
-// newest frame with that number in the run's timeline. Codes: invalid_address if the run has no data of the
-// engine, frame_not_found.
-func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Address, error) {
-	if at.engine == "" {
-		return at.Address, nil
+// ownNumber returns the address that a reading of an address means, with git-smithers' own frame number. If the
+// reading has no engine, this is the reading's own address. Otherwise reading.Frame is the engine's number, and
+// ownNumber finds the newest frame with this number in the run's timeline. tip is the run's tip. Codes:
+// invalid_address if the run has no data of the engine, frame_not_found.
+func ownNumber(ctx context.Context, s *Store, reading named, tip objstore.ID) (Address, error) {
+	if reading.engine == "" {
+		return reading.Address, nil
 	}
 	entry, row, err := readTip(ctx, s, tip)
 	if err != nil {
@@ -96,11 +96,11 @@ func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Addres
 	if err != nil {
 		return Address{}, Explain(err)
 	}
-	if !slices.Contains(engines, at.engine) {
-		refused := fault.New(fault.InvalidAddress, "run %q has no data of engine %q", row.ID, at.engine).
-			Hint("leave out %s/ to use git-smithers' own frame number: %s", at.engine, at.Address)
+	if !slices.Contains(engines, reading.engine) {
+		refused := fault.New(fault.InvalidAddress, "run %q has no data of engine %q", row.ID, reading.engine).
+			Hint("leave out %s/ to use git-smithers' own frame number: %s", reading.engine, reading.Address)
 		for _, engine := range engines {
-			refused = refused.Hint("type %s:%s/%d to use the frame number of engine %[2]s", row.ID, engine, at.Frame)
+			refused = refused.Hint("type %s:%s/%d to use the frame number of engine %[2]s", row.ID, engine, reading.Frame)
 		}
 		return Address{}, refused
 	}
@@ -108,12 +108,12 @@ func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Addres
 	if err != nil {
 		return Address{}, Explain(err)
 	}
-	p, err := readPeerRows(entry, from, at.engine)
+	p, err := readPeerRows(entry, from, reading.engine)
 	if err != nil {
 		return Address{}, Explain(err)
 	}
 	// Several frames may have the engine's number. The newest frame that is still in the timeline counts.
-	for _, frame := range p.framesOf(at.Frame, row.Frame) {
+	for _, frame := range p.framesOf(reading.Frame, row.Frame) {
 		over, err := FindSteppedOver(ctx, s, Address{row.ID, frame})
 		if err != nil {
 			return Address{}, err
@@ -122,9 +122,9 @@ func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Addres
 			return Address{row.ID, frame}, nil
 		}
 	}
-	return Address{}, fault.New(fault.FrameNotFound, "run %q has no frame %d of %s", row.ID, at.Frame, at.engine).
+	return Address{}, fault.New(fault.FrameNotFound, "run %q has no frame %d of %s", row.ID, reading.Frame, reading.engine).
 		Hint("`git smithers timeline %s` lists the run's frames", fault.Word(row.ID)).
-		Detail("runId", row.ID).Detail("engine", at.engine).Detail("frameNo", at.Frame)
+		Detail("runId", row.ID).Detail("engine", reading.engine).Detail("frameNo", reading.Frame)
 }
 
 // peerRows has an engine's records of a run's frames, by git-smithers' frame numbers.
@@ -135,8 +135,8 @@ type peerRows struct {
 	marks     map[int64][]PeerMark // the inconsistencies of each frame
 }
 
-// number returns the engine's number of the frame with git-smithers' number frame, or -1 if the engine does not
-// have the frame.
+// number returns the number that the engine gave to a frame, or -1 if the engine does not have the frame. frame is
+// git-smithers' number of the frame.
 func (p *peerRows) number(frame int64) int64 {
 	number, ok := p.numbers[frame]
 	switch {
@@ -148,8 +148,9 @@ func (p *peerRows) number(frame int64) int64 {
 	return frame
 }
 
-// framesOf returns git-smithers' numbers of the frames whose number in the engine is number, newest first. It
-// leaves out frames after newest.
+// framesOf returns git-smithers' numbers of the frames that have the given number in the engine, newest first.
+// Several frames may have the same number in the engine. framesOf leaves out frames whose number in git-smithers
+// is above newest.
 func (p *peerRows) framesOf(number, newest int64) []int64 {
 	var frames []int64
 	for frame, other := range p.numbers {
@@ -164,8 +165,8 @@ func (p *peerRows) framesOf(number, newest int64) []int64 {
 	return frames
 }
 
-// forkedFrom returns the parent's frame from which the run with the given tip was forked, or nil if the run is
-// not a fork.
+// forkedFrom returns the entry of the parent's frame from which a run was forked, or nil if the run is not a fork.
+// tip is the entry at the run's tip.
 func forkedFrom(s *Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	row, err := tip.RunRow()
 	if err != nil || row.Parent == nil {
@@ -174,9 +175,10 @@ func forkedFrom(s *Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	return snapshot.ReadEntry(s.objects, row.Parent.Commit)
 }
 
-// readPeerRows reads an engine's records of the frames of the run with the given tip. from is the parent's
-// frame, or nil if the run is not a fork. Rows that are equal in from describe the parent's frames and are left
-// out. If all data of the engine is equal in from, the result has only inherited set.
+// readPeerRows reads an engine's records of the frames of a run. tip is the entry at the run's tip. from is the
+// entry of the parent's frame, or nil if the run is not a fork. readPeerRows leaves out rows that are equal in
+// from, since they describe the parent's frames. If all data of the engine is equal in from, the result has
+// inherited set and no rows.
 func readPeerRows(tip, from *snapshot.Entry, engine string) (*peerRows, error) {
 	p := &peerRows{numbers: make(map[int64]int64), newest: math.MaxInt64, marks: make(map[int64][]PeerMark)}
 	if from != nil {
@@ -201,9 +203,9 @@ func readPeerRows(tip, from *snapshot.Entry, engine string) (*peerRows, error) {
 	return p, eachOwnRow(tip, from, engine, peerMarks, p.readMark)
 }
 
-// eachOwnRow calls read for each row of an engine's collection name in tip that is missing or different in from.
-// If from is nil, eachOwnRow calls read for all rows. An error of read means a corrupt row: the result wraps
-// objstore.ErrCorrupt.
+// eachOwnRow calls read for each row of a collection in tip that is missing or different in from. The collection
+// has the given name in the data of engine. If from is nil, eachOwnRow calls read for all rows. If read returns an
+// error, the row is corrupt: eachOwnRow ends with an error that wraps objstore.ErrCorrupt.
 func eachOwnRow(tip, from *snapshot.Entry, engine, name string, read func(page.Row) error) error {
 	rows, err := tip.ExtRows(engine, name)
 	if err != nil || rows.Len() == 0 {
@@ -235,8 +237,8 @@ func eachOwnRow(tip, from *snapshot.Entry, engine, name string, read func(page.R
 	return nil
 }
 
-// readPass sets p.newest to the newest frame that came from the engine, according to the file pass. If the file
-// or the member frame is missing, p.newest is unchanged.
+// readPass sets p.newest to the newest frame that came from the engine, according to the file pass. tip is the
+// entry at the run's tip. If the file or its member frame is missing, p.newest is unchanged.
 func (p *peerRows) readPass(tip *snapshot.Entry, engine string) error {
 	data, err := tip.ExtFile(engine, peerPass)
 	if err != nil || data == nil {

@@ -25,12 +25,12 @@ type Sealed struct {
 	BytesAfter  int64       `json:"bytesAfter"`  // the size of the packs that Seal wrote; 0 for Unseal
 }
 
-// Seal packs the runs with the given ids and drops their frame refs. Without ids, Seal takes all runs that have
-// ended, have frame refs and have no live owner. The frames stay addressable by number, through the index or the
-// chain. Seal also adds the entries to git's commit-graph; a failure of git is a warning.
+// Seal packs runs and drops their frame refs. The frames stay addressable by number, through the index or the
+// chain. runs are whole ids. If runs is empty, Seal takes all runs that have ended, have frame refs and have no
+// live owner. Seal also adds the entries to git's commit-graph; a failure of git is a warning.
 //
-// A run that has not ended keeps the ref of its newest frame. Frame refs that do not belong to their run's chain
-// stay. Code: run_owned if a live process owns a given run.
+// Seal keeps frame refs that do not belong to their run's chain. If a given run has not ended, Seal also keeps the
+// ref of its newest frame. Codes: run_owned if a live process owns a given run, and those of FindRun.
 func Seal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
 	return sealer{s}.seal(ctx, runs)
 }
@@ -87,8 +87,9 @@ func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 	return out, nil
 }
 
-// Unseal makes the missing frame refs of the runs with the given ids, even beyond smithers.frameRefs. The refs
-// of runs that have ended stay until upkeep finds more frame refs than smithers.frameRefs.
+// Unseal makes the missing frame refs of runs, even beyond smithers.frameRefs. runs are whole ids. The refs of
+// runs that have ended stay only until upkeep finds more frame refs than smithers.frameRefs. Codes: those of
+// FindRun.
 func Unseal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
 	return sealer{s}.unseal(ctx, runs)
 }
@@ -114,7 +115,7 @@ func (s sealer) unseal(ctx context.Context, runs []string) (*Sealed, error) {
 	return out, nil
 }
 
-// tipsNamed returns the tips of the runs with the given whole ids, each once.
+// tipsNamed returns the tips of runs, each once and in their order. runs are whole ids. Codes: those of FindRun.
 func (s sealer) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, error) {
 	var ids []string
 	var tips []objstore.ID

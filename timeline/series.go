@@ -29,14 +29,15 @@ type Series struct {
 	keeps []func()        // release the pins on the objects that the series refers to, and on its packs
 }
 
-// SeriesOf returns a series that follows the tip that head knows. [Series.Commit] moves head to the new tip.
+// SeriesOf returns a series that continues the run of head after the tip that head knows. [Series.Commit] moves
+// head to the new tip.
 func SeriesOf(head *Head) *Series {
 	s := head.store
 	return &Series{store: s, head: head, from: head.entry.ID, entry: head.entry, batch: s.objects.Begin(), most: seriesPack}
 }
 
-// NewSeries returns a series that begins a new run with the given row. parent is the frame that run.Parent
-// names, or nil if the run is not a fork. Without a parent, the first entry is a frame. The run exists once
+// NewSeries returns a series that begins a new run with the given row. parent is the frame that run.Parent names,
+// or nil if the run is not a fork. Without a parent, the first entry is a frame. The run exists once
 // [Series.Commit] has returned nil. Codes: run_exists, run_pruned, invalid_run_id.
 func NewSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
 	tip, err := freeTip(ctx, s, run.ID)
@@ -46,9 +47,9 @@ func NewSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot
 	return newSeries(s, tip, run, parent), nil
 }
 
-// ReviveSeries returns a series as NewSeries does, but accepts the id of a run that was pruned and collected:
-// Commit then removes the run's tombstone. If the pruned run's history is still held, the error is run_pruned,
-// since `prune --undo` can bring the run back.
+// ReviveSeries returns a series as NewSeries does, but accepts the id of a run that was pruned and whose history
+// was collected. Commit then also removes the run's tombstone. Codes: run_exists; invalid_run_id; run_pruned if
+// the history of the pruned run is still held, since `prune --undo` can bring the run back.
 func ReviveSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
 	tip, err := absentTip(ctx, s, run.ID)
 	if err != nil {
@@ -65,8 +66,8 @@ func ReviveSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snaps
 	return b, nil
 }
 
-// newSeries returns a series that begins a new run. tip is the name of the run's tip; the caller has checked the
-// id.
+// newSeries returns a series that begins a new run with the given row. tip is the name of the run's tip; the
+// caller has checked the id. parent is the frame that run.Parent names, or nil.
 func newSeries(s *Store, tip refs.Name, run snapshot.Run, parent *snapshot.Entry) *Series {
 	return &Series{
 		store: s, head: &Head{store: s, tip: tip}, run: &run, entry: parent,
@@ -119,8 +120,9 @@ func (b *Series) first() bool {
 	return b.run != nil && (b.entry == nil || len(b.made) == 0)
 }
 
-// makeRoom writes the batch as a pack if the batch holds at least b.most bytes. It also pins the objects that
-// the series refers to until letGo, so that the objects are not collected.
+// makeRoom prepares the series for the next entry. If the series holds no pin, makeRoom pins the objects that the
+// series refers to, so that they are not collected before letGo. If the batch holds at least b.most bytes,
+// makeRoom writes the batch as a pack.
 func (b *Series) makeRoom(ctx context.Context) error {
 	if len(b.keeps) == 0 {
 		release, err := b.store.objects.Pin(ctx)
@@ -145,13 +147,13 @@ func (b *Series) makeRoom(ctx context.Context) error {
 func (b *Series) Entry() *snapshot.Entry { return b.entry }
 
 // Commit moves the run's tip to the newest entry, makes the frame refs, and returns the run's head. If
-// smithers.frameRefs does not allow all frame refs, Commit makes the refs of the newest frames. A series without
-// new entries changes nothing. If the tip has moved meanwhile, nothing is changed and the code is conflict, or
-// run_exists for a new run.
+// smithers.frameRefs does not allow all frame refs, Commit makes the refs of the newest frames. If the series has
+// no new entries, Commit changes nothing. If the tip has moved meanwhile, Commit changes nothing and returns
+// conflict, or run_exists for a new run.
 //
-// When Commit returns nil, all entries are on stable storage, as far as the repository's core.fsync asks for
-// stable storage, and the series can continue. A failure to make frame refs is a warning. If the write reports
-// an error although the tip has moved, Commit warns and returns nil.
+// When Commit returns nil, all entries are on stable storage, unless Settings.Fsync is false, and the series can
+// continue. A failure to make the refs of earlier frames is a warning. If the write reports an error although the
+// tip has moved, Commit warns and returns nil.
 func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	s, h, next := b.store, b.head, b.entry
 	if next == nil || b.first() || next.ID == b.from {
@@ -193,8 +195,9 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	return h, nil
 }
 
-// updates returns the ref updates that put the series into its run: the tip's update first, then, if necessary,
-// the removal of the tombstone and the update of the newest frame's ref.
+// updates returns the ref updates that put the series into its run. The update of the tip is first. Then come the
+// removal of the tombstone if the run is revived, and the update of the newest frame's ref if the series has
+// frames.
 func (b *Series) updates() ([]refs.Update, error) {
 	updates := []refs.Update{{Name: b.head.tip, Old: b.from, New: b.entry.ID}}
 	if b.stone != nil {

@@ -33,10 +33,10 @@ func (n seriesNotes) path(run string) (string, error) {
 	return filepath.Join(n.private, seriesFolder, component), err
 }
 
-// begin writes and locks the note of a series of a run. first is the number of the first frame of the series. If
-// a killed series left a note with a lower number, begin keeps that number. begin returns nil if another series
-// of the run holds the lock. The note is not put on stable storage, since frames are also found without their
-// refs.
+// begin writes and locks the note of a series of a run. first is the number of the first frame of the series. If a
+// killed series left a note with a lower number, the new note has the lower number. If another series of the run
+// holds the lock, begin returns nil without an error. The note is not put on stable storage, since frames are also
+// found without their refs.
 func (n seriesNotes) begin(run string, first int64) (*seriesNote, error) {
 	path, err := n.path(run)
 	if err != nil {

@@ -173,8 +173,8 @@ var variables = map[string]string{
 	"GIT_SMITHERS_WORKTREE_MAX_FILE": "smithers.worktreemaxfile",
 }
 
-// withEnvironment returns a copy of config with the settings of the environment, which override those of config.
-// A variable with an empty value overrides the setting, too. The result is never nil.
+// withEnvironment returns a copy of config in which the settings of the environment replace those of config. A
+// variable with an empty value replaces its setting, too. The result is never nil.
 func withEnvironment(config gitexec.Config, env []string) gitexec.Config {
 	out := maps.Clone(config)
 	if out == nil {

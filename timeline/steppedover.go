@@ -13,9 +13,10 @@ type SteppedOver struct {
 	Subject string `json:"subject"` // the subject of the frame's entry
 }
 
-// FindSteppedOver returns the frame that dropped the frame at an address from its run's timeline. It returns nil
-// if the frame is part of the timeline. If the run has no ops or the frame is the newest, FindSteppedOver reads
-// the tip alone. Otherwise it reads the entries from the tip down to the frame.
+// FindSteppedOver returns the frame that dropped another frame from its run's timeline. at is the address of the
+// other frame. FindSteppedOver returns nil if this frame is part of the timeline. If the run has no ops or this
+// frame is the newest, FindSteppedOver reads the tip alone. Otherwise it reads the entries from the tip down to
+// this frame.
 func FindSteppedOver(ctx context.Context, s *Store, at Address) (*SteppedOver, error) {
 	tip, err := s.Load(ctx, at.Run)
 	if err != nil {
@@ -39,6 +40,7 @@ func FindSteppedOver(ctx context.Context, s *Store, at Address) (*SteppedOver, e
 		if entry.Frame != live || entry.Frame == snapshot.NoFrame {
 			continue
 		}
+		// The frame dropped all frames between it and the frame on which it is based.
 		live = entry.Frame - 1
 		if entry.Based != nil {
 			live = *entry.Based

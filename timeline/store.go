@@ -58,10 +58,10 @@ type Store struct {
 	index heldIndex
 }
 
-// Open opens the run history of the repository that contains opts.Dir, or of the store that InitBare made in
-// that folder or above. Open writes nothing and reads no history. The caller closes the store. Codes:
-// no_repository, unsupported_repository if the repository's object or ref format is unsupported, usage if a
-// setting is invalid.
+// Open opens the run history of the repository that contains opts.Dir. If there is no such repository, it opens
+// the store that InitBare made in opts.Dir or the nearest folder above. Open writes nothing and reads no history.
+// The caller closes the store. Codes: no_repository; unsupported_repository if the repository's object or ref
+// format is unsupported; usage if a setting is invalid.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	workspace, err := discover(ctx, opts.Dir, opts.Env)
 	if err != nil {
@@ -123,9 +123,9 @@ func (s *Store) Rendered(entry *snapshot.Entry) (json.RawMessage, error) {
 	return tree, Explain(err)
 }
 
-// discover returns the working copy and repository of dir. If dir is in no repository, discover returns the
-// store for run history alone in dir or the nearest folder above (see findBareStore). Codes: no_repository,
-// unsupported_repository if the installed git or this version cannot read the repository.
+// discover returns the working copy and repository of dir. If dir is in no repository, discover returns the store
+// for run history alone in dir or the nearest folder above (see findBareStore). Codes: no_repository;
+// unsupported_repository if the installed git or this version of git-smithers cannot read the repository.
 func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspace, error) {
 	found, err := jjbridge.Locate(ctx, dir, env)
 	if errors.Is(err, gitexec.ErrNoRepository) {
@@ -157,8 +157,8 @@ func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspac
 	return found, nil
 }
 
-// noRepository returns no_repository with the message of git, which found no repository, and hints for making a
-// repository. If err contains no error of git, noRepository returns Explain(err).
+// noRepository returns no_repository with the words of git, and hints that say how to make a repository. err is
+// the error that no repository was found. If err contains no error of git, noRepository returns Explain(err).
 func noRepository(err error) error {
 	git, ok := errors.AsType[*gitexec.Error](err)
 	if !ok {

@@ -47,7 +47,8 @@ func (u *upkeep) wrote(ctx context.Context) {
 	})
 }
 
-// runEnded makes the next round seal the run. If smithers.seal is off, runEnded does nothing.
+// runEnded notes that a run has ended, so that the next round seals the run. If smithers.seal is off, runEnded
+// does nothing.
 func (u *upkeep) runEnded(run string) {
 	if !u.store.settings.Seal {
 		return
@@ -81,8 +82,8 @@ func (u *upkeep) round(ctx context.Context) {
 	}
 }
 
-// finish waits for a running round. If the store has written anything, finish runs a last round and meanwhile
-// brings the index up to date.
+// finish waits for a running round. If the store has written anything, finish then runs a last round, brings the
+// index up to date meanwhile, and returns when both have ended. Errors are warnings.
 func (u *upkeep) finish() {
 	u.rounds.Wait()
 	if u.appends == 0 {

@@ -114,8 +114,11 @@ func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
 	return opts, err
 }
 
-// runAnswer answers or cancels a human request. If the command line has no answer, runAnswer asks the person at the
-// terminal.
+// runAnswer cancels the human request that opts.of names if opts.cancel is true, and answers it otherwise. It then
+// prints the request.
+//
+// The answer is opts.value. If that is nil, it is opts.words, read by the request's form. If both are nil, runAnswer
+// asks the person at the terminal.
 func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, opts answerOptions) error {
 	if opts.cancel {
 		return runCancelRequest(ctx, s, store, opts.of, opts.by)
@@ -146,8 +149,9 @@ func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, o
 	return printRequest(s, store, head, answered)
 }
 
-// printRequest prints a human request that was answered or cancelled, and notes which process or command continues
-// the run.
+// printRequest prints a human request that was answered or cancelled: the document with --json, else the run's id. If
+// another engine runs the run, it warns that this engine was not told. Otherwise, and without --json, it notes which
+// process or command continues the run.
 func printRequest(s *session.Session, store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest) error {
 	row := head.Row()
 	running := store.Owner(row).Live

@@ -32,9 +32,9 @@ type asker struct {
 	in *bufio.Reader
 }
 
-// askForAnswer shows the human request h of a run to the person at the terminal, and reads the answer. It asks
-// again until the answer could fit the form; the engine checks whether it does. The error is usage if there is no
-// terminal, or if the form cannot be filled in line by line.
+// askForAnswer shows the human request h of a run to the person at the terminal, and reads the answer. It asks again
+// until the answer could fit the form; the engine checks the answer later. The error is usage if there is no terminal,
+// or if the form cannot be filled in line by line.
 func askForAnswer(s *session.Session, run string, h snapshot.HumanRequest) (json.RawMessage, error) {
 	if !s.InTTY || !s.AtTerminal(s.Err) {
 		return nil, noTerminal(run, h)
@@ -49,8 +49,8 @@ func askForAnswer(s *session.Session, run string, h snapshot.HumanRequest) (json
 	return asker{s, bufio.NewReader(s.In)}.answer(form)
 }
 
-// noTerminal returns the error for a command line without an answer if there is no terminal. Its hints show the
-// question, and how to answer on the command line.
+// noTerminal returns the usage error for a command line without an answer, called without a terminal. Its hints show
+// the question, the choices if there are any, and how to answer on the command line.
 func noTerminal(run string, h snapshot.HumanRequest) error {
 	out := fault.New(fault.Usage, "the command line has no answer, and there is no terminal to ask for it").Hint("the question is: %s", h.Prompt)
 	choices := mail.Choices(h.Form)
@@ -64,8 +64,9 @@ func noTerminal(run string, h snapshot.HumanRequest) error {
 	return out.Hint("the choices are: %s", display.ListUpTo(mail.ChoicesShown, choices)).Hint("`%s` answers with the first choice", fault.CommandLine(arg.Program, args...))
 }
 
-// readAnswer reads words, an answer on the command line, as if they were typed at the terminal. The error is usage
-// if the form wants several values, and invalid_input if the answer does not fit.
+// readAnswer reads the text in words, an answer on the command line, as if a person had typed it at the terminal. The
+// error is invalid_input if the answer does not fit. It is usage if the form wants several values, or cannot be filled
+// in line by line.
 func readAnswer(h snapshot.HumanRequest, words string) (json.RawMessage, error) {
 	form, err := parseForm(h)
 	if err != nil {
@@ -97,7 +98,8 @@ func howToAnswer(kind string) string {
 	return "answer with --value JSON"
 }
 
-// answer asks for the values of a form, and returns the answer as JSON: the one value, or an object of the fields.
+// answer asks for the values of a form, and returns the answer as JSON. This is the one value of the form, or an object
+// with the fields to which the person gave a value.
 func (a asker) answer(f form) (json.RawMessage, error) {
 	if f.fields == nil {
 		value, _, err := a.value("", f.value)
@@ -124,8 +126,8 @@ func (a asker) answer(f form) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// value asks for one value until the answer could fit. name is the name of the field, or "". given is false if the
-// person leaves out an optional value.
+// value asks for one value until the typed line could fit. name is the name of the field, or "" for a form of one
+// value. given is false if the person leaves out an optional value, or with an error.
 func (a asker) value(name string, v formValue) (value json.RawMessage, given bool, err error) {
 	if v.about != "" {
 		a.s.Talk("%s\n", strings.Join(plain.Lines(v.about), "\n"))
@@ -164,7 +166,8 @@ func (a asker) line(name string, v formValue) (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// read returns the JSON value of a typed line. The error is an againError if the line does not fit.
+// read returns the JSON value of a typed line. The error is an againError if the line does not fit v; the reason in it
+// tells what to type.
 func (v formValue) read(line string) (json.RawMessage, error) {
 	word := strings.TrimSpace(line)
 	switch v.kind {
@@ -195,6 +198,8 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 // choose returns the choice that word names by its number or its value. The error is an againError if there is no
 // such choice, or if word is the number of one choice and the value of another.
 func (v formValue) choose(word string) (json.RawMessage, error) {
+	// byValue and byNumber are the indexes of the choices that word names, or -1. A value in another case counts only
+	// if no value is equal to word.
 	byValue := slices.IndexFunc(v.choices, func(choice json.RawMessage) bool {
 		return word == mail.ChoiceText(choice) || word == string(choice)
 	})

@@ -36,9 +36,10 @@ func cancelRequestCommand() *arg.Command {
 	}
 }
 
-// runCancelRequest cancels a human request, and prints it. by is the result of arg.ParseWho.
-func runCancelRequest(ctx context.Context, s *session.Session, store *timeline.Store, of requestName, by *string) error {
-	head, place, err := of.open(ctx, store)
+// runCancelRequest cancels a human request, and prints it as printRequest does. request is the request as the command
+// line names it. by is the result of arg.ParseWho.
+func runCancelRequest(ctx context.Context, s *session.Session, store *timeline.Store, request requestName, by *string) error {
+	head, place, err := request.open(ctx, store)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// noteWhoContinues notes which process or command continues a run that has received an answer or a signal. running
-// reports whether a live process runs the run.
+// noteWhoContinues notes which process or command continues a run that has received an answer or a signal. If the run
+// has finished, it notes that the answer or signal has no effect. running is true if a live process runs the run. An
+// error in finding the command is only a warning.
 func noteWhoContinues(s *session.Session, store *timeline.Store, head *timeline.Head, running bool) {
 	row := head.Row()
 	id := plain.Text(row.ID)

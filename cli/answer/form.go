@@ -104,8 +104,8 @@ func (f formSchema) typeName() string {
 	return name
 }
 
-// value describes the value that the schema allows. ok is false if the schema is not that of a choice, a text, a
-// number or a boolean.
+// value returns the formValue of the schema, with required unset. ok is false if the schema does not describe a choice,
+// a text, a number or a boolean.
 func (f formSchema) value() (v formValue, ok bool) {
 	v.about = strings.TrimSpace(strings.TrimSpace(f.Title) + "\n" + f.Description)
 	switch name := f.typeName(); {
@@ -123,7 +123,7 @@ func (f formSchema) value() (v formValue, ok bool) {
 	return v, true
 }
 
-// expects returns the end of the prompt: what a person may type.
+// expects returns the end of the prompt, which says what a person may type. It is "" for a required text.
 func (v formValue) expects() string {
 	var what string
 	switch v.kind {

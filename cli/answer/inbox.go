@@ -49,8 +49,8 @@ request open, inbox lists it as "not told", with the command that passes the ans
 	}
 }
 
-// runInbox prints a line for everything that runs wait for. If a named run waits for nothing and has failed, it
-// notes what to type.
+// runInbox prints a line for everything that query selects: requests, signals and timers for which runs wait. If
+// nothing is selected, and query names one run that has failed, it notes what to type.
 func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) error {
 	if query.RunID != "" {
 		id, err := store.ResolveRun(ctx, query.RunID)
@@ -78,7 +78,8 @@ func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, qu
 	return printInbox(ctx, s, list)
 }
 
-// noteFailure notes what to type if the run called run has failed. It does nothing if run is "".
+// noteFailure notes what to type if the run with the id run has failed and git-smithers runs it. Otherwise, and if run
+// is "", it notes nothing.
 func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	if run == "" {
 		return nil
@@ -94,8 +95,11 @@ func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store,
 	return err
 }
 
-// inbox returns the lines that query selects. It first records which requests have passed their deadline. If the
-// repository cannot be written, or another engine runs the run, it only treats these requests as expired.
+// inbox returns the lines that query selects. With query.All, these include settled requests. Without query.All, they
+// are open requests, and answers that have not reached the engine that runs the run.
+//
+// inbox first records requests that have passed their deadline as expired. If this fails, it warns. It records nothing
+// for a run that has ended or that another engine runs. It treats such requests as expired all the same.
 func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
 	query.Settled = true // the engine may not have been told of a settled request
 	list, err := listInbox(ctx, s, store, query)
@@ -140,8 +144,8 @@ func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query
 	return list, nil
 }
 
-// listInbox reads from the index the lines that query selects, and adds which answers other engines have not been
-// told.
+// listInbox reads the lines that query selects from the index. It also marks the answers that have not reached the
+// engine that runs the run.
 func listInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
 	var runs []string
 	if query.RunID != "" {
@@ -183,7 +187,8 @@ func printInbox(ctx context.Context, s *session.Session, list []mail.Line) error
 	return nil
 }
 
-// inboxStatus returns the status of a line, with a mark if the engine of the run has not been told the answer.
+// inboxStatus returns the status of a line. If the run's engine has not been told the answer, a mark follows; the
+// status of a signal is then "sent".
 func inboxStatus(l mail.Line) string {
 	switch {
 	case !l.Untold:

@@ -20,8 +20,12 @@ type requestName struct {
 	place mailbox.Place
 }
 
-// open opens the run of the request, and returns the request's place in it. If n.run is not the id of a run, open
-// reads it as the id of a request. The error is run_not_found if it is neither.
+// open returns the tip of the run and the place of the human request in the run. n.run is read as the id of a run
+// first, and then as the id of a request. In the first case, the place is n.place, and open does not check that the run
+// has the request.
+//
+// The error is run_not_found if n.run is neither, and usage if n.run is the id of a request and n.place is not empty.
+// The error can also be run_pruned.
 func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, mailbox.Place, error) {
 	head, err := app.OpenRun(ctx, store, n.run)
 	if fault.CodeOf(err) != fault.RunNotFound {
@@ -38,9 +42,9 @@ func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline
 	return openRequest(ctx, store, names, err)
 }
 
-// openRequest opens the first run in names that has the request. If no run has it, openRequest opens the first run
-// that exists. If no run exists, the error is missing, or a more exact error: run_pruned, or run_not_found with
-// similar ids.
+// openRequest returns the tip of the first run in names that has the request, and the request's place. If no run has
+// the request, it returns the first run that exists. If no run exists, it returns the error missing. Two errors replace
+// missing because they say more: run_pruned, and a run_not_found that names runs with similar ids.
 func openRequest(ctx context.Context, store *timeline.Store, names []requestName, missing error) (*timeline.Head, mailbox.Place, error) {
 	var first *timeline.Head
 	var firstPlace mailbox.Place
@@ -76,8 +80,8 @@ func openRequest(ctx context.Context, store *timeline.Store, names []requestName
 	return first, firstPlace, nil
 }
 
-// splitRequestID returns the requests that id can name: there may be several, because the ids of runs and of nodes
-// may have colons in them. It returns nil if id is not the id of a request.
+// splitRequestID returns the human requests that id can name. There may be several, because the ids of runs and nodes
+// may have colons in them. It returns nil if id does not have the form of a request's id.
 func splitRequestID(id string) []requestName {
 	parts := strings.Split(id, ":")
 	if len(parts) < 4 || parts[0] != "human" {

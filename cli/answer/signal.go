@@ -144,8 +144,10 @@ func parseSignal(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 	return opts, err
 }
 
-// runSignal sends one signal and prints its number. With --batch, it sends a signal for each line of standard input
-// and prints an answer for each.
+// runSignal sends one signal or, with --batch, a signal for each line of standard input.
+//
+// For one signal, it prints the signal's number, and notes how the run continues or that the run already had the
+// signal. With --json, it prints the document instead. With --batch, it prints a document for each line.
 func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, opts signalOptions) error {
 	head, err := app.OpenRun(ctx, store, opts.run)
 	if err != nil {
@@ -180,8 +182,9 @@ type signalSender struct {
 	sender *mailbox.Sender
 }
 
-// send sends the signal that line describes, and returns its JSON document. It warns if no task waits for signals
-// of that name.
+// send sends the signal that line describes, and returns its JSON document. A missing payload becomes {}, and a missing
+// time becomes now. An empty sender is stored as no sender. If no task of the run waits for signals of this name, send
+// warns.
 func send(ctx context.Context, s *session.Session, to *signalSender, line signalLine) (*signalDocument, error) {
 	signal := snapshot.Signal{
 		Name: line.Name, CorrelationID: line.CorrelationID, Payload: line.Payload,
@@ -209,8 +212,9 @@ func send(ctx context.Context, s *session.Session, to *signalSender, line signal
 	return doc, nil
 }
 
-// signalBatch sends a signal for every line of standard input and prints an answer for each, until the input ends.
-// A signal that fails does not end the batch. unsaid has the values for members that a line leaves out.
+// signalBatch sends a signal for every line of standard input that is not empty, and prints an answer for each, until
+// the input ends. If a signal cannot be sent, the answer is the error, and the batch continues. unsaid has the sender
+// for lines that name none.
 func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsaid signalLine) error {
 	for data, err := range term.LinesOf(s.In, term.MaxDocument) {
 		if err != nil {
@@ -239,8 +243,8 @@ func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsa
 	return nil
 }
 
-// parseSignalLine reads a line of --batch. unsaid has the sender for a line that names none. The error is
-// limit_exceeded or invalid_input.
+// parseSignalLine reads the signal in one line of --batch. A line that names no sender gets the sender of unsaid. The
+// error is limit_exceeded if the line is too long, and invalid_input if it is not a signal.
 func parseSignalLine(data []byte, unsaid signalLine) (signalLine, error) {
 	var line signalLine
 	if len(data) > term.MaxDocument {

@@ -11,8 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// warnUnknownSignal warns if no task of the run waits for signals called name. The run keeps such a signal, because
-// its workflow may change.
+// warnUnknownSignal warns if no task of the run waits for signals called name. The signal is kept all the same, because
+// the workflow of the run may change. If the run's workflow is unknown, warnUnknownSignal does not judge the name; it
+// warns if the workflow could not be read.
 func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 	wf, err := to.sender.Workflow()
 	if err != nil {
@@ -32,8 +33,8 @@ func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 	s.Warn(fault.New(fault.InvalidInput, "%s", text))
 }
 
-// noteWaitsOn notes what a run still waits for after a signal, and how to end the wait. It returns false if the run
-// does not wait any more, or if its workflow is unknown.
+// noteWaitsOn notes what a run still waits for after a signal, and how to end the wait, and returns true. If the run
+// does not wait any more, or if its workflow is unknown, it notes nothing and returns false.
 func noteWaitsOn(s *session.Session, to *signalSender) bool {
 	wf, err := to.sender.Workflow()
 	if err != nil || wf == nil {

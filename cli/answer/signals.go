@@ -71,7 +71,8 @@ func listSignals(ctx context.Context, s *session.Session, cmd *arg.Command, c *u
 	return s.WithStore(ctx, func(store *timeline.Store) error { return runSignals(ctx, s, store, query) })
 }
 
-// parseSignals reads the query for signals. Its RunID is the run as it was typed.
+// parseSignals reads the flags of signalListFlags and --correlation as a query for signals. RunID is the first argument
+// as it was typed. The error is usage if flags do not go together, or if a value is invalid.
 func parseSignals(s *session.Session, cmd *arg.Command, c *urfave.Context) (sqliteindex.SignalQuery, error) {
 	query := sqliteindex.SignalQuery{RunID: c.Args().First(), Name: c.String("name"), Correlated: c.Bool("uncorrelated")}
 	if c.IsSet("correlation") {
@@ -92,7 +93,8 @@ func parseSignals(s *session.Session, cmd *arg.Command, c *urfave.Context) (sqli
 	return query, err
 }
 
-// runSignals prints the signals that query selects, one per line.
+// runSignals prints the signals that query selects, one per line. query.RunID may be a unique prefix of a run's id. A
+// terminal gets a note if no signal matches.
 func runSignals(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.SignalQuery) error {
 	id, err := store.ResolveRun(ctx, query.RunID)
 	if err != nil {

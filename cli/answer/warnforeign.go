@@ -10,9 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// warnForeign warns that the engine of a run is not told of a decision, answer or signal that was given in this
-// repository. command is the command, without the program, with which people tell Smithers. warnForeign returns
-// false, and does not warn, if git-smithers runs the run.
+// warnForeign returns false if git-smithers runs the run of head. If another engine runs the run, it warns that this
+// engine was not told of a decision, answer or signal, and returns true. command is the command, without the program,
+// with which people tell Smithers. If the engine cannot be read, warnForeign warns about the error and returns false.
 func warnForeign(s *session.Session, head *timeline.Head, command string) bool {
 	engine, err := app.ForeignEngine(head)
 	if err != nil {

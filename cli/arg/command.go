@@ -73,8 +73,8 @@ func commonFlags() []urfave.Flag {
 	}
 }
 
-// Link sets the Path of c and of all commands below it, and adds the common flags and the note about whole ids.
-// parent is the Path of the group.
+// Link sets the Path of c and of all commands below c, and adds the common flags to each. To each command that changes
+// runs, it adds the note about whole ids. parent is the Path of the group; "" for the root.
 func (c *Command) Link(parent string) {
 	c.Path = strings.TrimSpace(parent + " " + c.Name)
 	c.Flags = append(c.Flags, commonFlags()...)
@@ -141,8 +141,8 @@ func (c *Command) check(uc *urfave.Context) error {
 	return nil
 }
 
-// App builds the urfave application that runs the commands below c on s. The application never prints and never
-// exits, but returns every error.
+// App returns the urfave application that runs the commands below c on s. The application never prints and never exits,
+// but returns every error.
 func (c *Command) App(s *session.Session) *urfave.App {
 	app := &urfave.App{
 		Name: "git-smithers", HideHelp: true, HideVersion: true,
@@ -181,8 +181,9 @@ func (c *Command) usageError(_ *urfave.Context, err error, _ bool) error {
 	return c.Misused("%s", c.describeFlagError(err))
 }
 
-// describeFlagError returns a message such as `--frame cannot be "x": it takes a whole number` for the error of a
-// flag's value. err is from urfave or the flag package. Any other error keeps its text.
+// describeFlagError returns a message about the error of a flag's value, such as `--frame cannot be "x": it takes a
+// whole number`. err is the error of urfave or the flag package. If err is not about a flag's value, the message is the
+// text of err.
 func (c *Command) describeFlagError(err error) string {
 	text := err.Error()
 	value, rest, ok := strings.Cut(strings.TrimPrefix(text, "invalid value "), " for flag -")

@@ -36,8 +36,8 @@ func exitStatuses() []exitStatus {
 	}
 }
 
-// statuses returns the exit statuses of a command in the order of their numbers, or nil for a group that cannot be
-// run.
+// statuses returns the exit statuses of a command in the order of their numbers: those of every command, and those in
+// c.Exits. For a group that cannot be run, it returns nil.
 func (c *Command) statuses() []exitStatus {
 	if c.Run == nil {
 		return nil
@@ -48,15 +48,15 @@ func (c *Command) statuses() []exitStatus {
 	})
 }
 
-// Reads returns the exit statuses of commands that read history.
+// Reads returns the exit statuses of commands that read history, for Command.Exits.
 func Reads() []int {
 	return []int{fault.ExitFailed, fault.ExitNotFound, fault.ExitCorrupt, fault.ExitTooNew}
 }
 
-// Writes returns the exit statuses of commands that write history.
+// Writes returns the exit statuses of commands that write history, for Command.Exits.
 func Writes() []int { return append(Reads(), fault.ExitConflict) }
 
-// Runs returns the exit statuses of commands that run workflows.
+// Runs returns the exit statuses of commands that run workflows, for Command.Exits.
 func Runs() []int { return append(Writes(), fault.ExitCancelled, fault.ExitWaiting) }
 
 // A flagHelp is a flag as help, the man page and completion show it.
@@ -67,7 +67,7 @@ type flagHelp struct {
 	usage string
 }
 
-// flagHelps describes the flags of a command: its own flags, and then those of every command.
+// flagHelps returns the flags of a command as help shows them: its own flags, and then those of every command.
 func (c *Command) flagHelps() []flagHelp {
 	var out []flagHelp
 	for _, flag := range c.Flags {
@@ -92,8 +92,8 @@ func (c *Command) flagHelps() []flagHelp {
 	return out
 }
 
-// placeholder returns the word in backquotes, which stands for the value of a flag, and the usage without the
-// backquotes. The name is "" if usage has no backquotes.
+// placeholder splits the usage of a flag. name is the word in backquotes, which stands for the value of the flag, or ""
+// if usage has no backquotes. text is the usage without the backquotes.
 func placeholder(usage string) (name, text string) {
 	before, rest, ok := strings.Cut(usage, "`")
 	if !ok {
@@ -196,7 +196,7 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-// columns returns a line for each item: the two texts that pair returns, with the second texts of all lines
+// columns returns a line for each item. pair returns the two texts of a line; the second texts of all lines are
 // aligned.
 func columns[T any](items []T, pair func(T) (string, string)) []string {
 	width := 0

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// ReadPartly reads words, the beginning of a command line. cmd is the command that they name, and place is the
-// number of its arguments so far. run is the run or address among the words, or "". flag is the flag whose value
-// comes next, or "".
+// ReadPartly reads the beginning of a command line, which is split into words. cmd is the command that the words name,
+// and place is the number of arguments of cmd among the words. run is the last run or address among the words, or "".
+// If the last word is a flag that still needs its value, flag is the long name of this flag; otherwise flag is "".
 func ReadPartly(root *Command, words []string) (cmd *Command, place int, run, flag string) {
 	cmd = root
 	for _, word := range words {
@@ -46,15 +46,15 @@ func ReadPartly(root *Command, words []string) (cmd *Command, place int, run, fl
 // frame may follow.
 var placeholders = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\[?)<(\w+)>(\[:<frame>\])?`) })
 
-// completesValues reports whether shells can complete the first argument: a run, an address or a workflow file.
+// completesValues reports whether shells can complete the first argument of c: a run, an address or a workflow file.
 func (c *Command) completesValues() bool {
 	return slices.ContainsFunc(c.PlaceKinds(0), func(kind string) bool {
 		return slices.Contains([]string{"run", "address", "workflow"}, kind)
 	})
 }
 
-// FlagKind returns the kind of value that the flag called name takes: run, frame or node. It returns "" for any
-// other value.
+// FlagKind returns the kind of value that the flag called name takes: run, frame or node. It returns "" for any other
+// flag, and for the flag that gives a new run its id.
 func (c *Command) FlagKind(name string) string {
 	f := c.Flag(name)
 	if f == nil {
@@ -76,9 +76,10 @@ func (c *Command) FlagKind(name string) string {
 	return ""
 }
 
-// PlaceKinds returns the kinds of values that an argument may have. place is the number of the argument, from 0. A
-// kind is the word in angle brackets in a usage line, or address for <run>[:<frame>]. If the argument is optional,
-// the kinds of the next one count, too. An argument after the last one has the kinds of the last one.
+// PlaceKinds returns the kinds of values that the argument with the number place may have; the first argument is 0. A
+// kind is the word in angle brackets in a usage line, or address for <run>[:<frame>]. An optional argument may be left
+// out, so the kinds of the next argument count, too. An argument beyond the last one in a usage line has the kinds of
+// the last one.
 func (c *Command) PlaceKinds(place int) []string {
 	var kinds []string
 	for _, form := range c.Usage {

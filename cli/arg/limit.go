@@ -6,12 +6,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// LimitFlag returns the flag --limit for a command that lists. preset is its default.
+// LimitFlag returns the flag --limit for a command that lists. The default of the flag is preset.
 func LimitFlag(preset int, usage string) urfave.Flag {
 	return &urfave.IntFlag{Name: "limit", Value: preset, Usage: usage}
 }
 
-// ParseLimit reads --limit. The error is usage if the number is below 1.
+// ParseLimit returns the number of --limit, or its default if the flag was not given. The error is usage if the number
+// is below 1.
 func ParseLimit(c *urfave.Context) (int, error) {
 	n := c.Int("limit")
 	if c.IsSet("limit") && n < 1 {

@@ -22,14 +22,15 @@ var helpPages = map[string]string{
 // isHelpPage reports whether help has a page called name.
 func isHelpPage(name string) bool { return helpPages[name] != "" }
 
-// helpTakesOne returns the error for help with a second word. topic is the command or page that help shows.
+// helpTakesOne returns the usage error for help with a second name. topic is the first name, a command or page. word is
+// the second one.
 func helpTakesOne(topic, word string) error {
 	return fault.New(fault.Usage, "help takes one command or page: remove %q or %s", word, topic).
 		Hint("`%s` shows the help of %s", fault.CommandLine(Program+" help", strings.Fields(topic)...), topic)
 }
 
 // unknownHelp returns unknown_command for help about a name that is neither a command nor a page. Its hint is the
-// nearest name, or its hints list the commands and the pages.
+// nearest name. If no name is near, its hints list the commands and the pages.
 func unknownHelp(root *Command, name string) error {
 	out := fault.New(fault.UnknownCommand, "no command or page of help is called %q", name).Detail("command", name)
 	pages := slices.Sorted(maps.Keys(helpPages))

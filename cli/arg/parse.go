@@ -78,7 +78,8 @@ func Parse(root *Command, args []string) (*Invocation, error) {
 	return in, nil
 }
 
-// readFlag adds the flag at the beginning of args, with its value, to the invocation. It returns the rest of args.
+// readFlag adds the flag at the beginning of args, with its value, to the invocation. It returns the rest of args. The
+// error is usage if the command has no such flag, or if the value is missing.
 func (in *Invocation) readFlag(args []string) ([]string, error) {
 	if !strings.HasPrefix(args[0], "--") {
 		return in.readShort(args)
@@ -101,8 +102,8 @@ func (in *Invocation) readFlag(args []string) ([]string, error) {
 	return args[2:], nil
 }
 
-// readShort does the same as readFlag for short flags: "-n", "-n value", "-nvalue", "-n=value", and "-qh" for "-q
-// -h".
+// readShort does the same as readFlag for a word with short flags, such as -n, -nvalue, -n=value, or -qh in place of -q
+// -h. The value may also be the next word.
 func (in *Invocation) readShort(args []string) ([]string, error) {
 	letters := args[0][1:]
 	for i, letter := range letters {
@@ -188,8 +189,9 @@ func (c *Command) unknownChild(name string) error {
 	return err.Hint("`%s -h` lists the commands", c.line())
 }
 
-// Nearest returns the candidate with the fewest edits from name, the first one if several are equal. It returns
-// false if every candidate needs more than one edit, and more edits than a third of the length of name.
+// Nearest returns the candidate with the fewest edits from name; of several such candidates, the first. A candidate
+// counts only if it needs at most one edit, or at most one edit for every three bytes of name. Nearest returns false if
+// no candidate counts.
 func Nearest(name string, candidates []string) (string, bool) {
 	best, found := max(1, len(name)/3)+1, ""
 	for _, candidate := range candidates {

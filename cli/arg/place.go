@@ -39,8 +39,9 @@ func ParseIteration(c *urfave.Context) (*int, error) {
 	return &n, nil
 }
 
-// ParsePlace reads the node that the second argument or --node names, and its iteration. If the command line has
-// both, they must agree. The node is "" if the command line has neither. The error is usage.
+// ParsePlace returns the node that the second argument or --node names, and the iteration that --iteration names. The
+// node is "" and the iteration nil if the command line has none. The error is usage if --node is empty or differs from
+// the argument, or if the iteration is negative.
 func ParsePlace(c *urfave.Context) (mailbox.Place, error) {
 	node := c.Args().Get(1)
 	if c.IsSet("node") {

@@ -6,8 +6,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 )
 
-// RemoteAndRuns returns the first argument as the remote, as RemoteName does, and the other arguments as runs. If
-// there are no arguments, the remote is "".
+// RemoteAndRuns returns the remote that the first argument names, as RemoteName returns it, and the other arguments,
+// which are runs. If there are no arguments, the remote is "".
 func RemoteAndRuns(s *session.Session, args []string) (remote string, runs []string) {
 	if len(args) == 0 {
 		return "", nil

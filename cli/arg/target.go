@@ -33,9 +33,11 @@ func NodeFlag(usage string) urfave.Flag {
 	return &urfave.StringFlag{Name: "node", Aliases: []string{"n", "node-id"}, Usage: usage}
 }
 
-// ParseTarget reads the arguments and TargetFlags. The run or frame is an argument or --run-id, and the workflow
-// file is the other argument. Without --run-id, a lone argument is the run, even if a file has that name. The error
-// is usage, workflow_not_found, or invalid_address for a negative frame.
+// ParseTarget reads the arguments and TargetFlags. The run or frame is an argument or --run-id, and the workflow file
+// is the other argument. Without --run-id, a lone argument is the run, even if a file has that name.
+//
+// The error is usage if the run is missing or named twice, and if a lone argument ends like the name of a workflow. It
+// is workflow_not_found if the workflow file does not exist, and invalid_address for a negative frame.
 func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, error) {
 	out := Target{Address: c.String("run-id")}
 	args := c.Args().Slice()
@@ -69,8 +71,8 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 	return out, nil
 }
 
-// meansWorkflow reports whether an argument is a workflow file and not a run: a file is called name, or name ends
-// like the name of a workflow.
+// meansWorkflow reports whether an argument is a workflow file and not a run. This is so if a file is called name, or
+// if name ends like the name of a workflow.
 func meansWorkflow(s *session.Session, name string) bool {
 	return IsWorkflowName(name) || IsFile(s, name)
 }
@@ -91,7 +93,8 @@ func IsFile(s *session.Session, name string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// NeedNode returns a usage error if the command line has no --node but has --iteration, --attempt or one of flags.
+// NeedNode returns a usage error if the command line has no --node, but has a flag that needs a node: --iteration,
+// --attempt, or one of the names in flags.
 func NeedNode(cmd *Command, c *urfave.Context, flags ...string) error {
 	if c.String("node") != "" {
 		return nil
@@ -104,7 +107,8 @@ func NeedNode(cmd *Command, c *urfave.Context, flags ...string) error {
 	return nil
 }
 
-// NamesFrame reports whether address names a frame, and not a run without a frame. The error is that of store.Load.
+// NamesFrame reports whether address names a frame. It returns false for a run without a frame. The error is that of
+// store.Load.
 func NamesFrame(ctx context.Context, store *timeline.Store, address string) (bool, error) {
 	at, err := store.Load(ctx, address)
 	return err == nil && !at.Bare, err

@@ -11,8 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// noteAnswersSince notes the answers and signals that a run received after the forked frame, because the fork does
-// not have them. tip is the newest entry of the run; at is the address of the forked frame.
+// noteAnswersSince notes the answers and signals that a run received after the forked frame, because the fork does not
+// have them. If there are none, it notes nothing. tip is the newest entry of the run. at is the address of the forked
+// frame.
 func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.Store, tip *snapshot.Entry, at timeline.Address) error {
 	frame, err := store.Load(ctx, at.String())
 	if err != nil || frame.Entry.ID == tip.ID {
@@ -36,8 +37,9 @@ func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.S
 	return nil
 }
 
-// answersSince returns the names of the nodes whose approval was decided or whose human request was settled between
-// the two states, and the number of new signals, in words.
+// answersSince returns what was answered between the two states. names has the node of each approval that was decided,
+// and of each human request that was answered or cancelled. If there are new signals, the last element is their number
+// in words, such as "2 signals".
 func answersSince(before, now *snapshot.State) (names []string, err error) {
 	for a, err := range now.AllApprovals() {
 		if err != nil {
@@ -70,7 +72,7 @@ func answersSince(before, now *snapshot.State) (names []string, err error) {
 	return names, nil
 }
 
-// rowAt returns the decoded row of a collection with this key, or nil if there is none.
+// rowAt returns the decoded row with the given key, or nil if the collection has no such row.
 func rowAt[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (*T, error) {
 	value, ok, err := rows.Get(key)
 	if err != nil || !ok {

@@ -101,7 +101,8 @@ func parseResets(s *session.Session, c *urfave.Context) (app.Resets, error) {
 	return out, err
 }
 
-// runFork makes the fork and prints its id. It notes the answers that the parent received after the forked frame.
+// runFork makes the fork and prints its id, or its document with --json. Without --json, it also notes the command that
+// continues the fork and, if the request names no frame, the answers that the parent received after the forked frame.
 func runFork(ctx context.Context, s *session.Session, store *timeline.Store, req app.ForkRequest) error {
 	made, err := desk.Open(s, store).Fork(ctx, req)
 	if err != nil {
@@ -132,7 +133,8 @@ func describeFork(head *timeline.Head) forkDocument {
 	return doc
 }
 
-// describeParent returns a forkDocument with the fields that the row of the fork has.
+// describeParent returns the forkDocument of a fork with the fields that are in the fork's row. The caller sets the
+// others.
 func describeParent(row snapshot.Run) forkDocument {
 	doc := forkDocument{Kind: "fork", ForkedRunID: row.ID}
 	if parent := row.Parent; parent != nil {

@@ -43,7 +43,7 @@ prints one object per line.`,
 	}
 }
 
-// runOps prints the operations on run, which is an id or a unique prefix, the oldest first.
+// runOps prints the operations on a run, the oldest first. The argument run is the id of the run or a unique prefix.
 func runOps(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	id, err := store.ResolveRun(ctx, run)
 	if err != nil {

@@ -109,7 +109,7 @@ func parseReplay(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	return req, err
 }
 
-// runReplay forks a frame, runs the fork, and prints how the run ended.
+// runReplay forks a frame, runs the fork, and prints how the fork ended or why it waits.
 func runReplay(ctx context.Context, s *session.Session, store *timeline.Store, req app.ReplayRequest) error {
 	done, err := desk.Open(s, store).Replay(ctx, req)
 	if done == nil {
@@ -118,8 +118,7 @@ func runReplay(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return desk.TellResult(s, done.Result, err, describeReplay(done, true))
 }
 
-// describeReplay returns the JSON document of a replay. started reports whether an engine has begun to run the
-// fork.
+// describeReplay returns the JSON document of a replay. started is true if an engine has begun to run the fork.
 func describeReplay(done *app.ReplayResult, started bool) replayDocument {
 	fork := describeParent(done.Run)
 	doc := replayDocument{
@@ -133,8 +132,8 @@ func describeReplay(done *app.ReplayResult, started bool) replayDocument {
 	return doc
 }
 
-// bringByReplay returns, in words, the command that replays the frame on the frame's own files: the typed command
-// with --restore-vcs.
+// bringByReplay returns a text that says how to replay the frame on the frame's own files: with the typed command and
+// --restore-vcs. If the typed command is unknown, the text only names the flag.
 func bringByReplay(s *session.Session) string {
 	command := s.TypedWith("--restore-vcs")
 	if command == "" {

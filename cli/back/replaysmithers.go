@@ -23,8 +23,9 @@ func foreignFlags() []urfave.Flag {
 	}
 }
 
-// parseSmithersReplay reads the flags of a replay that Smithers runs. It returns nil if git smithers runs the
-// replay. The error is usage if the flags do not go together.
+// parseSmithersReplay returns the request for a replay that Smithers runs, or nil if the command line has no --engine.
+// req is the request as parseReplay read it. The error is usage if --engine has an unknown value, if a flag does not go
+// with the others, or if there is no workflow of Smithers.
 func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRequest) (*app.SmithersReplayRequest, error) {
 	if !c.IsSet("engine") {
 		for _, flag := range []string{"db", "engine-command"} {
@@ -59,7 +60,7 @@ func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRe
 	}, nil
 }
 
-// runSmithersReplay forks a frame, has Smithers run the fork, and prints how the run ended.
+// runSmithersReplay forks a frame, makes Smithers run the fork, and prints how the fork ended or why it waits.
 func runSmithersReplay(ctx context.Context, s *session.Session, store *timeline.Store, req app.SmithersReplayRequest) error {
 	done, err := desk.Open(s, store).ReplayWithSmithers(ctx, req)
 	if done == nil {

@@ -89,8 +89,9 @@ func parseRevert(s *session.Session, cmd *arg.Command, c *urfave.Context) (code.
 	return req, nil
 }
 
-// runRevert restores the files as they were after an attempt or, without a node, the files of a frame. yes removes
-// untracked files without asking.
+// runRevert prints the changes that restore the files as they were after an attempt or, if req names no node, the files
+// of a frame. If req.DryRun is false, it also makes these changes. If yes is true, untracked files are removed without
+// asking.
 func runRevert(ctx context.Context, s *session.Session, store *timeline.Store, req code.RevertRequest, yes bool) error {
 	if req.Node == "" {
 		return revertToFrame(ctx, s, store, req, yes)
@@ -107,7 +108,8 @@ func runRevert(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return desk.TellRestored(ctx, s, store, done, req.DryRun)
 }
 
-// revertToFrame restores the files of the frame req.Run. The error is invalid_address if req.Run names only a run.
+// revertToFrame restores the files of the frame that req.Run names, as runRestore does. The error is invalid_address if
+// req.Run names only a run. If yes is true, untracked files are removed without asking.
 func revertToFrame(ctx context.Context, s *session.Session, store *timeline.Store, req code.RevertRequest, yes bool) error {
 	framed, err := arg.NamesFrame(ctx, store, req.Run)
 	if err != nil {

@@ -66,7 +66,8 @@ A second undo takes back the operation before. Prints the address of the new fra
 	}
 }
 
-// runUndo takes an op back and prints the address of the new frame. yes removes untracked files without asking.
+// runUndo takes an op back and prints the address of the new frame. It also notes the op, and the newer ops that undo
+// passed over. If yes is true, untracked files are removed without asking.
 func runUndo(ctx context.Context, s *session.Session, store *timeline.Store, req travel.UndoRequest, yes bool) error {
 	req.Confirm = desk.ConfirmRemoval(s, yes, desk.YesRemoves)
 	done, err := desk.Open(s, store).Undo(ctx, req)
@@ -87,10 +88,11 @@ func runUndo(ctx context.Context, s *session.Session, store *timeline.Store, req
 	return desk.PrintTraveled(s, done, doc)
 }
 
-// mostPassed is how many of the ops that undo passed over notePassedOver lists one by one.
+// mostPassed is how many of the ops that undo passed over notePassedOver lists, if there are at least two more.
 const mostPassed = 3
 
-// notePassedOver notes the first ops that undo passed over, each with the reason, and the number of the others.
+// notePassedOver notes the ops that undo passed over, each with the reason. If these are more than mostPassed+1, it
+// notes the first mostPassed ops and the number of the others.
 func notePassedOver(s *session.Session, passed []travel.PassedOver) {
 	for i, one := range passed {
 		if i == mostPassed && len(passed) > mostPassed+1 {

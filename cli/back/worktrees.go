@@ -86,8 +86,8 @@ func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store
 	})
 }
 
-// runWorktreesPrune removes the worktrees of runs, or without runs those of all runs that are not running. It
-// prints the outcome for each worktree.
+// runWorktreesPrune removes the worktrees of the named runs or, if runs is empty, of all runs that are not running. It
+// prints the outcome for each worktree. If dryRun is true, it removes nothing and prints the expected outcome.
 func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.Store, runs []string, dryRun bool) error {
 	over := s.While("looking for unsaved work")
 	list, err := code.PruneWorktrees(ctx, store, runs, dryRun)

@@ -18,8 +18,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// WhereForGit returns the options with which git finds the repository, or nil if git finds it by itself. Git needs
-// options in a jj workspace without a .git, and for a store of run history alone.
+// WhereForGit returns the options with which git finds the repository. It returns nil if git finds the repository by
+// itself. Git needs options in a jj workspace without a .git, and for a store of run history alone.
 func WhereForGit(ctx context.Context, s *session.Session, store *timeline.Store) ([]string, error) {
 	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
 	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
@@ -31,8 +31,9 @@ func WhereForGit(ctx context.Context, s *session.Session, store *timeline.Store)
 	return []string{"--git-dir=" + here.Repo.GitDir, "--work-tree=" + here.Root}, nil
 }
 
-// HandOver runs git with the output streams of this process. It leaves interrupts to git and its pager, because the
-// terminal sends them to git, too. It passes SIGTERM on, because only this process receives it.
+// HandOver runs git with args and the output streams of this process, and waits for its end. It leaves interrupts to
+// git and its pager, because the terminal sends them to git, too. It passes SIGTERM on, because only this process
+// receives it. Errors are those of gitDiffFailed.
 func HandOver(ctx context.Context, s *session.Session, args []string) error {
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -51,8 +52,8 @@ func HandOver(ctx context.Context, s *session.Session, args []string) error {
 	return gitDiffFailed(ctx, cmd.Run())
 }
 
-// gitDiffFailed returns git_failed for an error of git diff, and nil for nil. If the pager was closed, it returns
-// term.ErrOutputClosed; if ctx has ended, the error of ctx.
+// gitDiffFailed returns the error for the result err of a git diff command, or nil if err is nil. The error is that of
+// ctx if ctx has ended, term.ErrOutputClosed if the pager was closed, and otherwise git_failed.
 func gitDiffFailed(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -68,8 +69,8 @@ func gitDiffFailed(ctx context.Context, err error) error {
 	return fault.New(fault.GitFailed, "git diff failed: %w", err).Hint("see the message of git above")
 }
 
-// readNameStatus returns the changed paths in out, which is the output of git diff-tree -z --name-status. It
-// returns an unknown kind of change as modify.
+// readNameStatus returns the changed paths in out, which is the output of git diff-tree -z --name-status. A change that
+// is neither an addition nor a removal is a modification.
 func readNameStatus(out string) []jjbridge.PathChange {
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	var list []jjbridge.PathChange

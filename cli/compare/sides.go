@@ -14,8 +14,8 @@ import (
 // Sides are the two sides of a diff. From is nil if To is a run's first frame.
 type Sides struct{ From, To *timeline.Loaded }
 
-// Load loads the frames at two addresses. If addresses has only one, it loads that frame as To and the frame before
-// it as From; From is nil if there is none.
+// Load loads the frames at two addresses, From and To. If addresses has only one address, Load loads the frame at this
+// address as To, and the frame before it as From; From is nil if To is the first frame. addresses must not be empty.
 func Load(ctx context.Context, store *timeline.Store, addresses []string) (two Sides, err error) {
 	if two.To, err = store.Load(ctx, addresses[len(addresses)-1]); err != nil {
 		return two, err
@@ -36,7 +36,7 @@ func (c Sides) FromAddress() *string {
 	return new(AddressOf(c.From))
 }
 
-// CountFiles counts the files and lines that differ, for each working copy. It returns nil if From is nil.
+// CountFiles returns, for each working copy, the numbers of files and lines that differ. It returns nil if From is nil.
 func (c Sides) CountFiles(ctx context.Context, store *timeline.Store) ([]code.FileChanges, error) {
 	if c.From == nil {
 		return nil, nil

@@ -23,9 +23,9 @@ func (t Trees) Arguments(args []string) []string {
 	return append(args, t.From.String(), t.To.String(), "--")
 }
 
-// Trees returns the trees of From and To. worktree is the task whose own worktree is compared, or "" for the files
-// that tasks share. The error is no_code if a side has no such files. Trees also refuses a comparison that is too
-// large.
+// Trees returns the trees with the files of From and To, neither of which may be nil. worktree is the task whose own
+// worktree is compared, or "" for the files that tasks share. The error is no_code if a side has no such files. Trees
+// also refuses a comparison that is too large.
 func (c Sides) Trees(ctx context.Context, store *timeline.Store, worktree string) (out Trees, err error) {
 	if out.From, err = codeTree(c.From, worktree); err != nil {
 		return out, err
@@ -36,8 +36,8 @@ func (c Sides) Trees(ctx context.Context, store *timeline.Store, worktree string
 	return out, code.CheckChanges(ctx, store, out.From, out.To)
 }
 
-// PathChanges returns the paths that differ, sorted as git sorts them. where has the options of WhereForGit. If
-// paths is not empty, PathChanges looks only at these paths. The result is never nil.
+// PathChanges returns the paths that differ between two trees, sorted as git sorts them. where has the options of
+// WhereForGit. If paths is not empty, PathChanges looks only at these paths. Without an error, the result is never nil.
 func PathChanges(ctx context.Context, s *session.Session, where []string, trees Trees, paths []string) ([]jjbridge.PathChange, error) {
 	args := trees.Arguments(append(slices.Clone(where), "diff-tree", "-r", "-z", "--name-status", "--no-renames"))
 	out, err := s.Git(ctx, append(args, paths...)...)

@@ -15,8 +15,9 @@ func ConfirmFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "run the workflow's commands without asking, even if they never ran in this clone"}
 }
 
-// consenter returns the function that asks the person at the terminal for consent to run a workflow. It returns
-// app.Agreed if yes is set, and otherwise nil if there is no terminal.
+// consenter returns the function that asks the person at the terminal for consent to run a workflow. If yes is true, it
+// returns app.Agreed, which does not ask. If yes is false and there is no terminal, it returns nil, which means that
+// nobody consents.
 func consenter(s *session.Session, yes bool) app.Consenter {
 	if yes {
 		return app.Agreed
@@ -27,8 +28,8 @@ func consenter(s *session.Session, yes bool) app.Consenter {
 	return func(wf *workflow.Workflow) error { return askForConsent(s, wf) }
 }
 
-// askForConsent shows the commands of a workflow and asks whether to run them. It returns nil if the person says
-// yes, otherwise unconfirmed.
+// askForConsent shows the commands of a workflow and asks whether to run them. It returns nil if the person says yes.
+// Otherwise, and if the answer cannot be read, it returns unconfirmed.
 func askForConsent(s *session.Session, wf *workflow.Workflow) error {
 	s.Talk("Workflow %s has never run in this clone. It has these commands:\n", plain.Text(wf.Name))
 	for _, line := range app.ConsentLines(wf) {

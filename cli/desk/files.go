@@ -27,7 +27,9 @@ type fileWords struct {
 	before *timeline.Address // the frame with the previous files; nil for none
 }
 
-// tellFiles notes what a restore did that was a part of another command, such as a travel.
+// tellFiles notes the result of a restore that was part of another command, such as a travel. It notes the changed
+// files, the files that were not restored, the lost edits, and where the previous files are saved. words has the texts
+// that depend on the command.
 func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, words fileWords) {
 	in := ""
 	if done.Name != "" {
@@ -60,7 +62,9 @@ func notePaths(s *session.Session, changes []jjbridge.PathChange) {
 }
 
 // noteEdited notes the restored paths whose content had changed since the run's newest frame, for example because a
-// person edited them. The note begins with in and ends with how, the command that brings the edits back.
+// person edited them. It notes nothing if there are none, or with --quiet or --json. The text of in begins the note,
+// and the text of how ends it, with the command that brings the edits back. If the paths cannot be found, noteEdited
+// warns.
 func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, in, how string) {
 	if s.Quiet || s.JSON || done.Saved == nil {
 		return
@@ -75,8 +79,9 @@ func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, 
 	s.Note("%sthese restored files had changed since %s: %s%s", in, plain.Text(since.String()), display.List(edited), how)
 }
 
-// editedPaths returns the address of the run's newest frame before the restore, and the paths that noteEdited
-// names. It returns no paths if that frame has no files.
+// editedPaths returns the restored paths that had changed since the run's newest frame, and the address of this frame.
+// If this frame does not exist or has no files, there are no paths, and since is the zero value. done.Saved must not be
+// nil.
 func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) (since timeline.Address, paths []string, err error) {
 	saved, err := store.Load(ctx, done.Saved.String())
 	if err != nil {
@@ -98,6 +103,7 @@ func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store,
 		return since, nil, err
 	}
 	changes, err := compare.PathChanges(ctx, s, where, trees, nil)
+	// A changed path counts only if the restore changed it, too.
 	restored := make(map[string]bool, len(done.Changes))
 	for _, change := range done.Changes {
 		restored[change.Path] = true
@@ -110,9 +116,9 @@ func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store,
 	return newest.Address, paths, err
 }
 
-// leavingFiles returns the words that follow edited files after a travel: the command that brings the edits back,
-// and the command line that would have restored no files. It returns "" after an undo, because a second undo does
-// not take back the first.
+// leavingFiles returns the words that follow edited files after a travel. They have the command that brings the edits
+// back, and the command line with which the travel would have restored no files. After an undo, leavingFiles returns
+// "", because a second undo does not take back the first.
 func leavingFiles(s *session.Session, done *travel.Result) string {
 	if done.Op.Kind == snapshot.OpUndo {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// tellFilled notes that a worktree was made with the files of a run's newest frame. It warns of the files that the
-// frame does not have. root is the folder of the worktree.
+// tellFilled notes that a worktree was made with the files of a run's newest frame. It warns of files that are missing
+// because the frame does not have them. root is the folder of the worktree.
 func tellFilled(s *session.Session, run, root string, files *snapshot.VCS) {
 	s.Note("made the worktree %s with the files of the newest frame of run %s", plain.Text(root), plain.Text(run))
 	if len(files.LeftOut) > 0 {
@@ -21,7 +21,8 @@ func tellFilled(s *session.Session, run, root string, files *snapshot.VCS) {
 }
 
 // InOwnWorktree returns ", in <folder>" if the tasks of a run share a worktree other than the working copy in which the
-// command was called. It returns "" otherwise, and with --quiet or --json.
+// command was called. If the folder is unknown, "a worktree of its own" stands for it. InOwnWorktree returns "" if the
+// tasks share no such worktree, and with --quiet or --json. If it cannot find out, it warns and returns "".
 func InOwnWorktree(s *session.Session, store *timeline.Store, head *timeline.Head) string {
 	if s.Quiet || s.JSON {
 		return ""

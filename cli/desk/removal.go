@@ -19,9 +19,9 @@ func RemovalFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files without asking; they are saved in a frame"}
 }
 
-// ConfirmRemoval returns the function that asks the person at the terminal whether untracked files may be removed.
-// It returns nil if yes is set or there is no terminal: the files are then removed. If the person refuses, the
-// error is unconfirmed, and hint tells what to type.
+// ConfirmRemoval returns the function that asks the person at the terminal whether untracked files may be removed. If
+// the person refuses, the function returns unconfirmed, with a hint that ends with the text of hint and says what to
+// type. ConfirmRemoval returns nil if yes is true or there is no terminal: the files are then removed.
 func ConfirmRemoval(s *session.Session, yes bool, hint string) code.ConfirmRemoval {
 	const shown = 50
 	if yes || !s.CanAsk() {

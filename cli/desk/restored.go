@@ -38,7 +38,8 @@ type RestoredCode struct {
 	Altered []snapshot.Altered `json:"altered"`
 }
 
-// CodeOf returns the part of a JSON document about captured files. If v is nil, VCS is nil and the lists are empty.
+// CodeOf returns the part of a JSON document about captured files. The lists in it are never nil. If v is nil, the
+// result's VCS is nil, and the lists are empty.
 func CodeOf(v *snapshot.VCS) RestoredCode {
 	code := RestoredCode{VCS: jjbridge.TagOf(v), LeftOut: []snapshot.LeftOut{}, Altered: []snapshot.Altered{}}
 	if v != nil {
@@ -48,7 +49,7 @@ func CodeOf(v *snapshot.VCS) RestoredCode {
 	return code
 }
 
-// DescribeRestored returns the JSON document of a restore.
+// DescribeRestored returns the JSON document of a restore. dryRun is true if the restore was a dry run.
 func DescribeRestored(done *code.Restored, dryRun bool) RestoredDocument {
 	return RestoredDocument{
 		From: done.From.String(), Path: done.Root, DryRun: dryRun, Changes: done.Changes,
@@ -73,8 +74,8 @@ func addressText(at *timeline.Address) *string {
 	return new(at.String())
 }
 
-// TellRestored prints the changed paths of a restore, and for people notes about it: the changes in numbers, the
-// tasks that share the files, the files that were not restored, and how to take the restore back.
+// TellRestored prints the changed paths of a restore. It also notes the changes in numbers, the tasks that share the
+// files, the files that were not restored, and how to take the restore back.
 func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, dryRun bool) error {
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"CHANGE", "PATH"}}
@@ -112,8 +113,8 @@ func bringBackCommand(at timeline.Address, worktree string) string {
 	return fault.CommandLine(arg.Program, "restore", at.String(), "--worktree", worktree)
 }
 
-// restoredSummary returns a line that counts the changes of a restore, or with dryRun the changes that a restore
-// would make.
+// restoredSummary returns a line with the numbers of the changes of a restore. If dryRun is true, these are the changes
+// that the restore would make. The line also says if there are none.
 func restoredSummary(done *code.Restored, dryRun bool) string {
 	from := plain.Text(done.From.String())
 	if len(done.Changes) == 0 {
@@ -138,7 +139,8 @@ func restoredSummary(done *code.Restored, dryRun bool) string {
 	return fmt.Sprintf("%s: the working copy has the files of %s", strings.Join(parts, ", "), from)
 }
 
-// noteShared notes which tasks were running in the restored files. beside has the keys of their attempts.
+// noteShared notes which other tasks were changing the restored files when the files were captured. beside has the keys
+// of the tasks' attempts. If beside is empty, noteShared notes nothing.
 func noteShared(s *session.Session, beside []string) {
 	if len(beside) > 0 {
 		s.Note("other tasks were running in the same files: %s; the restored files include what these tasks had changed by then",
@@ -146,7 +148,8 @@ func noteShared(s *session.Session, beside []string) {
 	}
 }
 
-// NoteIncomplete notes which files of v a capture left out, and whether files have conflict markers. v may be nil.
+// NoteIncomplete notes which files of v a capture left out. If v had conflicts, it also notes that files have conflict
+// markers. v may be nil.
 func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
 	if v == nil {
 		return
@@ -160,7 +163,7 @@ func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
 }
 
 // noteElsewhere notes the current HEAD, or jj's change, if it differs from the one at which the restored files were
-// captured.
+// captured. It notes nothing if the restore recorded no frame.
 func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) error {
 	if done.Frame == nil || done.VCS == nil {
 		return nil

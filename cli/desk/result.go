@@ -42,8 +42,8 @@ func DescribeResult(kind string, r *app.Result) RunDocument {
 	return doc
 }
 
-// TellResult prints the result of a run: with --json doc, and for people a note and the id, unless they have read
-// the id before. err is the error of the run, and is returned. A closed output is not an error.
+// TellResult prints the result of a run, as PrintResult does, and returns err, the error of the run, joined with an
+// error of printing. If err is nil, it first notes that the run has finished.
 func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	switch {
 	case err != nil:
@@ -55,8 +55,8 @@ func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	return errors.Join(err, PrintResult(s, r, doc))
 }
 
-// PrintResult prints doc with --json and otherwise the id of the run, unless the person at the terminal has read
-// the id before. A closed output is not an error.
+// PrintResult prints doc with --json. Otherwise it prints the id of the run, unless standard output is a terminal and a
+// person reads the notes on standard error, which have the id. A closed output is not an error.
 func PrintResult(s *session.Session, r *app.Result, doc any) error {
 	var err error
 	switch {
@@ -84,7 +84,7 @@ func tellFrame(s *session.Session, p engine.Progress) {
 // logsOf returns the writer that shows the logs of a run's tasks on standard error.
 func logsOf(s *session.Session) io.Writer { return logWriter{s, ""} }
 
-// NamedLogsOf returns a writer like logsOf that begins every line with the run's id, for several runs at once.
+// NamedLogsOf returns a writer like logsOf, for several runs at once: the run's id begins every line.
 func NamedLogsOf(s *session.Session, run string) io.Writer {
 	return logWriter{s, plain.Text(run) + ": "}
 }

@@ -37,8 +37,9 @@ type runView struct {
 	done    string // the number of tasks that are done, in words
 }
 
-// viewRun returns the view of a run with the workflow wf, and begins to show how long its tasks have been running.
-// view is nil if no person reads standard error. The caller must call end when the run ends or is left.
+// viewRun returns the view of a run with the workflow wf, and begins to show how long its tasks have been running. view
+// is nil if no person reads standard error. The caller must call end exactly once, when the run ends or is left; end is
+// never nil.
 func viewRun(ctx context.Context, s *session.Session, wf *workflow.Workflow) (view *runView, end func()) {
 	if !s.TalksToPerson() {
 		return nil, func() {}
@@ -68,7 +69,8 @@ func viewRun(ctx context.Context, s *session.Session, wf *workflow.Workflow) (vi
 	}
 }
 
-// tell shows the tasks that changed with a frame.
+// tell shows the tasks whose state changed with a frame: a line for each that waits or has ended, and the running tasks
+// in place.
 func (v *runView) tell(p engine.Progress) {
 	v.mu.Lock()
 	v.done = fmt.Sprintf("%d of %d done", p.Finished+p.Skipped, p.Nodes)
@@ -102,7 +104,8 @@ func (v *runView) line(step engine.Step) string {
 	return fmt.Sprintf("  %s %s  %8s  %s", v.p.Paint(style, mark), display.Padded(plain.Text(step.Task), plain.Text(step.Task), v.width), took, what)
 }
 
-// showRunning shows, in place, the running tasks and how long they have been running.
+// showRunning shows, in place, the running tasks and how long they have been running. If no task is running, it shows
+// nothing.
 func (v *runView) showRunning() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

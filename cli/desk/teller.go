@@ -16,7 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Open returns the desk that carries out the requests of one command line on the history in store.
+// Open returns the desk that carries out the requests of the command line s on the history in store.
 func Open(s *session.Session, store *timeline.Store) *app.Desk {
 	return &app.Desk{Store: store, Folder: s.Folder(), Env: s.Env, Now: s.Now, Hurry: s.Hurry, Teller: teller{s, store}}
 }
@@ -66,17 +66,18 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 // Warn prints an error that does not harm the request.
 func (t teller) Warn(err error) { t.s.Warn(err) }
 
-// While shows what the request waits for, until over is called. over may be called twice.
+// While shows the activity of the request until over is called. over may be called twice.
 func (t teller) While(what app.Wait) (over func()) { return sync.OnceFunc(t.s.While(string(what))) }
 
-// Count shows what the request counts, and how much of it update reports as done, until over is called.
+// Count shows a counted activity of the request until over is called. update receives how much of it is done.
 func (t teller) Count(what app.Wait) (update func(done, total int), over func()) {
 	p := t.s.Progress(string(what))
 	return p.Update, p.Finish
 }
 
-// Tasks returns frame, which shows the tasks that changed with a frame. If no person watches, frame prints a line
-// for every frame. The caller calls over when the run ends or is left.
+// Tasks begins to show the tasks of a run with the workflow wf. It returns frame, which the caller calls with every new
+// frame, and over, which the caller calls when the run ends or is left. If a person watches, frame shows the tasks that
+// changed; otherwise it prints a line for every frame.
 func (t teller) Tasks(ctx context.Context, wf *workflow.Workflow) (frame func(engine.Progress), over func()) {
 	view, end := viewRun(ctx, t.s, wf)
 	if view == nil {
@@ -91,7 +92,8 @@ type engineLine struct {
 	Line string `json:"line"`
 }
 
-// tellEngineLine prints a line of another engine on standard error, without control characters.
+// tellEngineLine prints a line of another engine on standard error, without control characters. With --json, it prints
+// the line as a document.
 func tellEngineLine(s *session.Session, text string) {
 	for _, line := range plain.Lines(text) {
 		if s.JSON {
@@ -102,8 +104,8 @@ func tellEngineLine(s *session.Session, text string) {
 	}
 }
 
-// noteEscaped notes the name of a run's ref if the id is escaped in it, because git does not allow the id as a part
-// of the name.
+// noteEscaped notes the name of the run's git ref if this name does not end with the run's id. This is so if git does
+// not allow the id in a name, and the id is therefore escaped.
 func noteEscaped(s *session.Session, id string) {
 	if name, err := refs.Tip(id); err == nil && !strings.HasSuffix(string(name), "/"+id) {
 		s.Note("the git ref of run %s is %s", fault.Word(plain.Text(id)), name)

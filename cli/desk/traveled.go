@@ -66,7 +66,9 @@ func PrintTraveled(s *session.Session, done *travel.Result, doc any) error {
 }
 
 // TellTraveled notes what a travel, reset or undo changed in the run and in its files. next is a sentence with the
-// command that continues the run, or "".
+// command that continues the run, or "". If next is not "", TellTraveled also notes next. After a travel or reset, it
+// adds the command that takes this back; after an undo, it leaves next out if the run has ended and no node is pending
+// again.
 func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result, next string) {
 	if len(done.Reset) > 0 {
 		s.Note("pending again: %s", display.List(done.Reset))
@@ -88,7 +90,7 @@ func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store
 	}
 }
 
-// AfterTravel returns a sentence with the command that continues the run.
+// AfterTravel returns a sentence with the command that continues the run that done describes.
 func AfterTravel(ctx context.Context, store *timeline.Store, done *travel.Result) (string, error) {
 	head, err := store.Head(ctx, done.Run)
 	if err != nil {
@@ -116,8 +118,8 @@ func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.
 	}
 }
 
-// attemptedNodes returns the keys of the nodes of attempts, each once. attempts has the keys of attempts, sorted by
-// node.
+// attemptedNodes returns the keys of the nodes to which the attempts belong, each key once. attempts has the keys of
+// the attempts, sorted by node.
 func attemptedNodes(attempts []string) []string {
 	var nodes []string
 	for _, key := range attempts {
@@ -129,8 +131,8 @@ func attemptedNodes(attempts []string) []string {
 	return nodes
 }
 
-// frameRanges returns the numbers of frames in words, such as "frames 1 to 4, 7". frames must be sorted and not
-// empty.
+// frameRanges returns the numbers of frames in words, such as "frames 1 to 4, 7". If there are many ranges, it lists
+// the first ones and the number of the others. frames must be sorted and not empty.
 func frameRanges(frames []int64) string {
 	var parts []string
 	for i := 0; i < len(frames); {

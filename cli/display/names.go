@@ -26,8 +26,8 @@ func ListUpTo(limit int, names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// LeftOutNames returns the paths of the files that a capture left out, each with the reason and, if it is known,
-// the size.
+// LeftOutNames returns the paths of the files that a capture left out, each with the reason and, if it is known, the
+// size. An entry without a path stands for too many untracked files.
 func LeftOutNames(list []snapshot.LeftOut) []string {
 	names := make([]string, len(list))
 	for i, f := range list {

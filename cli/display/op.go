@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Op describes an operation on a run in a few words, such as "travel to before fix::0::1" or "back to frame 3".
+// Op returns a few words about an operation on a run, such as "travel to before fix::0::1" or "back to frame 3".
 func Op(op snapshot.Op) string {
 	text := op.Kind
 	key := snapshot.AttemptKey(op.NodeID, op.Iteration, op.Attempt)

@@ -10,8 +10,8 @@ import (
 // as jj prints.
 const RevisionShown = 8
 
-// ShortRevision returns the beginning of a revision of the working copy: of jj's change id if kind is jj, otherwise
-// of git's commit. It returns "" if there is no revision.
+// ShortRevision returns the beginning of a revision of the working copy. If kind is jj, this is the beginning of
+// change, jj's change id; otherwise of commit, git's commit id. The result is "" if the id is "".
 func ShortRevision(kind, commit, change string) string {
 	if kind == snapshot.VCSJJ {
 		return ShortID(change)
@@ -22,8 +22,8 @@ func ShortRevision(kind, commit, change string) string {
 // ShortID returns the first RevisionShown characters of a change or commit id.
 func ShortID(id string) string { return id[:min(RevisionShown, len(id))] }
 
-// RevisionCell returns the short revision of tag as a cell of a table. change is jj's change id, or nil. The cell
-// is empty if tag is nil.
+// RevisionCell returns a cell of a table with the short revision of tag. change is jj's change id, or nil if there is
+// none. The cell is empty if tag is nil.
 func (p Painter) RevisionCell(tag *jjbridge.Tag, change *string) term.Cell {
 	if tag == nil {
 		return term.Cell{}

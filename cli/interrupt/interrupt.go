@@ -26,10 +26,11 @@ func (e *Error) Unwrap() error { return context.Canceled }
 // its child and to the child's group.
 const echo = 500 * time.Millisecond
 
-// Catch returns the context ctx, which the first SIGINT or SIGTERM cancels, and the context hurry, which the second
-// signal cancels. An echo of the first signal does not count. The third signal ends the process. Writes to a closed
-// pipe become errors instead of ending the process; children get SIGPIPE as usual. stop cancels both contexts and
-// catches no more signals. It waits for nothing.
+// Catch catches SIGINT and SIGTERM, and returns two contexts. The first signal cancels ctx; its cause is an Error. The
+// second signal cancels hurry, unless it is an echo of the first. The third signal ends the process.
+//
+// Writes to a closed pipe become errors instead of ending the process; children get SIGPIPE as usual. stop cancels both
+// contexts and catches no more signals. It waits for nothing.
 func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	hurry, now := context.WithCancel(context.WithoutCancel(parent))
@@ -58,8 +59,9 @@ func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	}
 }
 
-// again waits for another signal after the signal first. It returns true when the signal comes, and false when done
-// is closed before. Until over fires, one signal of the same kind as first counts as its echo.
+// again waits for a signal that comes after the signal first. It returns true when the signal comes, and false if done
+// is closed before. Until over fires, one signal of the same kind as first counts as the echo of first, and again keeps
+// waiting.
 func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, done <-chan struct{}) bool {
 	select {
 	case sig := <-signals:
@@ -78,8 +80,10 @@ func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, don
 	}
 }
 
-// Explain returns interrupted for SIGINT or terminated for SIGTERM, with the hints of err, if a signal caused err.
-// It returns err itself if no signal came, or if err has another code, such as run_cancelled.
+// Explain returns the error to report after a command with the context ctx returned err. If a signal cancelled ctx, and
+// err says only that the command was cancelled or interrupted, the error is interrupted for SIGINT or terminated for
+// SIGTERM, with the hints of err. In all other cases, Explain returns err itself, for example if err has another code,
+// such as run_cancelled.
 func Explain(ctx context.Context, err error) error {
 	var sig *Error
 	if err == nil || !errors.As(context.Cause(ctx), &sig) {

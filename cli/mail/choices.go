@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 )
 
-// Choices returns the choices of a form, as people read them. form is a JSON schema; its enum has the choices.
-// Choices returns nil if the form has none.
+// Choices returns the choices of a form, as people read them. form is a JSON schema, and its enum has the choices. If
+// there is no enum, Choices returns nil.
 func Choices(form json.RawMessage) []string {
 	var schema struct {
 		Enum []json.RawMessage `json:"enum"`
@@ -23,7 +23,7 @@ func Choices(form json.RawMessage) []string {
 // ChoicesShown is the largest number of choices that a message shows.
 const ChoicesShown = 20
 
-// ChoiceText formats a choice for people: a text without its quotes.
+// ChoiceText formats a choice for people: a text without its quotes, and any other value as JSON.
 func ChoiceText(choice json.RawMessage) string {
 	var text string
 	if json.Unmarshal(choice, &text) == nil {

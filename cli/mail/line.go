@@ -34,9 +34,9 @@ func (l *Line) Open() bool {
 	return l.Untold
 }
 
-// Lines returns a line for each row, in the same order. A line of a run of Smithers tells whether Smithers has been
-// told the answer, and the command that passes the answer on. If these facts cannot be read, Lines warns and leaves
-// them out.
+// Lines returns a line for each row, in the same order. If Smithers runs the run, and the run has not ended, the line
+// also has the engine, whether an answer has not reached Smithers, and the command that passes the answer on. If these
+// facts cannot be read, Lines warns and leaves them out. The error is that of ctx.
 func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows []sqliteindex.InboxRow) ([]Line, error) {
 	known := make(map[string]*smithers.Untold)
 	lines := make([]Line, len(rows))
@@ -62,8 +62,8 @@ func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows 
 	return lines, nil
 }
 
-// untoldOf returns the answers in a run that Smithers has not been told. It returns nil if Smithers does not run
-// the run.
+// untoldOf returns the answers in a run that have not reached Smithers. It returns nil if Smithers does not run the
+// run.
 func untoldOf(ctx context.Context, store *timeline.Store, run string) (*smithers.Untold, error) {
 	head, err := store.Head(ctx, run)
 	if err != nil {
@@ -75,8 +75,9 @@ func untoldOf(ctx context.Context, store *timeline.Store, run string) (*smithers
 	return smithers.ReadUntold(store, head)
 }
 
-// ask sets the engine of a line to Smithers, and the command that passes the answer to Smithers. untold has the
-// answers of the run that Smithers has not been told.
+// ask sets the line's engine to Smithers. If the line waits for a person or a signal, ask also sets the command that
+// passes the answer to Smithers, and whether an answer was given in this repository that has not reached Smithers.
+// untold has the answers that have not reached Smithers.
 func (l *Line) ask(untold *smithers.Untold) {
 	l.Engine = app.EngineSmithers
 	switch l.Kind {
@@ -99,13 +100,14 @@ func (l *Line) ask(untold *smithers.Untold) {
 	}
 }
 
-// untoldRequest returns the settled human request of a node's iteration, and reports whether Smithers has not been
-// told. An expired request does not count, because it has no answer.
+// untoldRequest returns the settled human request of a node's iteration. It returns true if the answer or the
+// withdrawal has not reached Smithers. For an expired request, it returns false, because there is no answer.
 func untoldRequest(untold *smithers.Untold, nodeID string, iteration int) (snapshot.HumanRequest, bool) {
 	h, ok := untold.HumanRequest(nodeID, iteration)
 	return h, ok && h.Status != snapshot.HumanExpired
 }
 
+// askSignal sets the members of a line that waits for a signal, as ask does. It does nothing if the wait is over.
 func (l *Line) askSignal(untold *smithers.Untold) {
 	if l.Status != snapshot.WaitWaiting {
 		return
@@ -134,8 +136,8 @@ func Prompt(l Line) string {
 	return l.Prompt
 }
 
-// HowToSettle returns the command that answers, or "" if there is nothing to answer. For an open approval, it adds
-// ", or deny".
+// HowToSettle returns the command that answers the request or sends the signal of a line, or "" if there is nothing to
+// answer. For an open approval, ", or deny" follows the command.
 func HowToSettle(l Line) string {
 	deny := ""
 	if l.Status == snapshot.ApprovalRequested {

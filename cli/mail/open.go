@@ -11,8 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Open lists what a run waits for, as inbox does, but reads only the tip of the run. It leaves out settled and
-// expired requests. engine is the other engine that runs the run, or "" if git-smithers runs it.
+// Open returns the lines of the inbox for one run, but reads only the tip of the run. It leaves out expired requests.
+// It also leaves out settled requests, unless the answer has not reached Smithers. engine is the other engine that runs
+// the run, or "" if git-smithers runs it. now is the time by which requests expire.
 func Open(store *timeline.Store, head *timeline.Head, engine string, now time.Time) ([]Line, error) {
 	rows, err := mailRows(head)
 	if err != nil {

@@ -27,8 +27,8 @@ type untoldAnswer struct {
 // git-smithers runs and for a run that has ended.
 type UntoldAnswers []untoldAnswer
 
-// Untold returns the answers of a run that Smithers has not been told. Unreadable Smithers data is a warning; the
-// rest of the run is still shown.
+// Untold returns the answers in a run that have not reached Smithers. If they cannot be read, Untold warns and returns
+// nil, so that the rest of the run is still shown.
 func Untold(ctx context.Context, s *session.Session, store *timeline.Store, run string) UntoldAnswers {
 	list, err := readUntold(ctx, store, run)
 	if err != nil && ctx.Err() == nil {
@@ -37,6 +37,7 @@ func Untold(ctx context.Context, s *session.Session, store *timeline.Store, run 
 	return list
 }
 
+// readUntold does the same as Untold, but returns the error instead of warning.
 func readUntold(ctx context.Context, store *timeline.Store, run string) (UntoldAnswers, error) {
 	of, err := untoldOf(ctx, store, run)
 	if of == nil || err != nil {
@@ -50,12 +51,14 @@ func readUntold(ctx context.Context, store *timeline.Store, run string) (UntoldA
 	return list, timeline.Explain(err)
 }
 
-func listUntold(of *smithers.Untold, run string, state *snapshot.State) (list UntoldAnswers, err error) {
+// listUntold returns the answers that have not reached Smithers, for the approvals, human requests and open waits for
+// signals in state. untold has these answers. run is the id of the run.
+func listUntold(untold *smithers.Untold, run string, state *snapshot.State) (list UntoldAnswers, err error) {
 	for row, err := range state.AllApprovals() {
 		if err != nil {
 			return nil, err
 		}
-		if a, ok := of.Approval(row.NodeID, row.Iteration); ok {
+		if a, ok := untold.Approval(row.NodeID, row.Iteration); ok {
 			list = append(list, untoldAnswer{a.NodeID, a.Iteration, KindApproval, a.Status, "smithers " + ForeignDecision(run, a)})
 		}
 	}
@@ -63,7 +66,7 @@ func listUntold(of *smithers.Untold, run string, state *snapshot.State) (list Un
 		if err != nil {
 			return nil, err
 		}
-		if h, ok := untoldRequest(of, row.NodeID, row.Iteration); ok {
+		if h, ok := untoldRequest(untold, row.NodeID, row.Iteration); ok {
 			list = append(list, untoldAnswer{h.NodeID, h.Iteration, row.Kind, h.Status, "smithers " + ForeignAnswer(run, h)})
 		}
 	}
@@ -74,14 +77,14 @@ func listUntold(of *smithers.Untold, run string, state *snapshot.State) (list Un
 		if w.Kind != snapshot.WaitSignal || w.Status != snapshot.WaitWaiting {
 			continue
 		}
-		if sent, ok := of.Signal(w.Signal, w.CorrelationID); ok {
+		if sent, ok := untold.Signal(w.Signal, w.CorrelationID); ok {
 			list = append(list, untoldAnswer{w.NodeID, w.Iteration, w.Kind, w.Status, "smithers " + ForeignSignal(run, sent)})
 		}
 	}
 	return list, nil
 }
 
-// Mark returns NotTold if l has the answer to the request of this kind and node, else "".
+// Mark returns NotTold if l has the answer to the request of this kind, node and iteration. Otherwise it returns "".
 func (l UntoldAnswers) Mark(requestKind, nodeID string, iteration int) string {
 	for _, u := range l {
 		if u.RequestKind == requestKind && u.NodeID == nodeID && u.Iteration == iteration {

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// exportRequest returns the request of export. Its paths are absolute and have no symbolic links, as Smithers sees
-// them. The error is workflow_not_found or invalid_workflow for the workflow, usage for the root, and
+// exportRequest returns the request of export. The paths in it are absolute, and their folders have no symbolic links,
+// as Smithers sees them. The error is workflow_not_found or invalid_workflow for the workflow, usage for the root, and
 // database_not_found for the database.
 func exportRequest(s *session.Session, opts exportOptions) (smithers.ExportRequest, error) {
 	req := smithers.ExportRequest{Runs: opts.runs, To: s.Folder().RealPath(opts.to)}

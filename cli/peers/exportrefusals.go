@@ -17,8 +17,8 @@ func hint(s *session.Session, format string, args ...any) {
 	s.Note("git-smithers: hint: "+format, args...)
 }
 
-// warnOfRefusals warns of the exported runs that Smithers would refuse to resume, one warning for each reason, and
-// shows the commands that make Smithers resume them.
+// warnOfRefusals warns of the exported runs that Smithers would refuse to resume, one warning for each reason. It then
+// notes the commands that make Smithers resume the runs. Finished runs do not count.
 func warnOfRefusals(s *session.Session, runs []smithers.ExportedRun) {
 	var reasons, words []string
 	refused := make(map[string][]string)

@@ -103,7 +103,8 @@ func refuseEmptyRuns(runs []string) error {
 	return nil
 }
 
-// runImport imports runs from the database at path, and prints the outcome for each run even if some were refused.
+// runImport imports runs from the database at path, and prints the outcome for each run, also for refused runs. If runs
+// were refused, it returns the error of refusedImports.
 func runImport(ctx context.Context, s *session.Session, store *timeline.Store, path string, req smithers.ImportRequest) error {
 	bar, begun := s.Progress("importing"), sync.OnceFunc(s.While("reading the database"))
 	req.Progress = func(run string, done, total int) {
@@ -130,7 +131,7 @@ func runImport(ctx context.Context, s *session.Session, store *timeline.Store, p
 	return cmp.Or(err, refusedImports(s, imported, req.Runs))
 }
 
-// describeImported returns the JSON document of an imported run.
+// describeImported returns the JSON document of the outcome of an import for one run.
 func describeImported(s *session.Session, run smithers.ImportedRun) importedRun {
 	doc := importedRun{
 		RunID: run.RunID, Outcome: run.Outcome, Frames: run.Frames, Rewound: run.Rewound, Rendered: run.Rendered,
@@ -193,10 +194,11 @@ func (r importedRun) note() string {
 	return ""
 }
 
-// mostMarks is how many mismatches of a run warnOfMarks lists one by one.
+// mostMarks is how many mismatches of a run warnOfMarks lists, if there are at least two more.
 const mostMarks = 5
 
-// warnOfMarks warns of the first mismatches that the import found in a run, and of the number of the others.
+// warnOfMarks warns of each mismatch that the import found in a run. If there are more than mostMarks+1, it warns of
+// the first mostMarks and of the number of the others.
 func warnOfMarks(s *session.Session, run importedRun) {
 	for i, m := range run.Marks {
 		if i == mostMarks && len(run.Marks) > mostMarks+1 {
@@ -212,9 +214,9 @@ func warnOfMarks(s *session.Session, run importedRun) {
 	}
 }
 
-// warnOfAnswers warns of the answers that were given in this repository and do not count: Smithers has another
-// answer, no longer has the request, or has asked again. It also warns of the travels and resets that Smithers has
-// overtaken.
+// warnOfAnswers warns of the answers that were given in this repository and do not count. An answer does not count if
+// Smithers has another answer, no longer has the request, or has asked again. warnOfAnswers also warns of the travels
+// and resets that Smithers has overtaken.
 func warnOfAnswers(s *session.Session, run importedRun) {
 	for _, o := range run.Overruled {
 		s.Warn(fmt.Errorf("%s: %s was %s in this repository, but Smithers was not told and has another answer: %s",
@@ -234,9 +236,11 @@ func warnOfAnswers(s *session.Session, run importedRun) {
 	}
 }
 
-// refusedImports returns import_refused if runs were refused, run_not_found if the only failure is that the
-// database lacks some named runs, and nil otherwise. named has the values of --run. A pruned run counts only if it
-// was named, because the database still has it.
+// refusedImports returns import_refused if runs were refused, run_not_found if the only failure is that the database
+// lacks some named runs, and nil otherwise. named has the values of --run.
+//
+// A pruned run counts only if it was named, because the database still has it. If runs were named, the failure of
+// another run, an ancestor, is only a warning.
 func refusedImports(s *session.Session, imported *smithers.Imported, named []string) error {
 	var refused, missing []smithers.ImportedRun
 	for _, run := range imported.Runs {

@@ -64,7 +64,9 @@ and tried again after the next change of the database.`,
 	}
 }
 
-// runWatch imports the runs of the database called name until a signal stops it, or the reader closes its output.
+// runWatch imports the runs of the database called name, and then everything that an engine adds, until a signal stops
+// it or the reader closes its output. runs has the ids of the runs to import; if it is empty, all are imported. The
+// error is never nil.
 func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, name string, runs []string) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -83,7 +85,8 @@ func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, na
 	return cmp.Or(failed, err, ctx.Err())
 }
 
-// tellWatching prints that everything in the database was imported, or that the database does not exist yet.
+// tellWatching notes that everything in the database was imported, or that the database does not exist yet. With
+// --json, it prints the same document in both cases.
 func tellWatching(s *session.Session, name string) error {
 	if s.JSON {
 		return s.WriteJSON(watchingDocument{"watching", name})
@@ -96,7 +99,8 @@ func tellWatching(s *session.Session, name string) error {
 	return nil
 }
 
-// tellWatched prints a line for each imported run, and warns of the runs that could not be imported.
+// tellWatched reports the runs of an import. With --json, it prints a document for each run. Otherwise it prints a line
+// for each imported run, and warns of the runs that could not be imported.
 func tellWatched(s *session.Session, imported *smithers.Imported) error {
 	for _, run := range imported.Runs {
 		doc := describeImported(s, run)
@@ -125,7 +129,7 @@ func tellWatched(s *session.Session, imported *smithers.Imported) error {
 	return nil
 }
 
-// after returns a note as the end of a line, or "" if there is no note.
+// after returns the text that adds a note to the end of a line, or "" if there is no note.
 func after(note string) string {
 	if note == "" {
 		return ""

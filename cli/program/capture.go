@@ -67,8 +67,8 @@ A repeated "id" gets the same answer as the first time.`,
 	}
 }
 
-// runCapture reads a capture from standard input, or with --batch one from each line, and prints an answer for
-// each.
+// runCapture reads one capture from standard input or, with --batch, one from each line. It appends each capture to the
+// run as a frame, and prints an answer for each.
 func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, opts captureOptions) error {
 	capturer, err := door.Open(ctx, store, opts.run)
 	if err != nil {
@@ -88,6 +88,8 @@ func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, 
 	return s.WriteJSON(captureAnswer{"capture", answer})
 }
 
+// captureOne captures the frame that data describes, and returns the answer. The error is limit_exceeded if data is too
+// long.
 func captureOne(ctx context.Context, capturer *door.Capturer, data []byte) (door.Answer, error) {
 	if len(data) > term.MaxDocument {
 		return door.Answer{}, fault.New(fault.LimitExceeded, "the capture is longer than %d bytes", term.MaxDocument)
@@ -99,8 +101,8 @@ func captureOne(ctx context.Context, capturer *door.Capturer, data []byte) (door
 	return capturer.Capture(ctx, req)
 }
 
-// captureBatch prints an answer for every line of standard input that is not empty, until the input ends. A capture
-// that fails does not end the batch.
+// captureBatch captures every line of standard input that is not empty, and prints an answer for each, until the input
+// ends. If a line cannot be captured, the answer is the error, and the batch continues.
 func captureBatch(ctx context.Context, s *session.Session, capturer *door.Capturer) error {
 	for line, err := range term.LinesOf(s.In, term.MaxDocument) {
 		if err != nil {
@@ -125,7 +127,8 @@ func captureBatch(ctx context.Context, s *session.Session, capturer *door.Captur
 	return nil
 }
 
-// captureID returns the member id of a line that could not be captured, or "" if the line has none.
+// captureID returns the member id of a line that could not be captured. It returns "" if the line has no such member or
+// is not a JSON object.
 func captureID(line []byte) string {
 	var named struct {
 		ID string `json:"id"`

@@ -55,8 +55,8 @@ type completion struct {
 	word string // the last word, or its part after "="
 }
 
-// complete returns the values that the last word may become. before has the words before it, without the program.
-// If the values cannot be read, complete returns none.
+// complete returns the values that the last word of a command line may become. The argument word is this last word, and
+// before has the words before it, without the program. If the values cannot be read, there are none.
 func complete(ctx context.Context, s *session.Session, root *arg.Command, before []string, word string) []string {
 	cmd, place, named, flag := arg.ReadPartly(root, before)
 	c := completion{s: s, run: named, word: word}
@@ -81,7 +81,8 @@ func complete(ctx context.Context, s *session.Session, root *arg.Command, before
 	return out
 }
 
-// values returns the values of a kind that begin with c.word. It returns nil for an unknown kind.
+// values returns the values of a kind that begin with c.word. It returns nil for an unknown kind, and if the values
+// cannot be read.
 func (c completion) values(ctx context.Context, kind string) []string {
 	var all []string
 	switch kind {
@@ -98,7 +99,9 @@ func (c completion) values(ctx context.Context, kind string) []string {
 	return slices.DeleteFunc(all, func(value string) bool { return !strings.HasPrefix(value, c.word) })
 }
 
-// stored returns the values of a kind that the history has: runs, frames or nodes.
+// stored returns the values of a kind that the history has: nodes for node, frames for frame, and runs for run. For
+// address, they are frames if c.word has a colon: those of the run before the last colon. Without a colon, they are
+// runs.
 func (c completion) stored(ctx context.Context, store *timeline.Store, kind string) []string {
 	switch kind {
 	case "node":
@@ -120,7 +123,8 @@ func (c completion) stored(ctx context.Context, store *timeline.Store, kind stri
 	return runs
 }
 
-// framesOf returns the numbers of a run's frames, each behind prefix. It returns nil if the run cannot be read.
+// framesOf returns the numbers of a run's frames, each with the text of prefix before it. It returns nil if the run
+// cannot be read.
 func framesOf(ctx context.Context, store *timeline.Store, run, prefix string) []string {
 	t, err := list.Timeline(ctx, store, run, list.TreeOptions{})
 	if err != nil {
@@ -133,8 +137,8 @@ func framesOf(ctx context.Context, store *timeline.Store, run, prefix string) []
 	return frames
 }
 
-// nodesOf returns the ids of the nodes at an address, sorted, each once. It returns nil if the address cannot be
-// read.
+// nodesOf returns the ids of the nodes at an address, sorted, each id once. It returns nil if address is "" or cannot
+// be read. If a node cannot be read, it returns the ids of the nodes before it.
 func nodesOf(ctx context.Context, store *timeline.Store, address string) []string {
 	if address == "" {
 		return nil
@@ -159,7 +163,8 @@ func nodesOf(ctx context.Context, store *timeline.Store, address string) []strin
 	return slices.Compact(ids)
 }
 
-// workflows returns the workflow files and the folders in the folder that c.word names. A folder ends in "/".
+// workflows returns the workflow files and the folders in the folder that c.word names. A workflow file ends in .yaml
+// or .yml. A folder gets "/" at its end. Names that begin with a dot are left out.
 func (c completion) workflows() []string {
 	folder, _ := filepath.Split(c.word)
 	entries, err := os.ReadDir(c.s.Path(folder))

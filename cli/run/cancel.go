@@ -45,7 +45,8 @@ type cancelDocument struct {
 	Tip    string `json:"tip"`
 }
 
-// runCancel marks a run as cancelled, and notes the command that continues it. run is the whole id.
+// runCancel sets the status of a run to cancelled, prints the run's id, and notes the command that continues the run.
+// The argument run is the whole id.
 func runCancel(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	head, err := desk.Open(s, store).Cancel(ctx, run)
 	if err != nil {

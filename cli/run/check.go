@@ -43,8 +43,9 @@ works outside of a repository, too, and needs no confirmation.`,
 	}
 }
 
-// runCheck checks every file, even after a file with errors. It prints each error except the last one, which it
-// returns for the caller to print.
+// runCheck checks every file, even after a file with errors. It prints a line for each valid file, and every error
+// except the last one. It returns the last error for the caller to print. If ctx ends or the output is closed, it stops
+// at once.
 func runCheck(ctx context.Context, s *session.Session, files []string) error {
 	var failed error
 	for _, file := range files {

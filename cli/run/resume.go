@@ -89,7 +89,8 @@ func parseResume(s *session.Session, c *urfave.Context) (app.ResumeRequest, erro
 	return req, err
 }
 
-// runResume continues a run and prints how it ended.
+// runResume continues a run, and prints how the run ended or why it waits. If the command line is nearly right, a hint
+// of the error has the corrected one.
 func runResume(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest) error {
 	done, err := desk.Open(s, store).Resume(ctx, req)
 	if done != nil {
@@ -99,8 +100,8 @@ func runResume(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return acceptAsTyped(s, hintOrder(ctx, s, store, req, err), req.Workflow != "")
 }
 
-// hintOrder adds a hint to run_not_found if the command line has the workflow file before the run. The hint is the
-// command line with both in the right order. Any other err is returned unchanged.
+// hintOrder adds a hint to run_not_found if the command line has the workflow file before the run. The hint has the
+// command line with both in the right order. In all other cases, hintOrder returns err unchanged.
 func hintOrder(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RunNotFound || req.Workflow == "" || !arg.IsFile(s, req.Run) {
@@ -116,8 +117,9 @@ func hintOrder(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return known.Hint("type the run before the workflow: `%s`", fault.CommandLine(arg.Program, words...))
 }
 
-// acceptAsTyped replaces the first hint of workflow_changed by the typed command line, with the flag that accepts
-// the change. named reports whether the command line names a workflow file. Any other err is returned unchanged.
+// acceptAsTyped replaces the first hint of workflow_changed by the typed command line with the flag that accepts the
+// change. named is true if the command line names a workflow file; if it names none, the hint also names the changed
+// file. Any other err is returned unchanged.
 func acceptAsTyped(s *session.Session, err error, named bool) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.WorkflowChanged {

@@ -89,8 +89,8 @@ func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest
 	return req, nil
 }
 
-// runSupervise resumes runs and prints what happens to them, until ctx ends, or with --once until the resumed runs
-// have ended or wait.
+// runSupervise resumes runs and prints what happens to them. With --once, it returns after the resumed runs have ended
+// or wait. Otherwise it continues until ctx ends or an error occurs.
 func runSupervise(ctx context.Context, s *session.Session, store *timeline.Store, req app.SuperviseRequest) error {
 	req.Report = (&supervisionView{s: s, told: make(map[string]string)}).tell
 	return desk.Open(s, store).Supervise(ctx, req)
@@ -115,8 +115,8 @@ type supervisionView struct {
 	told map[string]string // by run id: the reason printed last for leaving the run alone
 }
 
-// tell prints a report of the supervisor. A run that is left alone is a warning for people, and is not printed
-// again for the same reason.
+// tell prints a report of the supervisor. It prints nothing if a run is left alone again for the same reason. With
+// --json, it prints a document. Otherwise it warns if the run was left alone, and prints a line in all other cases.
 func (v *supervisionView) tell(did app.SupervisorReport) error {
 	doc := supervisedDocument{
 		Kind: "supervise", Action: string(did.Action), RunID: did.Run, Status: string(did.Status), Frame: did.Frame,

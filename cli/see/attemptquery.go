@@ -17,8 +17,8 @@ type attemptQuery struct {
 	attempt   int    // 0: the newest attempt of the iteration
 }
 
-// find returns the attempt that q names, from the journal of entry. If there is no such attempt, the error is
-// attempt_not_found. run is the run's id, for the error.
+// find returns the attempt that q names. entry is an entry of the run: find reads the attempts in its journal. If there
+// is no such attempt, the error is attempt_not_found. run is the run's id, for this error.
 func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt, error) {
 	all, err := listAttempts(entry)
 	if err != nil {
@@ -46,8 +46,8 @@ func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt,
 	return snapshot.Attempt{}, q.notFound(run, all)
 }
 
-// notFound returns attempt_not_found. all has the attempts of the run: the hint lists those of the node or, if the
-// node has none, the nodes with attempts.
+// notFound returns attempt_not_found for the run with the id run. all has the attempts of the run. The hint lists the
+// attempts of the node that q names. If that node has no attempts, the hint lists the nodes with attempts.
 func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	if q.node == "" {
 		return fault.New(fault.AttemptNotFound, "run %q has no attempts", run).

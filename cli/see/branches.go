@@ -40,7 +40,8 @@ per line.`,
 	}
 }
 
-// runBranches prints the forks of run, which is an id or a unique prefix: a line for each fork, the oldest first.
+// runBranches prints a line for each fork of a run, the oldest first. The argument run is the id of the run or a unique
+// prefix.
 func runBranches(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	list, err := list.Branches(ctx, store, run)
 	if err != nil {

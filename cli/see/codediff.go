@@ -76,8 +76,8 @@ func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store,
 	})
 }
 
-// splitPaths splits the arguments of diff --code into one or two addresses and the paths. The second argument is a
-// path if a file has that name and no frame or run has it.
+// splitPaths splits the arguments of diff --code into one or two addresses and the paths. The second argument is a path
+// if it is the name of a file and not the address of a run or frame.
 func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, args []string) (addresses, paths []string) {
 	if len(args) < 2 {
 		return args, nil
@@ -90,8 +90,8 @@ func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, 
 	return args[:2], args[2:]
 }
 
-// warnBehindSides warns if the files of two.From or two.To are older than the state of the same frame. out
-// describes these files, in this order; an element is nil if the files are not older. worktree is the task whose
+// warnBehindSides warns if the files of two.From or two.To are older than the state of the same frame. out[0] describes
+// the files of two.From, and out[1] those of two.To; it is nil if the files are not older. worktree is the task whose
 // own worktree has the files, or "" for the files of the run.
 func warnBehindSides(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, worktree string) (out [2]*code.Behind, err error) {
 	for i, at := range []*timeline.Loaded{two.From, two.To} {

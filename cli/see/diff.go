@@ -80,10 +80,11 @@ have the same meaning as for git diff.`,
 	return cmd
 }
 
-// withoutWorkflow returns args without the workflow file that may stand before the addresses. The first argument is
-// the workflow if there are at least two arguments and a file has its name, or if there are at least three and its
-// name ends like the name of a workflow. If the removed name does not end in this way, withoutWorkflow prints a
-// note.
+// withoutWorkflow returns args without the workflow file that may stand before the addresses. With two arguments, the
+// first is the workflow if a file has its name. With three or more, it is also the workflow if its name ends like the
+// name of a workflow.
+//
+// If the removed name does not end like the name of a workflow, withoutWorkflow prints a note.
 func withoutWorkflow(s *session.Session, args []string) []string {
 	switch {
 	case len(args) < 2 || !arg.IsFile(s, args[0]) && (len(args) == 2 || !arg.IsWorkflowName(args[0])):
@@ -116,7 +117,7 @@ type diffDocument struct {
 }
 
 // runDiff prints how the states of two frames differ, and how many files and lines differ. If the files cannot be
-// compared, it only warns. With full, it prints long values in full.
+// compared, it warns and prints only how the states differ. If full is true, it prints long values in full.
 func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, full bool) error {
 	result, err := two.States()
 	if err != nil {
@@ -158,9 +159,9 @@ func printFileChanges(ctx context.Context, s *session.Session, two compare.Sides
 	return s.Printf("%s", text.String())
 }
 
-// fileChangesOf returns the end of the line about f, the changes in one working copy. It names the task whose
-// worktree has the changes, and the command that shows them. from and to are addresses. If the worktree did not
-// exist at the first frame, there is no such command.
+// fileChangesOf returns the end of the line about f, the changes in one working copy. It names the task whose worktree
+// has the changes, and the command that shows the changes between the addresses from and to. If the worktree did not
+// exist at the first frame, the end of the line has no command.
 func fileChangesOf(f code.FileChanges, from, to string) string {
 	if f.Began {
 		return ", in the worktree of " + plain.Text(f.Worktree) + " since it was made"

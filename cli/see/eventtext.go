@@ -16,8 +16,9 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
-// writeEvents prints each event as one JSON object: the members "kind":"event" and seq, the number of the event,
-// and then the members of the payload. A payload with its own member kind keeps that kind.
+// writeEvents prints each event as one JSON object. The members are "kind":"event", seq, which is the number of the
+// event, and then the members of the payload. If the payload has a member kind, it replaces the first member. An event
+// whose payload is no JSON object is an error.
 func writeEvents(s *session.Session, list []sqliteindex.EventRow) error {
 	for _, event := range list {
 		members, ok := strings.CutPrefix(strings.TrimSpace(event.Payload), "{")
@@ -59,8 +60,9 @@ func eventCells(event sqliteindex.EventRow) []term.Cell {
 	}
 }
 
-// eventFacts returns the task that an event is about, or "" if it is about none, and the other members of the
-// payload as "name=value name=value". If payload is not a JSON object, facts is payload.
+// eventFacts returns the task that an event is about, and facts, the other members of the payload, as "name=value
+// name=value". task is "" if the event is about no task. facts leaves out the run, the type and the time. If payload is
+// not a JSON object, facts is payload.
 func eventFacts(payload string) (task, facts string) {
 	var about struct {
 		NodeID    string `json:"nodeId"`

@@ -12,7 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// warnOfTypes warns if a run has no event of the types that the query names, and names the types that the run has.
+// warnOfTypes warns if the query names types of events and the run has no event of these types. The warning names a
+// similar type or, if there is none, the types that the run has.
 func warnOfTypes(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.EventQuery) error {
 	if len(query.Types) == 0 {
 		return nil

@@ -17,8 +17,9 @@ type logLineDocument struct {
 	Text string `json:"text"`
 }
 
-// followLog prints the log of an attempt as it grows, until the attempt has ended or no live process owns the run.
-// If the attempt has already ended, it prints the stored log. At the end, it notes the state of the attempt.
+// followLog prints the log of an attempt. If the attempt is running, it prints the log as it grows, until the attempt
+// has ended or no live process owns the run. If the attempt has already ended, or l is at an older frame, it prints the
+// stored log. At the end, it notes the state of the attempt.
 func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
 	out := &lineWriter{line: func(line string) error { return printLogLine(s, line) }}
 	if !l.ended() && l.head != nil {
@@ -47,7 +48,7 @@ func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
 }
 
 // unattended reports whether no live process owns the run. If an engine claims no runs, its process counts as alive
-// while the run is running.
+// while the run is running. l.head must not be nil.
 func (l *attemptLog) unattended() bool {
 	row := l.head.Row()
 	if row.Epoch == 0 {
@@ -56,7 +57,7 @@ func (l *attemptLog) unattended() bool {
 	return !l.store.Owner(row).Live
 }
 
-// printLogLine prints one line of a log, or with --json an object with the line.
+// printLogLine prints one line of a log. With --json, it prints an object with the line.
 func printLogLine(s *session.Session, line string) error {
 	if s.JSON {
 		return s.WriteJSON(logLineDocument{"line", strings.ToValidUTF8(line, "\uFFFD")})
@@ -71,6 +72,8 @@ type lineWriter struct {
 	written bool   // something was written
 }
 
+// Write calls w.line with every line that ends in p, and keeps the rest for the next call. It returns the error of
+// w.line.
 func (w *lineWriter) Write(p []byte) (int, error) {
 	w.written = w.written || len(p) > 0
 	n := len(p)
@@ -87,7 +90,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// finish calls line with the last line if the text does not end with a line feed.
+// finish calls w.line with the last line if the text does not end with a line feed. Call it after the last Write.
 func (w *lineWriter) finish() error {
 	if len(w.begun) == 0 {
 		return nil

@@ -58,8 +58,8 @@ files in it. The newest run comes first. With --json, prints one object per line
 	return cmd
 }
 
-// parseFrames reads the flags of frames. The Path of the query is the path as it was typed. The error is usage
-// unless the command line has exactly one of --change, --commit and --path.
+// parseFrames reads the flags of frames. The Path of the query is the path as it was typed. The error is usage unless
+// the command line has exactly one of --change, --commit and --path, with a value that is not empty.
 func parseFrames(cmd *arg.Command, c *urfave.Context) (list.FrameQuery, error) {
 	asked := 0
 	for _, name := range []string{"change", "commit", "path"} {
@@ -79,7 +79,7 @@ func parseFrames(cmd *arg.Command, c *urfave.Context) (list.FrameQuery, error) {
 	}, nil
 }
 
-// runFrames prints the frames that query selects, one per line. If no frame has the file query.Path, it only warns.
+// runFrames prints the frames that query selects, one per line. If query has a Path that no frame has, it only warns.
 func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, query list.FrameQuery) error {
 	if query.Path != "" {
 		path, err := pathInside(s, store, query.Path)
@@ -133,9 +133,9 @@ func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, q
 	return t.Write(s.Terminal)
 }
 
-// pathInside returns a path of the command line relative to the top of the working copy, with slashes. The path
-// need not exist. pathInside resolves symbolic links in the folder of the path, but not in its last part. The error
-// is no_working_copy, or usage for a path outside of the working copy.
+// pathInside returns the path of the file that the command line calls name, relative to the top of the working copy,
+// with slashes. The file need not exist. pathInside resolves symbolic links in the folder of the path, but not in its
+// last part. The error is no_working_copy if the repository has no working copy, and usage for a path outside of it.
 func pathInside(s *session.Session, store *timeline.Store, name string) (string, error) {
 	path := filepath.Clean(s.Path(name))
 	top := store.Workspace().Root
@@ -164,8 +164,8 @@ func sinceFrame(match list.FrameMatch) string {
 	return fmt.Sprintf(" (since frame %d: the frames in between have no captured files)", *match.Since)
 }
 
-// changedPaths returns changes in words. asked is the path that the user has typed: if it is the only changed file,
-// changedPaths returns only the kind of its change.
+// changedPaths returns the changes in words. asked is the path that the user has typed. If asked is the only changed
+// path, changedPaths returns only the kind of the change. At a terminal, it shortens a long text.
 func changedPaths(s *session.Session, changes []jjbridge.PathChange, asked string) string {
 	if len(changes) == 1 && changes[0].Path == asked {
 		return changes[0].Op

@@ -83,7 +83,8 @@ func parseLogs(cmd *arg.Command, c *urfave.Context) (logsOptions, error) {
 	return opts, nil
 }
 
-// runLogs prints the log of the attempt that opts names. If there is no log, it notes the state of the attempt.
+// runLogs prints the log of the attempt that opts names: with --follow as the log grows, otherwise the log so far. If
+// there is no log, it notes the state of the attempt; with --json, the member log is then null.
 func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opts logsOptions) error {
 	at, err := store.Load(ctx, opts.address)
 	if err != nil {
@@ -145,7 +146,7 @@ func (l *attemptLog) describe() string {
 	return plain.Text(text)
 }
 
-// ended reports whether the attempt has ended.
+// ended reports whether the attempt has ended. An attempt that waits has not ended.
 func (l *attemptLog) ended() bool {
 	return l.row.State != snapshot.AttemptInProgress && !snapshot.NodeState(l.row.State).Waiting()
 }
@@ -169,8 +170,8 @@ func (l *attemptLog) refresh(ctx context.Context) error {
 	return err
 }
 
-// text returns the log so far: of a running attempt the live log, otherwise the stored log. known is false if there
-// is no log and the attempt has not ended.
+// text returns the log so far: the live log of a running attempt, or the stored log if the attempt has ended or has no
+// live log. known is false if there is no log and the attempt has not ended.
 func (l *attemptLog) text(ctx context.Context) (text string, known bool, err error) {
 	if !l.ended() && l.head != nil {
 		if text := claim.LiveLogsOf(l.store, l.run).Last(l.key()); text != "" {
@@ -184,8 +185,8 @@ func (l *attemptLog) text(ctx context.Context) (text string, known bool, err err
 	return l.stored()
 }
 
-// stored returns the log in the journal of l.entry. known is false if the journal has no log and the attempt has
-// not ended.
+// stored returns the log in the journal of l.entry, or "" if the journal has no log of the attempt. known is false if
+// there is no log and the attempt has not ended.
 func (l *attemptLog) stored() (text string, known bool, err error) {
 	logs, err := l.entry.Logs()
 	if err != nil {

@@ -30,8 +30,8 @@ type patch struct {
 	where []string       // the options with which git finds the repository
 }
 
-// patchOf compares the state and the files of a loaded entry with those of the frame before it. If one of the two
-// has no files, or there is no frame before, the patch has no code.
+// patchOf compares a loaded entry with the frame before it. The patch has the differences in state and, if both have
+// files, in files. If there is no frame before the entry, the patch compares the state with an empty state.
 func patchOf(ctx context.Context, s *session.Session, store *timeline.Store, at *timeline.Loaded) (*patch, error) {
 	before, err := code.Before(ctx, store, at)
 	if err != nil {
@@ -55,7 +55,7 @@ func patchOf(ctx context.Context, s *session.Session, store *timeline.Store, at 
 	return p, err
 }
 
-// document returns the patch for show -p --json.
+// document returns the patch as the member patch of show -p --json.
 func (p *patch) document(ctx context.Context, s *session.Session) (*patchDocument, error) {
 	doc := &patchDocument{From: p.FromAddress(), State: p.state}
 	if p.code == nil {

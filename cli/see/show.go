@@ -100,8 +100,8 @@ type showDocument struct {
 	Patch       *patchDocument          `json:"patch,omitempty"`
 }
 
-// runShow prints the state at opts.address or, with --patch, the changes of that frame. With --json, the document
-// has both.
+// runShow prints the state at opts.address or, with --patch, the changes of that frame. With --json, it prints a
+// document that always has the state and, with --patch, also the changes.
 func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opts showOptions) error {
 	at, err := store.Load(ctx, opts.address)
 	if err != nil {
@@ -214,8 +214,8 @@ func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.Load
 	return frame.Entry.Subject, nil
 }
 
-// describeOwner describes the owner of a run for people. It returns "" if the owner is unknown, or if the run is
-// not running and has no live owner.
+// describeOwner returns a text for people about the owner of a run. It returns "" if an engine that claims no runs made
+// the run. It also returns "" if the run has no live owner and its row does not say running.
 func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	switch {
 	case row.Epoch == 0: // the run of an engine that claims no runs
@@ -232,8 +232,8 @@ func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	return ""
 }
 
-// describeEntry returns the document of show --json with the facts that the entry itself holds. With attempts, the
-// document has every attempt.
+// describeEntry returns the document of show --json with the facts that the entry itself holds. If attempts is true,
+// the document has every attempt. The caller sets the other members.
 func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
 	entry := at.Entry
 	doc := &showDocument{
@@ -261,6 +261,8 @@ func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
 	return doc, err
 }
 
+// listAttempts returns the attempts in the journal of an entry, in the order of their keys. Without an error, the
+// result is never nil.
 func listAttempts(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
 	rows, err := entry.Attempts()
 	if err != nil {

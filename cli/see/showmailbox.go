@@ -47,7 +47,8 @@ func (v *stateView) waits(state *snapshot.State) error {
 	return nil
 }
 
-// signalWaited returns the name and the correlation of the signal that a wait is for, or "" for a timer.
+// signalWaited returns the name of the signal that a wait is for, and the correlation that the signal must have. If any
+// correlation ends the wait, it returns only the name. For a timer, it returns "".
 func signalWaited(w snapshot.Wait) string {
 	switch {
 	case w.Kind != snapshot.WaitSignal || w.AnyCorrelation:
@@ -58,7 +59,8 @@ func signalWaited(w snapshot.Wait) string {
 	return w.Signal + ", correlation " + *w.CorrelationID
 }
 
-// optionalTime formats a moment in milliseconds since 1970, or returns "" for nil.
+// optionalTime formats a moment as display.ClockTime does. ms is the moment in milliseconds since 1970. If ms is nil,
+// the result is "".
 func optionalTime(ms *int64) string {
 	if ms == nil {
 		return ""
@@ -102,7 +104,7 @@ func (v *stateView) requests(state *snapshot.State) error {
 	return nil
 }
 
-// signals writes how many signals the run has received.
+// signals writes how many signals the run has received. It writes nothing if there are none.
 func (v *stateView) signals(state *snapshot.State) error {
 	if n := state.Signals().Len(); n > 0 {
 		v.title("Signals")

@@ -26,8 +26,8 @@ type stateView struct {
 	attempts bool // write all attempts with their whole logs
 }
 
-// entry writes all of an entry: the facts about run and entry, the working copies, the state, and the attempts. at
-// is the entry's address.
+// entry writes everything about an entry: the run, the entry itself, the working copies, the state, and the attempts.
+// The argument at is the address of the entry.
 func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 	row, err := entry.RunRow()
 	if err != nil {
@@ -51,14 +51,15 @@ func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 	return v.journal(entry)
 }
 
-// heading writes the address, the time and the subject of an entry.
+// heading writes the address, the status, the time, the subject and the ids of an entry. row is the row of the run at
+// the entry.
 func (v *stateView) heading(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	v.firstLine(at, row, entry)
 	v.came(at, entry)
 }
 
-// firstLine writes the address and the status of a frame. For an entry after the newest frame, it writes the number
-// of that frame.
+// firstLine writes the address of a frame and the status in row. For an entry after the newest frame, it writes the
+// number of this frame in place of an address.
 func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	name := at.String()
 	if isNewer(entry) {
@@ -67,8 +68,8 @@ func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snap
 	v.printf("%s  %s\n", v.p.Paint(term.Bold, plain.Text(name)), v.p.Status(plain.Text(string(row.Status))))
 }
 
-// came writes the time, the subject and the ids of an entry and, for an entry after the newest frame, the subject
-// of that frame.
+// came writes the time, the subject and the ids of an entry. For an entry after the newest frame, it also writes the
+// subject of this frame.
 func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 	v.field("time", display.ClockTime(entry.AtMs))
 	v.field("what", plain.Shorten(entry.Subject, display.ValueShown))
@@ -83,7 +84,7 @@ func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 // isNewer reports whether an entry, such as a signal, came after the newest frame and is not a frame itself.
 func isNewer(entry *snapshot.Entry) bool { return entry.Frame == snapshot.NoFrame }
 
-// row writes the facts about the run and the entry.
+// row writes the facts about the run and the entry. The argument row is the row of the run at the entry.
 func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	v.firstLine(at, row, entry)
 	workflow := row.Workflow
@@ -121,8 +122,8 @@ func (v *stateView) foreign() {
 	}
 }
 
-// parent writes the frame from which the run was forked or, for a run that was fetched under another id, the
-// original run.
+// parent writes the frame from which the run was forked. For a run that was fetched under another id, it writes the
+// original run. v.origin must not be nil.
 func (v *stateView) parent(parent *snapshot.Parent) {
 	short := plain.Shorten(parent.Label, display.ValueShown)
 	switch from := v.origin; {

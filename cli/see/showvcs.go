@@ -17,7 +17,8 @@ import (
 // itemsShown is how many files of each list people see.
 const itemsShown = 10
 
-// workingCopy writes the revisions of the working copy and of the tasks' worktrees.
+// workingCopy writes the revisions of the working copy and of the tasks' worktrees. If the entry has no revision, it
+// writes nothing.
 func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 	vcs, err := entry.VCSRevision()
 	if err != nil || vcs == nil {
@@ -32,8 +33,9 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 	return nil
 }
 
-// filesBehind describes the files of a loaded entry that are older than its state, by working copy. The key is the
-// task that has its own worktree, or "" for the working copy of the run. The map is nil if no files are older.
+// filesBehind returns a description of the files of a loaded entry that are older than the entry's state. The key is
+// the task whose own worktree has the files, or "" for the working copy of the run. The map is nil if no files are
+// older.
 func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (map[string]*code.Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil || vcs == nil {
@@ -65,9 +67,10 @@ type forkedCopy struct {
 	vcs *snapshot.VCS
 }
 
-// forkedCopies returns the working copies with which a fork began: that of its parent's frame and, if the parent is
-// a fork, that of the parent's parent, and so on. It stops at a frame without a working copy, at a run of another
-// repository, and at a run that extends its parent's frames.
+// forkedCopies returns the working copies with which a fork began. The first is the working copy of the parent's frame.
+// If the parent is a fork, the next is the working copy of its parent's frame, and so on. The list ends at a frame
+// without a working copy, at a run of another repository, and at a run that extends its parent's frames. row is the row
+// of the fork. For a run that is no fork, the list is nil.
 func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) ([]forkedCopy, error) {
 	var found []forkedCopy
 	for row.Parent != nil && row.Parent.Extension.IsZero() {
@@ -99,8 +102,9 @@ func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) 
 	return found, nil
 }
 
-// capturedAt returns the frame at which files were captured: a frame of the run or, if the run was forked with these
-// files, of an ancestor. worktree is the task that has its own worktree, or "" for the run's files.
+// capturedAt returns the frame at which the files of vcs were captured. This is a frame of the run or, if the run was
+// forked with these files, of an ancestor. worktree is the task whose own worktree has the files, or "" for the run's
+// files.
 func (v *stateView) capturedAt(vcs *snapshot.VCS, worktree string) string {
 	at := fmt.Sprintf("frame %d", vcs.Frame)
 	// As long as an ancestor had the same capture, the ancestor made it, and the frame's number is one of the ancestor.
@@ -121,8 +125,8 @@ func (v *stateView) capturedAt(vcs *snapshot.VCS, worktree string) string {
 	return at
 }
 
-// vcs writes one revision, when its files were captured, and the files that were left out or altered. worktree is
-// the task that has its own worktree, or "" for the files of the run.
+// vcs writes one revision, the frame at which its files were captured, and the files that were left out or altered.
+// worktree is the task whose own worktree has the files, or "" for the files of the run.
 func (v *stateView) vcs(vcs *snapshot.VCS, worktree string) {
 	v.field("type", vcs.Type)
 	v.id("change", vcs.ChangeID)
@@ -166,7 +170,7 @@ func (v *stateView) list(name string, items []string) {
 	}
 }
 
-// id writes a line with the beginning of an id and with the whole id, or nothing if the id is "".
+// id writes a line with name, the beginning of the id, and the whole id. It writes nothing if the id is "".
 func (v *stateView) id(name, id string) {
 	if id != "" {
 		v.printf("  %-11s  %s  %s\n", name, v.p.Revision(plain.Text(display.ShortID(id))), v.p.Paint(term.Dim, plain.Text(id)))

@@ -88,8 +88,8 @@ line with the columns as members, and "kind":"row" unless a column is called kin
 	return cmd
 }
 
-// runSQL prints the rows that a query returns, or the tables. The error is invalid_query if SQLite refuses the
-// query.
+// runSQL lists the tables if opts.tables is true, and otherwise prints the rows that the query returns. The error is
+// invalid_query if SQLite refuses the query.
 func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts sqlOptions) error {
 	index, err := store.Details(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts
 	return s.Paged(ctx, func() error { return t.Write(s.Terminal) })
 }
 
-// sqlText formats a value for people: NULL as "", bytes as lower-case hex.
+// sqlText formats a value for people. NULL is "", and bytes are lower-case hex.
 func sqlText(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -140,7 +140,8 @@ func sqlText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// writeRows prints each row as a JSON object: the kind, and then the columns in their order.
+// writeRows prints each row as a JSON object: "kind":"row", and then the columns in their order. If a column is called
+// kind, it replaces the first member.
 func writeRows(s *session.Session, answer *sqliteindex.Answer) error {
 	names, err := memberNames(answer.Columns)
 	if err != nil {
@@ -169,8 +170,8 @@ func writeRows(s *session.Session, answer *sqliteindex.Answer) error {
 	return nil
 }
 
-// memberNames returns the names of columns as JSON strings. If several columns have the same name, all but the
-// first get a number, such as name_2.
+// memberNames returns the names of the columns as JSON strings. Each name is different: if several columns have the
+// same name, all but the first get a number, such as name_2.
 func memberNames(columns []sqliteindex.Column) ([]json.RawMessage, error) {
 	taken := make(map[string]bool) // false for the name of a later column, true for a name in use
 	for _, column := range columns {

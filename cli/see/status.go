@@ -97,9 +97,9 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) e
 	return s.Printf("%s", view.String())
 }
 
-// gatherStatus reads an overview of all runs, and the newest states of a few. It returns the status and the inbox
-// lines of the waiting runs, the oldest first. If the details of a run cannot be read, it warns and leaves them
-// out.
+// gatherStatus returns the status, and the inbox lines of the waiting runs, the oldest first. It reads an overview of
+// all runs, and then the tips of a few: running and waiting runs, the run that failed last, and the newest run. If the
+// details of a run cannot be read, it warns and leaves them out.
 func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store) (*statusDocument, []mail.Line, error) {
 	overview, err := list.ReadOverview(ctx, store, statusShown)
 	if err != nil {
@@ -146,7 +146,8 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	return doc, waiting, ctx.Err()
 }
 
-// canContinue reports whether a run was cancelled and resume can continue it.
+// canContinue reports whether a run was cancelled and resume can continue it. It returns false if another engine runs
+// the run, or if git-smithers never ran it.
 func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (bool, error) {
 	if run.Status != string(snapshot.RunCancelled) {
 		return false, nil
@@ -168,8 +169,8 @@ func endedAt(run list.RunInfo) int64 {
 	return run.UpdatedAtMs
 }
 
-// readGoing reads the tasks in progress and the open waits of a running or waiting run. It leaves out settled and
-// expired requests.
+// readGoing reads the tasks in progress and the inbox lines of a running or waiting run. The lines are those of
+// mail.Open. With an error, it returns the facts that it could read.
 func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, run runDocument) (runningRun, []mail.Line, error) {
 	out := runningRun{runDocument: run, Tasks: []string{}}
 	head, err := store.Head(ctx, run.RunID)

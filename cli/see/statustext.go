@@ -18,8 +18,8 @@ import (
 // statusWidth is how many columns the status has.
 const statusWidth = 80
 
-// suggest returns the commands to type next, the most urgent first. waiting has the inbox lines of the waiting
-// runs, the oldest first.
+// suggest returns the commands to type next for the status doc, the most urgent first. There is always at least one.
+// waiting has the inbox lines of the waiting runs, the oldest first.
 func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	var out []suggestedCommand
 	for _, l := range waiting {
@@ -83,8 +83,8 @@ type statusRow struct {
 	under             []string
 }
 
-// all writes every part of the status that is not empty, and the commands to type next. If there are no runs, it
-// writes howToBegin instead of the parts.
+// all writes every part of the status that is not empty, and the commands to type next. waiting has the inbox lines of
+// the waiting runs. If there are no runs, it writes howToBegin instead of the parts.
 func (v *statusView) all(doc *statusDocument, waiting []mail.Line) {
 	if len(doc.Newest) == 0 {
 		v.WriteString(howToBegin)
@@ -199,9 +199,9 @@ func (v *statusView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder
 
 func (v *statusView) title(text string) { v.WriteString("\n" + v.p.Paint(term.Bold, text) + "\n") }
 
-// part writes at most statusShown rows under a title. unread is the number of runs that are not in rows. If rows
-// are left out or unread, part writes how many, and that command lists them. It writes nothing if there are no
-// rows.
+// part writes at most statusShown rows under a title. It writes nothing if there are no rows. unread is the number of
+// runs for which there is no row; a number below 0 counts as 0. If there are such runs, or more than statusShown rows,
+// part writes how many are missing, and that command lists them.
 func (v *statusView) part(title string, rows []statusRow, unread int, command string) {
 	if len(rows) == 0 {
 		return
@@ -216,6 +216,7 @@ func (v *statusView) part(title string, rows []statusRow, unread int, command st
 			status = max(status, len(row.status)+2)
 		}
 	}
+	// The last but one column gets the room that the others leave.
 	room := max(statusWidth-2-id-2-status-2-when, 20)
 	for _, row := range rows {
 		pad := strings.Repeat(" ", status-len(row.status))

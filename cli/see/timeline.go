@@ -92,8 +92,8 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 	})
 }
 
-// gatherTimeline sets text.waits and text.effects: what the runs of t wait for, and what their frames changed. It
-// counts changed lines for at most countLinesFor.
+// gatherTimeline sets text.waits to what the runs of t wait for, and text.effects to what their frames changed. It
+// counts changed lines for at most countLinesFor. If the lines of a run cannot be counted, it warns.
 func gatherTimeline(ctx context.Context, s *session.Session, store *timeline.Store, t *list.Tree, text *timelineText) error {
 	text.waits, text.effects = make(map[string]string), make(map[string][]list.Effect)
 	if err := waitsOf(ctx, s, store, t, text.waits); err != nil {
@@ -115,8 +115,8 @@ func gatherTimeline(ctx context.Context, s *session.Session, store *timeline.Sto
 	})
 }
 
-// eachTimeline calls f for the timeline of a run, and then for the timelines of its forks. It stops at the first
-// error and returns it.
+// eachTimeline calls f for the timeline of a run, and then for the timelines of its forks and of their forks. It stops
+// at the first error and returns this error.
 func eachTimeline(t *list.Tree, f func(*list.RunTimeline) error) error {
 	if err := f(&t.Timeline); err != nil {
 		return err

@@ -40,8 +40,8 @@ type frameColumns struct {
 	revised            bool // a frame has a revision
 }
 
-// write writes a run's frames, each fork below the frame at which it starts, and at the end what the run waits for.
-// Every line begins with indent.
+// write writes the frames of a run, each fork below the frame at which the fork starts, and at the end what the run
+// waits for. If tree has the timeline of a fork, it stands below the fork. Every line begins with indent.
 func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string) {
 	run := tree.Timeline
 	b.WriteString(indent + t.p.Paint(term.Bold, plain.Text(run.RunID)))
@@ -73,6 +73,8 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 	}
 }
 
+// effect returns the effect of the frame with the index i in the timeline of run. It is empty if the effects of the run
+// are unknown.
 func (t *timelineText) effect(run list.RunTimeline, i int) list.Effect {
 	if effects := t.effects[run.RunID]; i < len(effects) {
 		return effects[i]
@@ -93,7 +95,8 @@ func (t *timelineText) columns(run list.RunTimeline) frameColumns {
 	return c
 }
 
-// date writes a line with the date of a frame, unless this date was written last. at is the time of the frame.
+// date writes a line with the date of a frame. It writes nothing if it wrote the same date last. at is the time of the
+// frame.
 func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
 	var digits [len("Mon 2 Jan 2006") + 1]byte
 	if day := at.AppendFormat(digits[:0], "Mon 2 Jan 2006"); string(day) != t.day {
@@ -102,8 +105,8 @@ func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
 	}
 }
 
-// frame writes the line of one frame. at is the time at which the frame was made. A dropped frame is faint, and the
-// text of a failed step is red.
+// frame writes the line of one frame. at is the time at which the frame was made. The text of a failed step is red. A
+// dropped frame is faint and has no other colour.
 func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time, effect list.Effect, columns frameColumns, indent string) {
 	paint, mark := t.p, ""
 	if f.Dropped {
@@ -166,8 +169,8 @@ func codeText(p display.Painter, effect list.Effect) string {
 	return text
 }
 
-// forkedAt returns the frame at which a fork starts, in words, and whether that frame was dropped or the fork
-// undone. f is the frame below which the fork is listed.
+// forkedAt returns the frame at which a fork starts, in words. It adds a remark if that frame was dropped or the fork
+// was undone. f is the frame below which the fork is listed.
 func forkedAt(f list.FrameInfo, fork list.ForkInfo) string {
 	text := fmt.Sprintf("forked at frame %d", fork.ParentFrameNo)
 	if fork.ParentFrameNo != f.FrameNo {
@@ -188,7 +191,7 @@ func frameRevision(p display.Painter, v *list.FrameVCS) string {
 	return display.Padded(p.Revision(text), text, display.RevisionShown)
 }
 
-// label returns a fork's label in brackets, behind a space, or "" if the fork has none.
+// label returns a space and a fork's label in brackets. It returns "" if the fork has no label.
 func label(text *string) string {
 	if text == nil || *text == "" {
 		return ""

@@ -15,7 +15,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// waitsOf adds to waits, by run id, what the run of t and its forks wait for, in words.
+// waitsOf fills waits, a map by run id, with the results of foreignWaits: for the run of t, for its forks, and for
+// their forks.
 func waitsOf(ctx context.Context, s *session.Session, store *timeline.Store, t *list.Tree, waits map[string]string) error {
 	text, err := foreignWaits(ctx, s, store, t.Timeline.RunID, snapshot.RunStatus(t.Timeline.Status))
 	if err != nil {
@@ -30,8 +31,9 @@ func waitsOf(ctx context.Context, s *session.Session, store *timeline.Store, t *
 	return nil
 }
 
-// foreignWaits returns what a run of another engine waits for, in words, because the engine may wait without a frame.
-// It returns "" for a run that git-smithers runs and for a run that does not wait.
+// foreignWaits returns a text about what a run of another engine waits for, because the engine may wait without a
+// frame. It marks the answers that have not reached the engine. It returns "" if the run waits for nothing or has
+// ended, and for a run that git-smithers runs.
 func foreignWaits(ctx context.Context, s *session.Session, store *timeline.Store, run string, status snapshot.RunStatus) (string, error) {
 	if status.Ended() {
 		return "", nil

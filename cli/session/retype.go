@@ -10,8 +10,8 @@ import (
 )
 
 // Retyped adds a hint to err if a command needs the whole id of a run, and the command line has the beginning of
-// exactly one id. The hint is the command line with the whole id. args has the words after the program. Any other
-// err is returned unchanged.
+// exactly one id. The hint is the command line with the whole id. args has the words after the program. In all other
+// cases, and if the hint would be longer than maxRetyped, Retyped returns err unchanged.
 func Retyped(args []string, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RunNotFound && known.Code != fault.NothingPruned {
@@ -24,6 +24,7 @@ func Retyped(args []string, err error) error {
 	}
 	words, replaced := slices.Clone(args), 0
 	for i, word := range words {
+		// The id may be the value of a flag, and :FRAME may follow it.
 		flag := ""
 		if name, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(name, "-") {
 			flag, word = name+"=", value

@@ -18,7 +18,8 @@ type Session struct {
 	Hurry context.Context // ends with the second signal
 }
 
-// WithStore opens the history of the repository in which the command was called, runs f on it, and closes it.
+// WithStore opens the history of the repository in which the command was called, runs f on it, and closes it. It
+// returns the error of opening, or those of f and of closing.
 func (s *Session) WithStore(ctx context.Context, f func(*timeline.Store) error) error {
 	store, err := timeline.Open(ctx, timeline.Options{Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn})
 	if err != nil {
@@ -30,8 +31,8 @@ func (s *Session) WithStore(ctx context.Context, f func(*timeline.Store) error) 
 // Folder returns the folder in which the command was called.
 func (s *Session) Folder() app.Folder { return app.Folder(s.Dir) }
 
-// Path returns the path of a file that the command line names: a relative name is resolved in the folder of the
-// command.
+// Path returns the path of the file that the command line calls name. A relative name is resolved in the folder in
+// which the command was called.
 func (s *Session) Path(name string) string {
 	return s.Folder().Path(name)
 }

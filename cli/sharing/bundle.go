@@ -46,8 +46,8 @@ output, and the ids of the runs to standard error.`,
 	}
 }
 
-// pipeBundle writes a bundle to standard output, and the ids of its runs to standard error. The error is usage if
-// standard output is a terminal.
+// pipeBundle writes a bundle of runs to standard output. It writes the ids of the runs or, with --json, the document to
+// standard error. The error is usage if standard output is a terminal.
 func pipeBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, runs []string) error {
 	if s.OutTTY {
 		return fault.New(fault.Usage, "a bundle cannot be written to a terminal").Hint("name a file: -o runs.bundle")
@@ -74,8 +74,9 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// runBundle writes a bundle of runs to file, or to standard output if file is "-". It writes a draft first, and
-// puts the whole draft in the place of the file, so that a failure leaves no partial file.
+// runBundle does the same as pipeBundle if file is "-". Otherwise it writes a bundle of runs to file, and prints the
+// ids of the runs. It first writes a draft, and puts the draft at the path of the file when the draft is complete, so
+// that a failure leaves no partial file.
 func runBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, file string, runs []string) error {
 	if file == "-" {
 		return pipeBundle(ctx, s, sharer, runs)

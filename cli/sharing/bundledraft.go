@@ -29,8 +29,9 @@ type bundleDraft struct {
 	lock  *flock.Flock
 }
 
-// newBundleDraft begins a bundle, and removes the drafts that killed processes left in its folder. path is the path
-// of the bundle, and shown is path as it was typed. The error is usage if the file exists or its folder does not.
+// newBundleDraft begins a bundle, and removes the drafts that killed processes left in the folder of the bundle. path
+// is the path of the bundle. shown is the same path as it was typed, for messages. The error is usage if the file
+// exists, or if its folder does not exist.
 func newBundleDraft(path, shown string) (*bundleDraft, error) {
 	if isThere(path) {
 		return nil, bundleIsThere(shown)
@@ -50,7 +51,9 @@ func newBundleDraft(path, shown string) (*bundleDraft, error) {
 	}
 }
 
-// lockedDraft makes a draft and locks it. It returns nil if another process has removed the draft before the lock.
+// lockedDraft makes a draft in the folder of path and locks it. It returns nil without an error if another process
+// removed the draft before the lock; the caller then tries again. The error is usage if the folder does not exist.
+// shown is path as it was typed.
 func lockedDraft(path, shown string) (*bundleDraft, error) {
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%016x", bundleDraftMark, rand.Uint64())) //nolint:gosec // the name need not be secret
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)                            //nolint:gosec // the umask decides who may read it
@@ -70,7 +73,7 @@ func lockedDraft(path, shown string) (*bundleDraft, error) {
 	return nil, nil //nolint:nilnil // another process has removed the draft
 }
 
-// isBundleDraft reports whether name, without its folder, is the name of a draft.
+// isBundleDraft reports whether name is the name of a draft. name must not contain a folder.
 func isBundleDraft(name string) bool {
 	digits, ok := strings.CutPrefix(name, bundleDraftMark)
 	number, err := hex.DecodeString(digits)
@@ -96,7 +99,8 @@ func bundleIsThere(shown string) error {
 }
 
 // place puts the finished bundle at its path, on stable storage, and returns its size in bytes. It makes a link,
-// because a rename would replace an existing file. The error is usage if the file exists.
+// because a rename would replace an existing file. If the file system has no links, it calls rename. The error is usage
+// if a file with this path exists.
 func (d *bundleDraft) place() (int64, error) {
 	info, err := d.Stat()
 	if err := errors.Join(err, d.Sync()); err != nil {
@@ -113,8 +117,9 @@ func (d *bundleDraft) place() (int64, error) {
 	return info.Size(), fsx.SyncDir(filepath.Dir(d.path))
 }
 
-// rename puts the bundle at its path if the file system has no links. It makes an empty file, which fails if the
-// file exists, and replaces this file by the bundle. A kill in between leaves the empty file.
+// rename puts the bundle at its path if the file system has no links. It first makes an empty file at the path, and
+// then replaces this file by the bundle. The error is usage if a file with this path exists. If the process is killed
+// in between, the empty file stays.
 func (d *bundleDraft) rename() error {
 	file, err := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {

@@ -62,14 +62,15 @@ func asFlag() urfave.Flag {
 	return &urfave.StringFlag{Name: "as", Usage: "store the run under the id `NEWID`"}
 }
 
-// runFetch fetches runs, and prints the outcome for each run even if some were refused.
+// runFetch fetches runs, and prints the outcome for each run, also for refused runs.
 func runFetch(ctx context.Context, s *session.Session, sharer *share.Sharer, req share.FetchRequest) error {
 	fetched, err := sharer.Fetch(ctx, req)
 	return tellFetched(ctx, s, "fetch", fetched, err)
 }
 
-// tellFetched prints a line for each fetched run, and returns err. If the output fails, it returns that error
-// instead. kind is the kind of the document for --json.
+// tellFetched prints a line for each fetched run, and returns err, the error of the fetch. If the output fails, it
+// returns the error of the output instead. If nothing was fetched because of err, it only returns err. kind is the kind
+// of the document for --json.
 func tellFetched(ctx context.Context, s *session.Session, kind string, fetched *share.Fetched, err error) error {
 	if fetched == nil || err != nil && len(fetched.Runs) == 0 {
 		return err

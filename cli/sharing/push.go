@@ -64,7 +64,7 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 	}
 }
 
-// runPush pushes runs, and prints the outcome for each run even if some were refused.
+// runPush pushes runs, and prints the outcome for each run, also for refused runs.
 func runPush(ctx context.Context, s *session.Session, sharer *share.Sharer, req share.PushRequest) error {
 	pushed, err := sharer.Push(ctx, req)
 	if pushed == nil || err != nil && len(pushed.Runs) == 0 {
@@ -102,8 +102,9 @@ func writePushed(ctx context.Context, s *session.Session, pushed *share.Pushed, 
 	return t.Write(s.Terminal)
 }
 
-// confirmFiles returns the function that asks the person at the terminal whether untracked files may be pushed. If
-// yes is set, the function always agrees. confirmFiles returns nil if yes is not set and there is no terminal.
+// confirmFiles returns the function that asks the person at the terminal whether untracked files may be pushed. If yes
+// is true, the function does not ask and returns true. If yes is false and there is no terminal, confirmFiles returns
+// nil.
 func confirmFiles(s *session.Session, yes bool) func(string, []share.UntrackedFile) (bool, error) {
 	const shown = 50
 	if yes {

@@ -83,8 +83,9 @@ func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 	return nil
 }
 
-// runRemote prints, for each remote, the runs that differ between this repository and the remote. Without names, it
-// looks at all known remotes.
+// runRemote prints, for each remote, the runs that differ between this repository and the remote, and how many are the
+// same. remotes has the names of the remotes; if it is empty, runRemote looks at all known remotes. It then lists no
+// runs of a remote that is not configured, except with --json.
 func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, remotes []string) error {
 	states, err := sharer.Remotes(ctx, remotes...)
 	if err != nil {
@@ -125,8 +126,8 @@ func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 	return all.Write(s.Terminal)
 }
 
-// summarize returns a line about a remote: how many runs are the same on both sides, and how many are in each other
-// state.
+// summarize returns a line about a remote. The line has the number of runs that are the same on both sides, and the
+// number of runs in each other state.
 func summarize(state share.RemoteState) string {
 	parts := []string{plain.Count(state.Current, "run") + " the same on both sides"}
 	counts := make(map[string]int)

@@ -12,10 +12,10 @@ const (
 	emojiStyle      = '\ufe0f'
 )
 
-// visible returns s with escapes, as Go writes them, for the characters that a terminal does not show or that
-// change how it shows other characters. Such characters can make two ids look the same, or hide text. Joiners and
-// style selectors stay if they join several symbols to one emoji. All other characters stay, even control
-// characters, which package plain escapes.
+// visible returns s with escapes, as Go writes them, in place of two kinds of characters: those that a terminal does
+// not show, and those that change how it shows other characters. Such characters can make two ids look the same, or
+// hide text. Joiners and style selectors within an emoji stay. All other characters stay, even control characters,
+// which package plain escapes.
 func visible(s string) string {
 	if strings.IndexFunc(s, isInvisible) < 0 {
 		return s
@@ -44,7 +44,8 @@ func visible(s string) string {
 	return b.String()
 }
 
-// isInvisible reports whether a terminal does not show r, or reads r as an instruction.
+// isInvisible reports whether r is a character outside of ASCII that a terminal does not show, or reads as an
+// instruction.
 func isInvisible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return false
@@ -53,7 +54,8 @@ func isInvisible(r rune) bool {
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // signs that are drawn below digits
 }
 
-// isEmojiBase reports whether a style selector can show r as an emoji: a symbol, or a digit of a keycap.
+// isEmojiBase reports whether r can be shown as an emoji with a style selector after it. This is so for a symbol, and
+// for a digit of a keycap.
 func isEmojiBase(r rune) bool {
 	return isSymbol(r) || unicode.Is(unicode.Sm, r) || strings.ContainsRune("0123456789#*\u00a9\u00ae\u203c\u2049\u3030\u303d", r)
 }

@@ -31,7 +31,8 @@ func (p Painter) Paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[m"
 }
 
-// Status returns text, which is the status of a run or the state of a node or attempt, in its colour.
+// Status returns text in the colour of the status that text names: the status of a run, or the state of a node or
+// attempt. Any other text is faint.
 func (p Painter) Status(text string) string {
 	switch text {
 	case "finished":
@@ -76,8 +77,8 @@ func (s *Terminal) IsTerminalOut() bool {
 	return s.OutTTY
 }
 
-// gitAllowsColor reports whether git's color.smithers or color.ui allows colour. It returns true if git cannot be
-// asked.
+// gitAllowsColor reports whether git's color.smithers allows colour or, if it is not set, color.ui. It returns true if
+// git cannot be asked.
 func (s *Terminal) gitAllowsColor(ctx context.Context) bool {
 	answer, err := s.Git(ctx, "config", "--get-colorbool", "color.smithers", "true")
 	return err != nil || answer != "false"

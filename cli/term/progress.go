@@ -24,13 +24,15 @@ type Progress struct {
 	next time.Time // when the line may be shown again
 }
 
-// Progress starts to show the progress of the activity what. It shows nothing if no person would see the line.
+// Progress starts to show the progress of an activity. The argument what is the activity in words. If no person would
+// see the line, Progress shows nothing.
 func (s *Terminal) Progress(what string) *Progress {
 	on := !s.Quiet && s.AtTerminal(s.Err)
 	return &Progress{s: s, What: what, on: on, next: s.Now().Add(ProgressAfter)}
 }
 
-// Update shows that done of total is done. If total is 0, the total is unknown.
+// Update shows that done of total is done. If total is 0, the total is unknown. Update shows nothing before
+// ProgressAfter has passed, and at most one line in progressEvery.
 func (p *Progress) Update(done, total int) {
 	if !p.on {
 		return
@@ -50,8 +52,8 @@ func (p *Progress) Update(done, total int) {
 // Finish removes the line from the terminal.
 func (p *Progress) Finish() { p.s.EndHalfway() }
 
-// While shows what the command waits for, if the wait takes long and a person would see the line. The caller must
-// call done once, at the end of the wait.
+// While shows what the command waits for, if the wait takes longer than ProgressAfter and a person would see the line.
+// The caller must call done exactly once, at the end of the wait.
 func (s *Terminal) While(what string) (done func()) {
 	if s.Quiet || !s.AtTerminal(s.Err) {
 		return func() {}

@@ -37,7 +37,8 @@ func (s *Streams) AtTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// LookupEnv returns the value of a variable in Env, and whether it is set. The last entry of a name counts.
+// LookupEnv returns the value of the variable called name in Env, and whether the variable is set. If Env has several
+// entries with this name, the last one counts.
 func (s *Streams) LookupEnv(name string) (string, bool) {
 	for _, entry := range slices.Backward(s.Env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -60,6 +61,7 @@ type dataWriter struct {
 	s *Terminal
 }
 
+// Write removes a line of progress and then writes p to standard output. See dataWriter for the errors.
 func (w dataWriter) Write(p []byte) (int, error) {
 	w.s.EndHalfway()
 	n, err := w.write(p)
@@ -72,6 +74,7 @@ func (w dataWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
+// write writes p. If a person reads at a terminal, it escapes invisible characters.
 func (w dataWriter) write(p []byte) (int, error) {
 	if w.s.JSON || !w.s.IsTerminalOut() {
 		return w.Writer.Write(p)
@@ -97,6 +100,7 @@ type inputReader struct {
 	r   io.Reader
 }
 
+// Read reads into p as r does, or returns the error of ctx if ctx ends first.
 func (in inputReader) Read(p []byte) (int, error) {
 	if err := in.ctx.Err(); err != nil {
 		return 0, err
@@ -126,8 +130,8 @@ func (in inputReader) Read(p []byte) (int, error) {
 	}
 }
 
-// ReadStdin reads all of standard input. The error is limit_exceeded for more than limit bytes, and invalid_input
-// if the read fails.
+// ReadStdin reads all of standard input. The error is limit_exceeded for more than limit bytes, and invalid_input if
+// the read fails. If ctx is cancelled meanwhile, the error is context.Canceled.
 func (s *Terminal) ReadStdin(limit int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(s.In, int64(limit)+1))
 	switch {

@@ -36,8 +36,8 @@ func (t *Table) Add(cells ...Cell) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// Write prints the table as the output of a command: for people in aligned columns under a header, otherwise as
-// lines with tabs and without the header.
+// Write prints the table as the output of a command. For people, it aligns the columns under a header. Otherwise it
+// prints lines with tabs between the cells, and the header only if KeepsHeader is set.
 func (t *Table) Write(s *Terminal) error {
 	var b strings.Builder
 	if s.IsTerminalOut() {
@@ -48,8 +48,8 @@ func (t *Table) Write(s *Terminal) error {
 	return s.Printf("%s", b.String())
 }
 
-// Align writes the table in columns under its header, each line behind indent. It
-// writes nothing for a table without rows, unless KeepsHeader is set.
+// Align writes the table in aligned columns under its header. Every line begins with indent. If the table has no rows,
+// Align writes nothing, unless KeepsHeader is set.
 func (t *Table) Align(b *strings.Builder, indent string) {
 	if len(t.Rows) == 0 && !t.KeepsHeader {
 		return
@@ -91,8 +91,8 @@ func (t *Table) separate(b *strings.Builder) {
 	}
 }
 
-// AlignedLine returns the cells of a row as a line, each padded to its width, without the empty cells at the end.
-// No text may be wider than its width.
+// AlignedLine returns the cells of a row as a line. Each cell is padded to its width in widths, and no text may be
+// wider than its width. Empty cells at the end are left out.
 func AlignedLine(row []Cell, widths []int) string {
 	last := len(row) - 1
 	for last > 0 && row[last].Text == "" {

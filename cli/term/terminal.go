@@ -30,7 +30,8 @@ type Terminal struct {
 	warned  map[string]bool // the warnings so far
 }
 
-// New returns the terminal of the streams s. A read from its In ends with ctx. scripted sets JSON.
+// New returns the terminal of the streams s. If scripted is true, a script reads, and JSON is set. When ctx ends, a
+// read from the terminal's In returns the error of ctx.
 func New(ctx context.Context, s Streams, scripted bool) *Terminal {
 	out := &Terminal{Streams: s, JSON: scripted, InTTY: s.AtTerminal(s.In), OutTTY: s.AtTerminal(s.Out)}
 	out.In, out.Out = inputReader{ctx, s.In}, dataWriter{s.Out, out}
@@ -103,8 +104,8 @@ func (s *Terminal) Talk(format string, args ...any) {
 	_, _ = io.WriteString(s.Err, text)
 }
 
-// TalkHalfway shows text as a line of progress in place of the previous one, until the next output. It is safe for
-// concurrent use.
+// TalkHalfway shows text as a line of progress, in place of the previous line of progress. The next output removes the
+// line. TalkHalfway is safe for concurrent use.
 func (s *Terminal) TalkHalfway(text string) {
 	s.talking.Lock()
 	defer s.talking.Unlock()

@@ -85,8 +85,9 @@ With --undo it brings them back, until git smithers prune --collect deletes them
 	return cmd
 }
 
-// runDoctor prints the problems. It repairs them if repair is set or if the person at the terminal agrees. The
-// error is verify_failed if a serious problem remains.
+// runDoctor prints the problems. It repairs them first if repair is true, or if it can ask a person at the terminal and
+// the person agrees. If the person refuses, it prints the problems only with the question. The error is verify_failed
+// if a serious problem remains.
 func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, repair bool) error {
 	bar := s.Progress("looking")
 	d := doctor.New(store, func(_ string, done, total int) { bar.Update(done, total) })
@@ -119,8 +120,8 @@ func isOlder(f doctor.Finding) bool { return f.Kind == doctor.OlderFormat }
 
 func canBeMended(f doctor.Finding) bool { return f.Repair != "" && !f.Fixed }
 
-// mend makes all possible repairs and looks again, until it finds nothing more to repair or has tried mendRounds
-// times. It returns the repaired findings, and then the remaining ones. A repair that fails is a warning.
+// mend makes all possible repairs and looks for damage again, until no repair succeeds or mendRounds rounds are over.
+// It returns the repaired findings, and then the remaining ones. A repair that fails is a warning.
 func mend(ctx context.Context, s *session.Session, d *doctor.Doctor, findings []doctor.Finding) ([]doctor.Finding, error) {
 	mended := []doctor.Finding{}
 	for range mendRounds {
@@ -150,7 +151,8 @@ func mend(ctx context.Context, s *session.Session, d *doctor.Doctor, findings []
 	return append(mended, findings...), nil
 }
 
-// leftOver returns verify_failed if a finding is neither repaired nor harmless, else nil.
+// leftOver returns nil if every finding is repaired or harmless. Otherwise it returns verify_failed, with a hint for
+// the next step.
 func leftOver(findings []doctor.Finding) error {
 	left, mendable := 0, false
 	for _, f := range findings {
@@ -182,7 +184,8 @@ func printFindings(s *session.Session, findings []doctor.Finding) error {
 	return s.Printf("%s", describeFindings(findings))
 }
 
-// describeFindings returns two lines for each finding: the problem, and the repair or why there is none.
+// describeFindings returns two lines for each finding. The first has the problem. The second has the repair, or says
+// how to proceed if there is no repair.
 func describeFindings(findings []doctor.Finding) string {
 	var b strings.Builder
 	for _, f := range findings {

@@ -22,8 +22,8 @@ type dropDocument struct {
 // dropOptions has the options of doctor --drop-version-1.
 type dropOptions struct{ undo, dryRun bool }
 
-// runDropOlder moves the runs of format 1 out of the way or, with opts.undo, brings them back. It prints the
-// outcome for each run, even if some runs stay as they are.
+// runDropOlder moves the runs of format 1 out of the way or, if opts.undo is true, brings them back. If opts.dryRun is
+// true, it changes nothing. It prints the outcome for each run, also for runs that stay where they are.
 func runDropOlder(ctx context.Context, s *session.Session, k *keep.Keeper, opts dropOptions) error {
 	job := k.DropOlder
 	if opts.undo {
@@ -60,7 +60,8 @@ func runDropOlder(ctx context.Context, s *session.Session, k *keep.Keeper, opts 
 	return err
 }
 
-// noteOlder notes what happened to the runs of format 1, and what to type next. all is the number of these runs,
+// noteOlder notes that there are no runs of format 1. If runs were moved out of the way, it notes their number, and the
+// commands that bring them back or free their space. Otherwise it notes nothing. all is the number of runs of format 1,
 // and moved is how many of them were moved.
 func noteOlder(s *session.Session, opts dropOptions, all, moved int) {
 	switch {

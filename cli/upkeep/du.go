@@ -44,8 +44,8 @@ share are counted once, except in the table of runs.`,
 	}
 }
 
-// runDu prints the disk space of the named runs, or of all runs: at a terminal as tables, otherwise as lines with
-// tabs.
+// runDu prints the disk space of the named runs or, if runs is empty, of all runs. At a terminal it prints tables,
+// otherwise lines with tabs.
 func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []string) error {
 	usage, err := k.DiskUsage(ctx, runs...)
 	if err != nil {

@@ -59,8 +59,9 @@ Prints the git directory that stores the runs.`,
 	}
 }
 
-// runInit prints where runs are stored. Outside of any repository, it makes a store for runs if yes is set or a
-// person agrees. In a jj working copy, it sets the jj alias if yes or jj is set or a person agrees.
+// runInit prints where runs are stored. Outside of any repository, it makes a store for runs if yes is true or a person
+// agrees; if nobody agrees, the error is no_repository. In a jj working copy, it sets the jj alias if yes or jj is true
+// or a person agrees. If jj is true outside of a jj working copy, the error is usage.
 func runInit(ctx context.Context, s *session.Session, yes, jj bool) error {
 	doc := initDocument{Kind: "init"}
 	err := s.WithStore(ctx, func(store *timeline.Store) error {
@@ -95,8 +96,8 @@ func runInit(ctx context.Context, s *session.Session, yes, jj bool) error {
 	return s.Printf("%s\n", plain.Text(doc.GitDir))
 }
 
-// makeStore makes .smithers/store.git in the folder of the command, and returns its git directory. Without yes, it
-// asks first.
+// makeStore makes .smithers/store.git in the folder of the command, and returns the git directory of the store. If yes
+// is false, it asks first, and returns no_repository if nobody agrees.
 func makeStore(ctx context.Context, s *session.Session, yes bool) (string, error) {
 	if !yes {
 		if err := confirm(s, "This folder is not in a git repository. Create .smithers/store.git in it, for run history only?"); err != nil {
@@ -106,8 +107,8 @@ func makeStore(ctx context.Context, s *session.Session, yes bool) (string, error
 	return timeline.InitBare(ctx, s.Dir, s.Env)
 }
 
-// confirm asks the person at the terminal. It returns no_repository if the answer is not yes, or if there is no
-// terminal.
+// confirm asks the person at the terminal a question. It returns nil if the answer is yes. If the answer is not yes, or
+// if there is no terminal, it returns no_repository.
 func confirm(s *session.Session, question string) error {
 	if !s.InTTY || !s.AtTerminal(s.Err) {
 		return fault.New(fault.NoRepository, "not a git repository, and there is no terminal to ask for consent").

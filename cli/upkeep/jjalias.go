@@ -26,8 +26,11 @@ smithers = 'builtin_log_compact ++ "jj frames " ++ change_id.shortest(8) ++ "\n"
 `
 )
 
-// offerJJ offers to set the alias that makes "jj smithers" work, or sets it without a question if want is set. The
-// result points to true if the alias is set; it is nil outside of a jj working copy.
+// offerJJ sets the alias that makes "jj smithers" work, unless it is set already. If want is false, offerJJ asks the
+// person at the terminal first. If want is true, it does not ask, and a missing jj is an error.
+//
+// The result is nil outside of a jj working copy. Otherwise it points to true if the alias is set, and to false if it
+// is not.
 func offerJJ(ctx context.Context, s *session.Session, want bool) (*bool, error) {
 	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
 	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
@@ -67,7 +70,7 @@ func offerJJ(ctx context.Context, s *session.Session, want bool) (*bool, error) 
 }
 
 // askForAlias asks the person at the terminal whether to set the alias, and reports whether the answer is yes. It
-// returns false if there is no terminal.
+// returns false if there is no terminal, or if the answer cannot be read. The error is that of ctx.
 func askForAlias(ctx context.Context, s *session.Session) (bool, error) {
 	if !s.CanAsk() {
 		return false, nil
@@ -79,7 +82,7 @@ func askForAlias(ctx context.Context, s *session.Session) (bool, error) {
 	return yes && err == nil, nil
 }
 
-// noteJJ notes how jj and git-smithers work together. alias reports whether "jj smithers" works.
+// noteJJ notes how jj and git-smithers work together. alias is true if "jj smithers" works.
 func noteJJ(s *session.Session, alias bool) {
 	if alias {
 		s.Note("`jj smithers` works in this repository")
@@ -90,7 +93,7 @@ func noteJJ(s *session.Session, alias bool) {
 		jjSnippet)
 }
 
-// noJJ returns the error for init --jj outside of a jj working copy.
+// noJJ returns the usage error for init --jj outside of a jj working copy.
 func noJJ() error {
 	return fault.New(fault.Usage, "this is not a jj working copy, so --jj has no alias to set").
 		Hint("`jj git init --colocate` creates a jj repository")

@@ -127,7 +127,8 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	return opts, nil
 }
 
-// parseAge reads a length of time, such as 30d, 2w or 12h. The error is usage, and names the flag.
+// parseAge reads a length of time, such as 30d, 2w or 12h. The error is usage if text is no length of time above 0.
+// flag is the name of the flag, for the error.
 func parseAge(flag, text string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day} {
@@ -144,6 +145,8 @@ func parseAge(flag, text string) (time.Duration, error) {
 		Hint("use a length of time, such as 30d, 2w or 12h")
 }
 
+// runPrune does what opts asks for: it prunes runs, or restores pruned runs, collects them, or deletes them at a
+// remote. It prints a line for each run.
 func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	switch {
 	case opts.undo:
@@ -219,7 +222,8 @@ func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	return out.Hint("pruned and not collected yet: %s", display.ListUpTo(shown, runs)).Hint("%s", howToRecall(runs[:1]))
 }
 
-// runRecall restores pruned runs and prints a line for each. Without runs, it returns a usage error.
+// runRecall returns the usage error of noneToRecall if opts names no runs. Otherwise it restores the named runs, and
+// prints a line for each.
 func runRecall(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	if len(opts.runs) == 0 {
 		return noneToRecall(ctx, k)
@@ -234,7 +238,8 @@ func runRecall(ctx context.Context, s *session.Session, k *keep.Keeper, opts pru
 	return tablePruned(s, back.Runs, func(keep.PrunedRun) string { return "is back" })
 }
 
-// runCollect deletes the objects that only pruned runs need, and prints how much space this has freed.
+// runCollect deletes the objects that only pruned runs need. If opts.dryRun is true, it deletes nothing. It prints a
+// line for each run, and notes how much space was freed or would be freed.
 func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	got, err := k.Collect(ctx, opts.dryRun)
 	if err != nil {
@@ -262,7 +267,9 @@ func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pr
 	return err
 }
 
-// runPruneRemote deletes pruned runs at a remote, and prints the outcome for each run even if some stay.
+// runPruneRemote deletes pruned runs at a remote; if opts.dryRun is true, it deletes nothing. It prints the outcome for
+// each run, also for runs that stay there. The first of opts.runs is the remote; if opts.runs is empty, it is the
+// default remote.
 func runPruneRemote(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	remote, runs := arg.RemoteAndRuns(s, opts.runs)
 	there, err := k.PruneRemote(ctx, remote, opts.dryRun, runs...)

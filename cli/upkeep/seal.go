@@ -56,7 +56,8 @@ of refs exceeds smithers.frameRefs. Set smithers.seal to false to do both only w
 	return cmd
 }
 
-// runSeal seals the named runs, or all ended runs, and prints a line for each.
+// runSeal seals the named runs or, if runs is empty, all ended runs. It prints a line for each sealed run, and how much
+// space was saved.
 func runSeal(ctx context.Context, s *session.Session, store *timeline.Store, runs []string) error {
 	sealed, err := timeline.Seal(ctx, store, runs...)
 	if err != nil {

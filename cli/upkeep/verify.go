@@ -52,8 +52,8 @@ duplicates, and compares every row of the index with the refs.`,
 	}
 }
 
-// runVerify checks the named runs, or all runs, and prints the problems. The error is verify_failed if there are
-// any.
+// runVerify checks the named runs or, if runs is empty, all runs, and prints the problems. With deep, it also checks
+// every file that holds objects, and the index. The error is verify_failed if there are problems.
 func runVerify(ctx context.Context, s *session.Session, store *timeline.Store, deep bool, runs []string) error {
 	report, err := verifyReport(ctx, s, store, deep, runs)
 	if err != nil {
@@ -113,7 +113,7 @@ func printReport(s *session.Session, report *verify.Report) error {
 	return s.Printf("%s", b.String())
 }
 
-// placeOf returns the place of a problem: the file, or the address of the run or frame.
+// placeOf returns the place of a problem: the file or, if no file is known, the address of the run or frame.
 func placeOf(p verify.Problem) string {
 	if p.File != "" {
 		return p.File

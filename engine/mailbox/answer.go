@@ -20,8 +20,9 @@ type Response struct {
 }
 
 // Answer answers a human request that is pending at the time at, and returns the answered request. The error's code
-// is invalid_input, with the path, if the value does not fit the request's form; request_not_found if a.Place has
-// no request; usage if a.Place has several; and not_pending if the request is closed or has expired.
+// is invalid_input, with the path, if the value does not fit the request's form; limit_exceeded if this check may
+// take too long; request_not_found if a.Place has no request; usage if a.Place names no node and several nodes wait;
+// and not_pending if the request is closed or has expired. With an error, Answer changes nothing.
 func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
 	text, value, err := schema.DecodeValue(a.Value)
 	if err != nil {
@@ -33,8 +34,10 @@ func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapsh
 	})
 }
 
-// CancelRequest cancels a human request that is pending at the time at, and returns the cancelled request. by is
-// the name of the person who cancels the request, or "" if unknown. The errors are those of Answer.
+// CancelRequest cancels a human request that is pending at the time at, and returns the cancelled request. by is the
+// name of the person who cancels the request, or "" if unknown. If by is not valid UTF-8, the error's code is
+// invalid_input. The codes request_not_found, usage and not_pending are those of Answer. With an error, CancelRequest
+// changes nothing.
 func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time) (snapshot.HumanRequest, error) {
 	return closeRequest(ctx, rec, p, by, at, func(h *snapshot.HumanRequest) (string, error) {
 		h.Status = snapshot.HumanCancelled
@@ -44,7 +47,8 @@ func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at tim
 
 // closeRequest closes the pending request at p and returns the closed request. edit changes the request's row and
 // returns the kind of the event. If edit returns an error, closeRequest changes nothing and returns that error. by is
-// the person's name, or "" if unknown.
+// the person's name, or "" if unknown. If by is not valid UTF-8, the error's code is invalid_input. The codes
+// request_not_found, usage and not_pending are those of Answer.
 func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time,
 	edit func(*snapshot.HumanRequest) (string, error),
 ) (out snapshot.HumanRequest, err error) {
@@ -66,7 +70,7 @@ func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time
 			return nil, err
 		}
 		h.AnsweredAtMs, h.AnsweredBy = new(at.UnixMilli()), who
-		out = h
+		out = h // act calls this function again if the tip moves; the last call counts
 		event, err := requestEvent(rec.Row().ID, kind, h)
 		if err != nil {
 			return nil, err
@@ -144,8 +148,9 @@ func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
 	return ExpireAtTip(ctx, rec, at, func() error { return nil })
 }
 
-// ExpireAtTip is Expire without the first read: it begins at the tip that rec has read. It calls check before each
-// attempt to append. If check returns an error, ExpireAtTip appends nothing and returns that error.
+// ExpireAtTip closes requests and returns their number as Expire does, but it begins at the tip that rec has read. It
+// calls check before each attempt to append. If check returns an error, ExpireAtTip appends nothing and returns that
+// error.
 func ExpireAtTip(ctx context.Context, rec Recorder, at time.Time, check func() error) (int, error) {
 	count, operation := 0, newOperation()
 	err := rec.Update(ctx, func() (*snapshot.Draft, error) {

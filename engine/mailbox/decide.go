@@ -17,8 +17,9 @@ type Decision struct {
 }
 
 // Decide approves or denies an approval at the given time, and returns the decided approval. The error's code is
-// request_not_found if d.Place has no approval, usage if d.Place has several, and not_pending if the approval was
-// decided before. With an error, Decide changes nothing.
+// request_not_found if d.Place has no approval, usage if d.Place names no node and several nodes wait, not_pending if
+// the approval was decided before, and invalid_input if d.Note or d.By is not valid UTF-8. With an error, Decide
+// changes nothing.
 func Decide(ctx context.Context, rec Recorder, d Decision, at time.Time) (snapshot.Approval, error) {
 	note, err := saidText("the note", d.Note)
 	if err != nil {
@@ -45,7 +46,7 @@ func Decide(ctx context.Context, rec Recorder, d Decision, at time.Time) (snapsh
 			kind, a.Status = "ApprovalGranted", snapshot.ApprovalApproved
 		}
 		a.DecidedAtMs, a.DecidedBy, a.Note = new(at.UnixMilli()), by, note
-		out = a
+		out = a // act calls this function again if the tip moves; the last call counts
 		event, err := Event{Note: note, DecidedBy: by}.At(a.NodeID, a.Iteration, a.Attempt).Encode(run, kind, at.UnixMilli())
 		if err != nil {
 			return nil, timeline.Explain(err)

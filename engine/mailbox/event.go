@@ -55,7 +55,7 @@ func (p Event) Encode(run, kind string, atMs int64) (snapshot.Event, error) {
 	return snapshot.Event{Type: kind, AtMs: atMs, Payload: text}, err
 }
 
-// OrNull returns a text as a JSON string, or the JSON null if text is nil.
+// OrNull returns a text as a JSON string, or the JSON null if text is nil or cannot be encoded.
 func OrNull(text *string) json.RawMessage {
 	encoded, err := jsontext.Encode(text)
 	if err != nil {

@@ -49,13 +49,13 @@ type seenRequest[T request] struct {
 	pending bool
 }
 
-// seenApproval returns an approval for find.
+// seenApproval returns the approval a with its node's key, and with pending set if a is not decided.
 func seenApproval(a snapshot.Approval) seenRequest[snapshot.Approval] {
 	key := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}
 	return seenRequest[snapshot.Approval]{a, key, a.Status == snapshot.ApprovalRequested}
 }
 
-// seenHuman returns a human request for find.
+// seenHuman returns the human request h with its node's key, and with pending set if the status of h is pending.
 func seenHuman(h snapshot.HumanRequest) seenRequest[snapshot.HumanRequest] {
 	key := workflow.NodeKey{ID: h.NodeID, Iteration: h.Iteration}
 	return seenRequest[snapshot.HumanRequest]{h, key, h.Status == snapshot.HumanPending}
@@ -95,15 +95,15 @@ func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Pl
 	return best.row, nil
 }
 
-// severalWait returns the usage error for a place that names no node while several nodes wait. pending lists the
-// keys of the waiting nodes.
+// severalWait returns the usage error for a place that names no node while several nodes wait. run and what are as
+// for find, and pending lists the keys of the waiting nodes.
 func severalWait(run, what string, pending []string) error {
 	return fault.New(fault.Usage, "several nodes of run %s wait for %s", run, what).
 		Hint("name one of these nodes: %s", strings.Join(pending, ", "))
 }
 
-// noRequest returns the request_not_found error for a place that no request fits. pending lists the keys of the
-// nodes that do wait.
+// noRequest returns the request_not_found error for a place that no request fits. run and what are as for find, and
+// pending lists the keys of the waiting nodes.
 func noRequest(p Place, run, what string, pending []string) error {
 	place := ""
 	if p.Iteration != nil {

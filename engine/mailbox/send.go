@@ -10,9 +10,10 @@ import (
 )
 
 // send gives a run a signal, and returns the signal with its Seq. If the state already has the signal, send adds
-// nothing, and known is true. A failed or cancelled run keeps the signal for its resume. If the run is finished,
-// the error's code is run_not_resumable. Before each attempt to append, send calls wanted with the signal and its
-// decoded payload. If wanted returns an error, send appends nothing and returns that error.
+// nothing, and known is true. A failed or cancelled run keeps the signal for its resume. If the run is finished, the
+// error's code is run_not_resumable; for a text or payload that checkSignal refuses, it is invalid_input. Before each
+// attempt to append, send calls wanted with the signal and its decoded payload. If wanted returns an error, send
+// appends nothing and returns that error.
 func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	wanted func(s snapshot.Signal, payload any) error,
 ) (sent snapshot.Signal, known bool, err error) {

@@ -26,10 +26,10 @@ func NewSender(rec Recorder) *Sender { return &Sender{rec: rec} }
 // Send gives the run a signal, and returns the signal with its Seq. If the state already has the signal, Send adds
 // nothing, and known is true. A failed or cancelled run keeps the signal for its resume.
 //
-// If the run is finished, the error's code is run_not_resumable. The payload must fit the output of a task that
-// waits for the signal. If no task waits, it must fit the output of a task that may wait later. Otherwise the
-// error's code is invalid_input, and the message names the path. If the check may take too long, the code is
-// limit_exceeded.
+// If the run is finished, the error's code is run_not_resumable. The payload must fit the output schema of a task
+// that waits for the signal. If no task waits, it must fit the output schema of a task that may wait later; if there
+// is no such task either, every payload fits. If the payload does not fit, the error's code is invalid_input, and the
+// message names the path. If the check may take too long, the code is limit_exceeded.
 func (s *Sender) Send(ctx context.Context, signal snapshot.Signal) (sent snapshot.Signal, known bool, err error) {
 	return send(ctx, s.rec, signal, func(signal snapshot.Signal, payload any) error { return s.fits(ctx, signal, payload) })
 }
@@ -81,7 +81,8 @@ func (s *Sender) Workflow() (*workflow.Workflow, error) {
 	return s.wf, err
 }
 
-// readWorkflow sets s.wf to the definition at the tip, unless s.wf already has that definition.
+// readWorkflow sets s.wf to the definition at the tip, unless s.wf already has that definition. It sets s.wf to nil
+// if the run has no definition or a definition of another engine.
 func (s *Sender) readWorkflow() error {
 	entry := s.rec.Entry()
 	id, err := entry.WorkflowID()
@@ -127,9 +128,10 @@ func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
 	return later, nil
 }
 
-// takes reports whether the task t waits for the signal now, and otherwise whether t may wait for the signal later. The
-// signal has the name that t waits for. A finished or skipped task does not wait later, unless it is in a loop that
-// continues.
+// takes reports whether the task t waits for the signal now, and otherwise whether t may wait for the signal later.
+// The signal has the name that t waits for. later is false if t waits now, for this signal or another; if t is
+// finished or skipped, unless it is in a loop that continues; if t wants a correlation id and the signal has none, or
+// the reverse; and if the state has no row of t or its loop.
 func takes(state *snapshot.State, t *workflow.Task, signal snapshot.Signal) (now, later bool, err error) {
 	iteration, over := 0, false
 	if t.Loop != "" {
@@ -143,7 +145,7 @@ func takes(state *snapshot.State, t *workflow.Task, signal snapshot.Signal) (now
 	if err != nil || !ok {
 		return false, false, err
 	}
-	if n.State == snapshot.NodeWaitingEvent {
+	if n.State == snapshot.NodeWaitingEvent { // the wait's filter is known
 		w, ok, err := ReadWait(state, t.ID, iteration)
 		if err != nil || !ok {
 			return false, false, err

@@ -64,7 +64,8 @@ func correlated(name string, anyID bool, correlation *string) filter {
 	return filter{name: name, id: *correlation}
 }
 
-// update adds to b.byName the signals of state that the book has not read yet, and keeps each list sorted by seq.
+// update adds to b.byName the signals of state that the book has not read yet, and keeps each list sorted by seq. If
+// a signal was changed or removed, it reads all signals again.
 func (b *SignalBook) update(state *snapshot.State) error {
 	now := state.Signals()
 	for delta, err := range page.Diff(b.read, now) {
@@ -149,10 +150,11 @@ func (t *taker) add(w snapshot.Wait) {
 	}
 }
 
-// Take records the signal that a wait took: w.SignalSeq. The caller must have called Find for the wait's node.
+// Take records w.SignalSeq, the signal that the wait w took. Find must have returned a signal for this wait before.
 func (b *SignalBook) Take(w snapshot.Wait) { b.takers[w.NodeID].add(w) }
 
-// ReadWait returns the row of a node's wait for a signal or a timer. ok is false if the node has no such row.
+// ReadWait returns the row of a node's wait for a signal or a timer at an iteration. ok is false if the state has no
+// such row, or if an error occurs.
 func ReadWait(state *snapshot.State, node string, iteration int) (w snapshot.Wait, ok bool, err error) {
 	return ReadRow(state.Waits(), snapshot.Key(node, iteration), snapshot.DecodeWait)
 }

@@ -90,7 +90,8 @@ func (w *Waiting) approval(state *snapshot.State) error {
 	return nil
 }
 
-// human sets the fields of a wait for a human request of run. If the mailbox row is missing, it sets only For.
+// human sets the fields of a wait for a human request. run is the run's id, and at is the current time. If the
+// mailbox row is missing, human sets only For.
 func (w *Waiting) human(state *snapshot.State, run string, at time.Time) error {
 	w.For = "human"
 	h, ok, err := ReadRow(state.HumanRequests(), w.key(), snapshot.DecodeHumanRequest)
@@ -102,7 +103,8 @@ func (w *Waiting) human(state *snapshot.State, run string, at time.Time) error {
 	return nil
 }
 
-// signal sets the fields of a wait for a signal. If the mailbox row is missing, it sets only For.
+// signal sets the fields of a wait for a signal. signals tracks the signals of state, and at is the current time. If
+// the mailbox row is missing, signal sets only For.
 func (w *Waiting) signal(state *snapshot.State, signals *SignalBook, at time.Time) error {
 	w.For = "signal"
 	row, ok, err := ReadWait(state, w.NodeID, w.Iteration)
@@ -115,7 +117,8 @@ func (w *Waiting) signal(state *snapshot.State, signals *SignalBook, at time.Tim
 	return err
 }
 
-// timer sets the fields of a wait for a timer. If the mailbox row is missing, it sets only For.
+// timer sets the fields of a wait for a timer. at is the current time. If the mailbox row is missing, timer sets only
+// For.
 func (w *Waiting) timer(state *snapshot.State, at time.Time) error {
 	w.For = "timer"
 	row, ok, err := ReadWait(state, w.NodeID, w.Iteration)

@@ -90,8 +90,8 @@ func (b *Bounds) addPattern(text string) (int, error) {
 	return size, nil
 }
 
-// patternSize returns an estimate of the instructions of a compiled pattern, with character ranges and expanded
-// repeats. It returns at most maxPatternSize+1.
+// patternSize returns an estimate of the number of instructions of a compiled pattern, in which repeats are expanded.
+// Large character classes count as more than one instruction. patternSize returns at most maxPatternSize+1.
 func patternSize(re *syntax.Regexp) int {
 	const runesPerInstruction = 8 // about this many runes of a character class take the bytes of an instruction
 	size := 1 + len(re.Rune)/runesPerInstruction

@@ -61,9 +61,10 @@ type schemaInspector struct {
 	bounds *Bounds
 }
 
-// inspect checks a decoded schema and returns its graph. It refuses unknown types, references out of the schema,
-// circular references, and integers that a float64 does not hold exactly. It adds the schema's cost to bounds; if a
-// limit is exceeded, the error is a *LimitError. A reference without a target is recorded in the graph.
+// inspect checks a decoded schema and returns its graph. It refuses unknown types, unsupported keywords, references
+// out of the schema, circular references, and integers that a float64 does not hold exactly. It adds the schema's
+// cost to bounds; if a limit is exceeded, the error is a *LimitError. A reference without a target is no error here:
+// inspect records it in the graph.
 func inspect(root any, bounds *Bounds) (*graph, error) {
 	in := schemaInspector{
 		graph: &graph{nodes: make(map[string]*node)}, refs: make(map[*node]string), bounds: bounds,
@@ -78,8 +79,8 @@ func inspect(root any, bounds *Bounds) (*graph, error) {
 	return in.graph, in.graph.findCircle()
 }
 
-// follow adds an edge to the graph for each reference. It adds a reference without a target to the graph's dangling
-// references.
+// follow adds an edge to the graph for each reference that points to a schema, and adds the other references to the
+// graph's dangling references. A reference that is not a URL is an error.
 func (in schemaInspector) follow() error {
 	for n, ref := range in.refs {
 		at, err := refTarget(ref)

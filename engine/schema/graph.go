@@ -50,7 +50,8 @@ type patternNode struct {
 	*node
 }
 
-// note records the costs of a keyword whose value holds no schemas. It ignores keywords without costs.
+// note records what a keyword adds to the costs of n: its default, the size of the value, or that a message quotes
+// the checked value. The keyword's value holds no schemas. note ignores keywords without costs.
 func (n *node) note(key string, value any) {
 	switch key {
 	case "default":
@@ -125,8 +126,9 @@ func (n *node) here(kind string) edges {
 	return n.same
 }
 
-// forProperty returns the schemas that n applies to the property of a name: those for the name, or else those for
-// all further properties.
+// forProperty returns the schemas that n applies to the property with the given name: the schema for this name and
+// the schemas for patterns that match the name. If n has none of these, it returns the schemas for all other
+// properties.
 func (n *node) forProperty(name string) []*node {
 	var all []*node
 	if to := n.properties[name]; to != nil {
@@ -143,7 +145,8 @@ func (n *node) forProperty(name string) []*node {
 	return all
 }
 
-// forItem returns the schemas that n applies to the item at an index.
+// forItem returns the schemas that n applies to the item at index i: the schema for this index and the schemas for
+// every item, and in trials the schemas of contains.
 func (n *node) forItem(i int) edges {
 	if i < len(n.prefix) {
 		return edges{both: append(slices.Clone(n.items), n.prefix[i]), trials: n.contains}

@@ -157,8 +157,9 @@ func valuePath(pointer string) string {
 	return path.String()
 }
 
-// CheckOutput decodes the output of a task for a table, and checks the output against the schema. It returns the
-// output's bytes without surrounding white space. An error of the check names the table and the path of the flaw.
+// CheckOutput decodes printed, the output of a task for a table, and checks the output against the schema. It returns
+// the output's bytes without surrounding white space. An error of decoding begins with "stdout", and an error of the
+// check names the table and the path of the flaw. The check may take maxOutputWork steps.
 func (s *Schema) CheckOutput(table string, printed []byte) (json.RawMessage, error) {
 	text, value, err := DecodeValue(printed)
 	if err != nil {

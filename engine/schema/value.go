@@ -75,8 +75,8 @@ func plainNumbers(value any) any {
 	return value
 }
 
-// plainNumber returns a number as an int64 or uint64 if possible, otherwise as the nearest float64. A number beyond
-// float64 becomes the largest float64 with the same sign.
+// plainNumber returns the JSON number in text as an int64 or uint64 if possible, otherwise as the nearest float64. A
+// number beyond float64 becomes the largest float64 with the same sign.
 func plainNumber(text string) any {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n

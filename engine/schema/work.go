@@ -46,7 +46,8 @@ func (c *cost) add(part *cost) {
 func (c *cost) try(part *cost) { c.steps += part.steps + part.failing/messagesPerStep }
 
 // value returns the cost of applying each schema in asked to a value, and the size of the value. The cost of a schema
-// includes the schemas that it applies in turn. If w.spent exceeds w.most, the result is incomplete.
+// includes the costs of the schemas that it applies in turn; the map has an entry for each of them that applies to
+// the same value. If w.spent exceeds w.most, the results are incomplete. If asked is empty, the map is nil.
 func (w *worker) value(value any, asked []*node) (map[*node]*cost, size) {
 	if len(asked) == 0 {
 		return nil, sizeOf(value)
@@ -160,10 +161,11 @@ func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cos
 	return size
 }
 
-// combine adds to the cost of n the costs of the schemas that n applies to the same value, and of n's message. The
-// costs of those schemas must be complete. If the messages need too much memory, combine ends the counting.
+// combine adds to the cost of n the cost of n's message, and the costs of the schemas that n applies to the same
+// value, which must be complete. kind is the JSON Schema type of the checked value, and value is its size. If the
+// messages need too much memory, combine ends the counting.
 func (w *worker) combine(n *node, kind string, value size, costs map[*node]*cost) {
-	c, own := costs[n], bytesPerMessage+n.bytes
+	c, own := costs[n], bytesPerMessage+n.bytes // own is the size of n's own message
 	if n.quotes || !n.takes(kind) {
 		own += 2 * value.bytes
 	}
@@ -179,7 +181,7 @@ func (w *worker) combine(n *node, kind string, value size, costs map[*node]*cost
 	}
 	for _, to := range here.any {
 		c.try(costs[to])
-		own += 2 * costs[to].message
+		own += 2 * costs[to].message // n's message quotes the messages of all alternatives
 		c.failing += costs[to].failing
 	}
 	c.message = max(c.message, own) + float64(len(n.at)) + bytesPerLevel

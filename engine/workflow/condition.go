@@ -110,8 +110,9 @@ func describe(value any) string {
 	}
 }
 
-// reading returns the values of the names outputs and output in the expression. tables is the value of outputs: the
-// outputs whose refs name no node, by table. read is the function output().
+// reading returns the values of the names outputs and output in the expression. The parameter outputs maps references
+// to values. tables is the value of the name outputs: the values of the references without a node, by table. read is
+// the function output(): it returns the value of a reference with a node, or nil if outputs lacks the reference.
 func (e *expression) reading(outputs map[OutputRef]any) (tables map[string]any, read func(table, node string) any) {
 	tables = make(map[string]any)
 	for _, ref := range e.Refs {
@@ -211,7 +212,8 @@ func (f *refFinder) check() error {
 // boolean is expected.
 type nullSafe struct{}
 
-// Visit rewrites one node. The library calls Visit for every node, inner nodes first.
+// Visit rewrites one node: a member access, or the operands of not, and, or. It leaves every other node unchanged.
+// The library calls Visit for every node, inner nodes first.
 func (nullSafe) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.MemberNode:
@@ -231,8 +233,8 @@ func (nullSafe) Visit(node *ast.Node) {
 	}
 }
 
-// orFalse returns an expression that is false if n is null, and otherwise n. It wraps only member accesses and
-// calls, and returns every other node unchanged.
+// orFalse returns a member access or a call as an expression that is false if n is null, and otherwise n. It returns
+// every other node unchanged.
 func orFalse(n ast.Node) ast.Node {
 	switch n.(type) {
 	case *ast.ChainNode, *ast.CallNode:

@@ -26,8 +26,9 @@ func (p *parser) compileConditions() {
 	}
 }
 
-// readable returns the ids of the tasks whose outputs the expressions of t may read: the tasks that are done before
-// t and, in a loop, all tasks of the loop. It sets t.Before.
+// readable returns the ids of the tasks whose outputs the expressions of t may read: the tasks that are done before t
+// and, in a loop, all tasks of the loop. The result also has the ids of loops that are done before t. readable sets
+// t.Before.
 func (p *parser) readable(t *Task) map[string]bool {
 	if t.Before == nil {
 		t.Before = p.wf.before(t.ID)
@@ -63,9 +64,11 @@ func (p *parser) condition(line int, what, text string, inLoop bool, readable ma
 	return c
 }
 
-// checkRef reports a flaw at line if no task writes the output to which ref refers, if ref does not say which of
-// several tasks is meant, or if readable does not have the task. The result of the expression would otherwise depend on
-// which command is faster. what names the expression in messages.
+// checkRef checks ref, an output that an expression reads. It reports a flaw at line if ref's table is not under
+// outputs, if no task writes the output, or if ref names no task and several tasks write the table. It also reports a
+// flaw if readable does not have the task, because the result would depend on which command is faster. In a file with
+// other flaws, it ignores a table that no task writes and a task that is not readable. what names the expression in
+// messages.
 func (p *parser) checkRef(line int, what string, ref *OutputRef, readable map[string]bool) {
 	if _, ok := p.wf.outputs[ref.Table]; !ok {
 		p.failLine(line, suggest(ref.Table, slices.Sorted(maps.Keys(p.wf.outputs))),

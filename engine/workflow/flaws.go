@@ -54,8 +54,8 @@ func (r *reader) lacks(at *yaml.Node, hint, format string, args ...any) {
 	r.fail(at, hint, format, args...)
 }
 
-// settle moves r.err to the flaws and clears r.err, so that the next part can be read. If the file has maxFlaws
-// flaws or the error is fatal, r.err stays set.
+// settle moves r.err to the flaws and clears r.err, so that the next part can be read. It drops errToldBefore, which
+// is no flaw of its own. If the file has maxFlaws flaws or the error is fatal, r.err stays set.
 func (r *reader) settle() {
 	if r.err == nil || r.fatal {
 		return

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// resolveNeeds sets Waits of every task from Needs. A need of a task in another loop becomes a need of that whole
-// loop. It reports an unknown need, and a need of the loop that contains the task.
+// resolveNeeds sets Waits of every task from Needs. If a task outside of a loop needs a task of the loop, it waits
+// for the whole loop. resolveNeeds reports an unknown need as a flaw, and also a need of the loop that contains the
+// task.
 func (p *parser) resolveNeeds() {
 	if p.err != nil {
 		return
@@ -25,7 +26,7 @@ func (p *parser) resolveNeeds() {
 			case !ok && need == t.Loop:
 				p.failLine(t.line, "name tasks of the loop instead of the loop itself", "task %s needs loop %s, which contains the task", t.ID, need)
 			}
-			if p.err != nil {
+			if p.err != nil { // keep the flaw, and go on with the next need
 				p.settle()
 				continue
 			}
@@ -36,8 +37,8 @@ func (p *parser) resolveNeeds() {
 	}
 }
 
-// edges returns the ids of the tasks and loops that must be done before a task or loop is done. A loop is done
-// after its tasks.
+// edges returns the ids of the tasks and loops that a task waits for or, for the id of a loop, the ids of the loop's
+// tasks.
 func (w *Workflow) edges(id string) []string {
 	if t, ok := w.tasks[id]; ok {
 		return t.Waits
@@ -56,6 +57,7 @@ func (p *parser) findCycle() {
 	}
 	done := make(map[string]bool)
 	var path []string
+	// visit reports whether id reaches a cycle; path then holds the cycle.
 	var visit func(id string) bool
 	visit = func(id string) bool {
 		if at := slices.Index(path, id); at >= 0 { // the cycle begins and ends with id
@@ -82,8 +84,8 @@ func (p *parser) findCycle() {
 	}
 }
 
-// before returns the ids of the tasks and loops that are done whenever a task starts or a loop ends. For a loop,
-// these include the loop's own tasks.
+// before returns the ids of all tasks and loops that must be done before the task with the given id starts, or before
+// the loop with this id ends. For a loop, they include the loop's own tasks.
 func (w *Workflow) before(id string) map[string]bool {
 	seen := make(map[string]bool)
 	queue := slices.Clone(w.edges(id))

@@ -133,7 +133,7 @@ func (p *parser) entry(item *yaml.Node, loop *Loop) {
 	}
 }
 
-// hasKey reports whether a mapping has a key.
+// hasKey reports whether n, a mapping, has the given key.
 func hasKey(n *yaml.Node, key string) bool {
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
@@ -143,7 +143,8 @@ func hasKey(n *yaml.Node, key string) bool {
 	return false
 }
 
-// loop reads a loop and its tasks, and adds them to the workflow. If the loop has no valid id, loop adds nothing.
+// loop reads a loop and its tasks, and adds them to the workflow. If n is not a mapping, or the loop has no valid id
+// of its own, loop adds nothing.
 func (p *parser) loop(n *yaml.Node) {
 	_, fields := p.mapping(n, "a loop", loopKeys)
 	if p.err != nil {
@@ -183,8 +184,8 @@ func (p *parser) loop(n *yaml.Node) {
 	}
 }
 
-// task reads a task and adds the task to the workflow. loop is the loop that contains the task, or nil. If the task
-// has no valid id, task adds nothing.
+// task reads a task and adds the task to the workflow. loop is the loop that contains the task, or nil. If n is not a
+// mapping, or the task has no valid id of its own, task adds nothing.
 func (p *parser) task(n *yaml.Node, loop *Loop) {
 	_, fields := p.mapping(n, "a task", taskKeys)
 	if p.err != nil {
@@ -207,7 +208,8 @@ func (p *parser) task(n *yaml.Node, loop *Loop) {
 	loop.Tasks = append(loop.Tasks, t)
 }
 
-// taskOptions reads those keys of a task into t that do not depend on the task's kind.
+// taskOptions reads all keys of a task into t except the id and the key that gives the task its kind. It reports an
+// output table that is not under outputs.
 func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "output", func(n *yaml.Node) {
 		t.Output = p.text(n, "output")
@@ -231,8 +233,8 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// env returns environment variables as sorted "NAME=value" texts. It reports an invalid name, a name that begins
-// with SMITHERS_, and a value that is not a scalar.
+// env returns environment variables as sorted "NAME=value" texts. For an invalid name, a name that begins with
+// SMITHERS_, or a value that is not a scalar, it reports a flaw and returns nil.
 func (p *parser) env(n *yaml.Node) []string {
 	keys, fields := p.mapping(n, "env", nil)
 	var env []string

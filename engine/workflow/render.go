@@ -48,7 +48,8 @@ func (w *Workflow) Render(done func(loop string) bool) (json.RawMessage, error) 
 	return json.Marshal(root)
 }
 
-// renderTask returns the element of a task: its id, and the properties that the workflow file sets.
+// renderTask returns the element of a task. Its properties are the id and, if the workflow file sets them, the
+// output, the label, the needs, the retries, the timeout, the worktree and the properties of the wait.
 func renderTask(t *Task) element {
 	props := map[string]string{"id": t.ID}
 	if t.Output != "" {
@@ -104,8 +105,8 @@ func renderTemplate(props map[string]string, name string, t *Template) {
 	}
 }
 
-// renderPatience adds a timeout and then, the effect of the timeout, to props. It adds nothing if timeout is 0, and
-// no effect if then is "".
+// renderPatience adds a timeout, and the effect of the timeout, to props. The parameter then is the effect. It adds
+// nothing if timeout is 0, and no effect if then is "".
 func renderPatience(props map[string]string, timeout time.Duration, then Otherwise) {
 	if timeout == 0 {
 		return

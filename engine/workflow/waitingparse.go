@@ -142,8 +142,8 @@ func (p *parser) patience(n *yaml.Node, what string, fields map[string]*yaml.Nod
 	return timeout, then
 }
 
-// otherwise returns the effect of a denial or a timeout, and reports an unknown effect. what names the key in
-// messages.
+// otherwise returns the effect of a denial or a timeout. If n is not one of the known effects, otherwise reports a
+// flaw. what names the key in messages.
 func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
 	text := p.text(n, what)
 	known := []string{string(OtherwiseFail), string(OtherwiseContinue), string(OtherwiseSkip)}
@@ -153,8 +153,8 @@ func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
 	return Otherwise(text)
 }
 
-// human returns a human request, or nil if the prompt is missing. n is the prompt as text, or a mapping. task is
-// the id of the task.
+// human returns a human request. n is the prompt as text, or a mapping. If the mapping is flawed or has no prompt,
+// human reports a flaw and returns nil. task is the id of the task.
 func (p *parser) human(n *yaml.Node, task string) *Human {
 	h := &Human{OnTimeout: OtherwiseFail}
 	if p.short(n, "human", "human: What now?") {
@@ -179,8 +179,8 @@ func (p *parser) human(n *yaml.Node, task string) *Human {
 	return h
 }
 
-// finishForms gives each human request without a form the schema of its task's output, if the task has an output,
-// and sets the kind of every request.
+// finishForms sets the kind of every human request. If a request has no form and its task has an output, finishForms
+// first gives the request the schema of the output as its form.
 func (p *parser) finishForms() {
 	if p.err != nil {
 		return

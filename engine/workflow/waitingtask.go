@@ -64,8 +64,8 @@ func (t *Task) WaitState() snapshot.NodeState {
 	return ""
 }
 
-// Templates returns the task's texts with placeholders, and the keys of these texts in the file, such as
-// "approval.title".
+// Templates returns the texts with placeholders that the task waits with, and in where the key of each text in the
+// file, such as "approval.title". A task with a command or a timer has none.
 func (t *Task) Templates() (all []*Template, where []string) {
 	add := func(name string, tpl *Template) {
 		if tpl != nil {

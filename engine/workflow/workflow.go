@@ -81,9 +81,9 @@ func (w *Workflow) Snapshot() *snapshot.Workflow {
 	return &snapshot.Workflow{Definition: slices.Clone(w.definition), Schemas: schemas}
 }
 
-// ValidateInput checks a run's input against the workflow's schema. A nil input means the empty object. If the
-// input does not fit, the error's code is invalid_input and the message names the path. If the check may take too
-// long, the code is limit_exceeded.
+// ValidateInput checks a run's input against the workflow's schema. A nil input means the empty object. If the input
+// is not a JSON object or does not fit the schema, the error's code is invalid_input; for a misfit, the message names
+// the path. If the check may take too long, the code is limit_exceeded.
 func (w *Workflow) ValidateInput(input json.RawMessage) error {
 	if input == nil {
 		input = json.RawMessage("{}")

@@ -128,7 +128,7 @@ func (p *parser) checkBase(at *yaml.Node, base string) {
 	}
 }
 
-// isControl reports whether a character is an ASCII control character.
+// isControl reports whether r is an ASCII control character.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // AsksForWorktrees reports whether the workflow or one of its tasks asks for a worktree.
@@ -144,8 +144,8 @@ func (w *Workflow) AsksForWorktrees() bool {
 	return false
 }
 
-// OwnWorktree returns the worktree that the tasks of a run share. It returns false if the workflow asks for no such
-// worktree.
+// OwnWorktree returns the spec of the worktree that the tasks of a run share, and true. run is the run's id. If the
+// workflow asks for no such worktree, OwnWorktree returns the zero spec and false.
 func (w *Workflow) OwnWorktree(run string) (code.WorktreeSpec, bool) {
 	if w.Worktree == nil {
 		return code.WorktreeSpec{}, false
@@ -153,8 +153,8 @@ func (w *Workflow) OwnWorktree(run string) (code.WorktreeSpec, bool) {
 	return w.Worktree.Spec(run, ""), true
 }
 
-// Spec returns the worktree of a run with filled placeholders. task is the id of the worktree's task, or "" for the
-// worktree that tasks share.
+// Spec returns the spec of w for a run, with filled placeholders. run is the run's id. task is the id of the
+// worktree's task, or "" for the worktree that tasks share.
 func (w *Worktree) Spec(run, task string) code.WorktreeSpec {
 	return code.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}
 }

@@ -84,7 +84,8 @@ func (r *reader) failYAML(err error, data []byte) {
 	r.failLine(0, "", "not valid YAML: %s", firstLine(err.Error()))
 }
 
-// tabbed reports whether a line, counted from 1, is indented with a tab.
+// tabbed reports whether the indentation of a line of data has a tab. Lines are counted from 1. tabbed returns false
+// if data has no such line.
 func tabbed(data []byte, line int) bool {
 	lines := bytes.SplitN(data, []byte("\n"), line+1)
 	if line < 1 || line > len(lines) {
@@ -148,8 +149,8 @@ func (r *reader) follow(n *yaml.Node) *yaml.Node {
 }
 
 // mapping returns the keys of a mapping in file order, and the values by key. known lists the allowed keys; nil
-// allows any. It reports each unknown, repeated or invalid key and leaves such a key out. what names the mapping in
-// messages.
+// allows any. It reports each unknown, repeated or invalid key and leaves such a key out. If n is not a mapping, or
+// the file has too many flaws, the results are nil. what names the mapping in messages.
 func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yaml.Node, fields map[string]*yaml.Node) {
 	n = r.follow(n)
 	if n == nil {
@@ -175,7 +176,7 @@ func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yam
 			r.strange[n] = true
 		}
 		if r.err != nil {
-			if r.settle(); r.err != nil {
+			if r.settle(); r.err != nil { // the error is fatal, or the file has too many flaws
 				return nil, nil
 			}
 			continue
@@ -186,7 +187,8 @@ func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yam
 	return keys, fields
 }
 
-// list returns the items of a sequence. what names the sequence in messages.
+// list returns the items of a sequence. Any other node is an error, and list returns nil. what names the sequence in
+// messages.
 func (r *reader) list(n *yaml.Node, what string) []*yaml.Node {
 	n = r.follow(n)
 	if n == nil {
@@ -199,8 +201,8 @@ func (r *reader) list(n *yaml.Node, what string) []*yaml.Node {
 	return n.Content
 }
 
-// text returns a scalar as written. An empty scalar and a scalar with a tag of its own are errors. what names the
-// scalar in messages.
+// text returns a scalar as written. An empty scalar, a scalar with a tag of its own, and any other node are errors,
+// and text returns "". what names the scalar in messages.
 func (r *reader) text(n *yaml.Node, what string) string {
 	n = r.follow(n)
 	if n == nil {
@@ -219,7 +221,8 @@ func (r *reader) text(n *yaml.Node, what string) string {
 	return ""
 }
 
-// integer returns a whole number from low to high. Any other text is an error. what names the number in messages.
+// integer returns a whole number, at least low and at most high. For any other text, it records an error and returns
+// 0. what names the number in messages.
 func (r *reader) integer(n *yaml.Node, what string, low, high int) int {
 	text := r.text(n, what)
 	if r.err != nil {
@@ -233,8 +236,8 @@ func (r *reader) integer(n *yaml.Node, what string, low, high int) int {
 	return number
 }
 
-// duration returns a positive duration such as 90s, 10m or 1h30m. Any other text is an error. what names the
-// duration in messages.
+// duration returns a positive duration such as 90s, 10m or 1h30m. For any other text, it records an error and returns
+// 0. what names the duration in messages.
 func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 	text := r.text(n, what)
 	if r.err != nil {
@@ -289,7 +292,7 @@ func (r *reader) scalar(n *yaml.Node) any {
 	case "!!int", "!!float":
 		if json.Valid([]byte(n.Value)) {
 			return json.Number(n.Value)
-		}
+		} // n.Decode below reads a spelling such as 0x10
 	case "!!bool":
 	default:
 		r.fail(n, "put a value that begins with ! in quotes", "the YAML tag %q has no meaning in JSON", n.ShortTag())

@@ -104,8 +104,8 @@ func scanValue(b []byte, i, depth int) int {
 	return scanNumber(b, i)
 }
 
-// scanMembers returns the offset after the object or array that begins at b[i] and ends with the byte
-// closing, or -1 if it is malformed or too deep.
+// scanMembers returns the offset after the object or array that begins at b[i] and ends with the byte closing, or -1 if
+// it is malformed or too deep. depth is the number of arrays and objects around it, plus one for itself.
 func scanMembers(b []byte, i, depth int, closing byte) int {
 	if depth > maxDepth {
 		return -1

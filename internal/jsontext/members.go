@@ -14,7 +14,8 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// UnmarshalJSON appends the members of the JSON object data to o, in their written order.
+// UnmarshalJSON appends the members of the JSON object data to o, in their written order. data must be an object:
+// UnmarshalJSON does not reject every other value.
 func (o *Members) UnmarshalJSON(data []byte) error {
 	in := json.NewDecoder(bytes.NewReader(data))
 	if _, err := in.Token(); err != nil {

@@ -98,8 +98,8 @@ type member struct {
 	process *os.Process
 }
 
-// members returns the living processes of the group. A process of known stays a member, because a
-// process that is exiting has no environment.
+// members returns the living processes of the group; env is as in End. known are the members that End has signaled.
+// They stay members, because a process that is exiting has no environment.
 func (m Mark) members(env []string, known map[stat]bool) ([]member, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -118,8 +118,8 @@ func (m Mark) members(env []string, known map[stat]bool) ([]member, error) {
 	return found, nil
 }
 
-// hold opens a process and returns it with true if it is a living process of the group. pid is the id of
-// the process; env and known are as in members.
+// hold opens the process with the id pid, and returns it with true if it is a living process of the group. env and
+// known are as in members. If the process is none of the group or has ended, hold returns false.
 func (m Mark) hold(pid int, env []string, known map[stat]bool) (member, bool) {
 	before, err := statOf(pid)
 	if err != nil || before.group != m.PID || before.dead {

@@ -14,9 +14,9 @@ const (
 	coarseTick = 2 * time.Second       // on other file systems
 )
 
-// Fresh reports whether the file that info describes still has the content in e, an entry of x. It compares
-// the file's times, size, kind and inode. If the file changed just before x was written, Fresh returns false,
-// because the file may have changed once more without a new modification time.
+// Fresh reports whether the file that info describes surely has the content in e, an entry of x: its times, size, kind
+// and inode are those in e. If the file changed shortly before x was written, Fresh returns false, because the file may
+// have changed once more without a new modification time.
 func (x *Index) Fresh(e *Entry, info fs.FileInfo) bool {
 	link, late := info.Mode()&fs.ModeSymlink != 0, tick
 	if e.word(statNano) == 0 {

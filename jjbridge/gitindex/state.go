@@ -67,9 +67,9 @@ func (f *Folder) WriteState(state State) error {
 	return replace(f.statePath(), data)
 }
 
-// ReadFingerprint returns the fingerprint of the index file at path. data is the whole file if whole returns
-// true for the fingerprint, or if the file has no checksum; otherwise nil. If the file is missing, the
-// fingerprint is zero and data is nil.
+// ReadFingerprint returns the fingerprint of the index file at path. If the file has no checksum, or if whole returns
+// true for the fingerprint, data is the whole content, and otherwise nil. If the file is missing, the fingerprint is
+// zero and data is nil.
 func ReadFingerprint(path string, whole func(Fingerprint) bool) (_ Fingerprint, data []byte, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

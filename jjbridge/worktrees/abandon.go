@@ -8,10 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// abandonSaved abandons the change of a workspace before its removal, because jj would keep showing the
-// change. It requires that the change's files are exactly those of the tree with the id saved, so a frame has
-// the files. The change must also have no description, and no bookmark, tag, remote or other change may keep
-// it. Otherwise, or if saved is zero, abandonSaved does nothing.
+// abandonSaved abandons the change of a workspace before its removal, because jj would keep showing the change. It
+// requires that the change's files are exactly those of the tree with the id saved, so a frame has the files. The
+// change must also be neither empty nor in conflict, have no description, and no bookmark, tag, remote or other change
+// may keep it. Otherwise, or if saved is zero, abandonSaved does nothing.
 func abandonSaved(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) error {
 	if saved.IsZero() {
 		return nil

@@ -118,9 +118,10 @@ func bases(base string) []string {
 	return []string{base, defaultBase}
 }
 
-// checkBranch checks whether req.Branch can be created at the commit start, or reset to it. before is the
-// branch's present commit, or "" if the branch does not exist. If the reset would drop commits that only the
-// branch has, the error is an *UnsavedError: a reflog would keep them for a limited time only.
+// checkBranch checks whether req.Branch can be created at the commit start, or reset to it. It returns the branch's
+// present commit, or "" if the branch does not exist. If git does not accept the name, the error is an *Error. If the
+// reset would drop commits that only the branch has, the error is an *UnsavedError: a reflog would keep them for a
+// limited time only.
 func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string) (string, error) {
 	if out, err := w.RunGit(ctx, "check-ref-format", "--branch", req.Branch); err != nil || strings.TrimSpace(string(out)) != req.Branch {
 		if ctx.Err() != nil {
@@ -140,10 +141,10 @@ func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 	return before, err
 }
 
-// forgetStale removes git's records of worktrees at req.Path or on req.Branch whose folders are missing or
-// empty. If the branch is checked out in another folder, the error is an *Error. If a record is the only name
-// of a commit, the error is an *UnsavedError, unless the commit is start and the record is for req.Path. list
-// has the present worktrees.
+// forgetStale removes git's records of worktrees at req.Path or on req.Branch whose folders are missing or empty. list
+// has the present worktrees. If the branch is checked out in another folder, the error is an *Error. If a record must
+// stay, the error is that of checkMissing. A record for req.Path may go even if nothing else names the commit start,
+// because the new worktree names this commit again.
 func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string, list []Info) error {
 	for _, info := range list {
 		here := info.Path == req.Path // checkPath has checked that the folder is missing or empty
@@ -180,9 +181,9 @@ func forgetMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error 
 	return err
 }
 
-// checkMissing checks whether git's record of a worktree without a folder may be removed. It returns an
-// *Error for the main working copy, and an *UnsavedError if the worktree is locked or its record is the only
-// name of some commits.
+// checkMissing checks whether git's record of a worktree without a folder may be removed. It returns an *Error for the
+// main working copy, and an *UnsavedError if the worktree is locked or its record is the only name of some commits. The
+// lock of a git that died while it created the worktree does not count.
 func checkMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if info.Name == "" {
 		return &Error{Path: info.Path, Reason: "is the main working copy"}

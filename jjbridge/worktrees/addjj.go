@@ -119,9 +119,10 @@ func oneRevision(ctx context.Context, w *jjbridge.Workspace, path, revset string
 // maxAncestors is the number of commits among which nearest looks for a commit that jj still shows.
 const maxAncestors = 200
 
-// nearest returns a revset of the commit, or of its nearest ancestors that jj shows, or "" if git has no such
-// commit. jj would make a hidden commit visible again beside its successor, so nearest leaves out hidden
-// commits. It also leaves out each workspace's own commit, which keeps changing.
+// nearest returns a revset of the commit, or of its nearest ancestors that jj shows, or "" if git has no such commit.
+// jj would make a hidden commit visible again beside its successor, so nearest leaves out hidden commits. It also
+// leaves out each workspace's own commit, which keeps changing. If no commit is left among the first maxAncestors, the
+// revset is jj's root commit.
 func nearest(ctx context.Context, w *jjbridge.Workspace, commit string) (string, error) {
 	out, err := w.RunGit(ctx, "rev-list", fmt.Sprintf("--max-count=%d", maxAncestors), commit)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
@@ -149,8 +150,8 @@ func local(base string) string {
 	return "present(" + base + ")"
 }
 
-// remote returns the revset of the bookmark base on origin or, if base is <remote>/<bookmark> as in git, of
-// that bookmark. If base is not a name, remote returns none().
+// remote returns the revset of the bookmark base on origin. If base is <remote>/<bookmark> as in git, and origin has no
+// bookmark base, the revset is that of the bookmark on this remote. If base is not a name, remote returns none().
 func remote(base string) string {
 	if !isSymbol(base) {
 		return "none()"

@@ -14,15 +14,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Forget removes the folder of an added working copy, its ignored files and the repository's record of it. The branch
-// stays. saved is the id of a tree whose files a frame has, or zero. With jj, Forget also abandons the
-// workspace's change if its files are exactly those of this tree, and the change has no description, name or
-// child; `jj op revert` takes this back.
+// Forget removes the folder of an added working copy, its ignored files and the repository's record of it. If the
+// folder is missing, Forget removes the record. The branch stays. saved is the id of a tree whose files a frame has, or
+// zero. With jj, Forget also abandons the workspace's change if its files are exactly those of this tree, and the
+// change has no description, name or child; `jj op revert` takes this back.
 //
-// If work would be lost, Forget changes nothing and returns an *UnsavedError. Such work is a commit that no
-// branch, bookmark, tag or remote has, an unfinished operation of git, or uncommitted files other than those
-// of the tree. git's lock has the same effect. If the working copy is the main working copy, is w, or is
-// unknown, the error is an *Error.
+// If work would be lost, Forget leaves the folder and the record and returns an *UnsavedError. Such work is a commit
+// that no branch, bookmark, tag or remote has, an unfinished operation of git, a checked-out submodule, another working
+// copy inside the folder, or uncommitted files other than those of the tree. git's lock has the same effect. If the
+// working copy is the main working copy, is w, or is unknown, the error is an *Error.
 func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) (err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
@@ -124,8 +124,9 @@ func open(ctx context.Context, w *jjbridge.Workspace, info Info) (*jjbridge.Work
 	return opened, nil
 }
 
-// forgetRecord removes the renamed folder of a working copy, its private index and then the repository's
-// record. The record goes last, so an interrupted removal can be repeated.
+// forgetRecord removes the renamed folder of a working copy, if it exists, the private index, and then the repository's
+// record. The record goes last, so an interrupted removal can be repeated. If git's record must stay, the error is that
+// of checkMissing.
 func forgetRecord(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if info.Path != "" && isRemoved(w, info) {
 		if err := removeContent(removedPath(info.Path)); err != nil {

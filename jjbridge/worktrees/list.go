@@ -16,7 +16,7 @@ import (
 // usageStatus is git's exit status if an option is unknown.
 const usageStatus = 129
 
-// gitWorktrees returns git's worktrees, the main worktree first. A bare repository is not a worktree.
+// gitWorktrees returns git's worktrees, the main worktree first. It leaves out a bare repository, which has no files.
 func gitWorktrees(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	end := "\x00"
 	out, err := w.RunGit(ctx, "worktree", "list", "--porcelain", "-z")
@@ -69,8 +69,8 @@ func parseWorktree(record, end string) (info Info, bare bool) {
 	return info, bare
 }
 
-// worktreeNames returns git's ids of the linked worktrees of the repository at commonDir, by the worktrees'
-// paths.
+// worktreeNames returns git's ids of the linked worktrees of the repository at commonDir, by the worktrees' paths. It
+// leaves out a worktree whose record cannot be read.
 func worktreeNames(commonDir string) (map[string]string, error) {
 	dir := filepath.Join(commonDir, "worktrees")
 	entries, err := os.ReadDir(dir)

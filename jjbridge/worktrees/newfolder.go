@@ -119,8 +119,9 @@ func makeFolder(path string) (newFolder, error) {
 	return p, nil
 }
 
-// putBack restores the folders as makeFolder found them: it removes each created folder that is empty, or
-// creates the empty folder again.
+// putBack restores the folders as makeFolder found them. If the folder existed, putBack creates it again if it is
+// missing. Otherwise it removes the created folders, the innermost first, up to the first that is not empty. It ignores
+// errors, because the caller already returns an error.
 func (p newFolder) putBack() {
 	if len(p.made) == 0 {
 		_ = os.Mkdir(p.path, 0o777) // git may have removed the folder; otherwise Mkdir fails and changes nothing

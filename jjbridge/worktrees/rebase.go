@@ -13,13 +13,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Rebase fetches from the remote, if there is one, and rebases the working copy's commits on the present commit of base.
-// base is a name as in AddRequest.Base; origin's branch counts if it is ahead of the local branch. Rebase runs jj git
-// fetch and jj rebase -d, or git fetch and git rebase. It keeps uncommitted work.
+// Rebase fetches from the remote, if there is one, and rebases the working copy's commits on the present commit of
+// base. base is a name as in AddRequest.Base; origin's branch counts if it is ahead of the local branch. If there is no
+// base, or the commits are based on it already, Rebase only fetches. It runs jj git fetch and jj rebase -d, or git
+// fetch and git rebase, and keeps uncommitted work.
 //
 // If the rebase fails, would overwrite uncommitted work or would cause conflicts, Rebase undoes it and returns an
-// *Error. If only the fetch fails, the rebase is done and the error is a *FetchError. Rebase never prompts, and does not
-// sign commits in git, because signing may ask for a passphrase.
+// *Error. If only the fetch fails, the rebase is done and the error is a *FetchError. Without a working copy, the error
+// is jjbridge.ErrNoWorkingCopy. Rebase never prompts, and does not sign commits in git, because signing may ask for a
+// passphrase.
 func Rebase(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	if w.Type == "" {
 		return jjbridge.ErrNoWorkingCopy
@@ -62,9 +64,10 @@ func fetchGit(ctx context.Context, w *jjbridge.Workspace) error {
 	return nil
 }
 
-// rebaseGit rebases the worktree's commits on base. The commits are rebased in a separate worktree, so
-// conflicts never touch the user's files. Then git checkout switches the files: uncommitted changes stay, or
-// prevent the switch.
+// rebaseGit rebases the worktree's commits on base. If there is no base, or the commits are based on it already, it
+// does nothing. The commits are rebased in a separate worktree, so conflicts never touch the user's files. Then git
+// checkout switches the files: uncommitted changes stay, or prevent the switch. If the rebase is not possible, the
+// error is an *Error.
 func rebaseGit(ctx context.Context, w *jjbridge.Workspace, base string) (err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {

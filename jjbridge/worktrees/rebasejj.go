@@ -24,8 +24,10 @@ func fetchJJ(ctx context.Context, w *jjbridge.Workspace) error {
 	return nil
 }
 
-// rebaseJJ rebases the workspace's commits, including the working copy's own commit, on base, as one
-// operation. If the rebase makes new conflicts, rebaseJJ reverts the operation and returns an *Error.
+// rebaseJJ rebases the workspace's commits, including the working copy's own commit, on base, as one operation. If
+// there is no base, it does nothing. If another working copy is based on the same commits, it returns an *Error without
+// a rebase. Otherwise, if the commits are based on base already, it does nothing, and if base has all of them, it makes
+// a new change on base. If the rebase makes new conflicts, rebaseJJ reverts the operation and returns an *Error.
 func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	onto, err := currentBaseJJ(ctx, w, base)
 	if errors.Is(err, jjbridge.ErrStale) {

@@ -34,8 +34,9 @@ func unsaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (str
 	return unsavedGit(ctx, w, saved)
 }
 
-// unsavedGit returns the result of unsaved for a git worktree. It looks, in this order, for git's lock, an
-// operation in progress, checked-out submodules, commits that would be lost, and changed files.
+// unsavedGit returns the result of unsaved for a git worktree. It looks, in this order, for git's lock, an operation in
+// progress, checked-out submodules, commits that would be lost, and changed files. If git did not finish creating the
+// worktree, the result is that of unsavedUnfinished.
 func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	if reason, err := lockReason(w.Repo.GitDir); err != nil || reason != "" {
 		if reason == unfinishedLock && err == nil {
@@ -74,8 +75,8 @@ func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (
 	return reason, nil
 }
 
-// isSaved reports whether the files are exactly those of a tree. saved is the id of the tree; a zero id
-// matches no files. If same is false, reason says in words why.
+// isSaved reports whether the files are exactly those of the tree with the id saved. A zero id matches no files, and
+// neither do files that a capture would leave out. If same is false, reason says in words why.
 func isSaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (same bool, reason string, err error) {
 	if saved.IsZero() {
 		return false, reasonUncommitted, nil
@@ -138,9 +139,9 @@ func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, err
 // ignoredIndex is the name of the temporary index of Ignored, which has only the files of the commit.
 const ignoredIndex = "smithers-ignored-index"
 
-// isUnreachable reports whether no branch, tag or remote-tracking branch reaches commit, and the worktree did
-// not begin with commit. If commit is "", it returns false. admin is git's administrative folder for the
-// worktree.
+// isUnreachable reports whether the removal of the worktree would lose commit: no branch, tag or remote-tracking branch
+// reaches it, nor does the commit with which the worktree began. If commit is "", isUnreachable returns false. admin is
+// git's administrative folder for the worktree.
 func isUnreachable(ctx context.Context, w *jjbridge.Workspace, commit, admin string) (bool, error) {
 	if commit == "" {
 		return false, nil
@@ -227,8 +228,10 @@ const lostRevset = `::@ ~ ::(bookmarks() | remote_bookmarks() | tags() | (visibl
 // the commit has changes or a description.
 const lostTemplate = `if(current_working_copy, "@", "-") ++ if(empty && !description, "", "work") ++ "\n"`
 
-// unsavedJJ returns the result of unsaved for a jj workspace. jj still shows commits that have changes, so a
-// removal loses only the workspace's name for these commits.
+// unsavedJJ returns the result of unsaved for a jj workspace. It looks for files that a capture leaves out, and for
+// changes or descriptions in the commits that only this workspace names. If the files of @ are exactly those of the
+// tree saved, @ does not count. jj still shows commits that have changes, so a removal loses only the workspace's name
+// for these commits.
 func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	captured, err := w.Capture(ctx, jjbridge.CaptureOptions{})
 	if err != nil {

@@ -20,9 +20,9 @@ const (
 	maxPlaces = 1 << 16
 )
 
-// Make returns a delta that builds target from base. It copies their common prefix and suffix, and
-// between them the longest runs that it finds in base. It inserts all other bytes. The delta is
-// valid, but not always the shortest possible delta.
+// Make returns a delta that builds target from base. The delta copies the common prefix and suffix of both, and between
+// them the longest runs of target that Make finds in base. It inserts all other bytes. The delta is valid, but not
+// always the shortest possible delta.
 func Make(base, target []byte) []byte {
 	out := appendNumber(nil, int64(len(base)))
 	out = appendNumber(out, int64(len(target)))

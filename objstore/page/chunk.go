@@ -10,15 +10,15 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// cutter is a rule that cuts bytes into pieces by content. Cuts are eight times as likely after avg
-// bytes as before, so that most pieces have about avg bytes.
+// cutter is a rule that cuts bytes into pieces by content. A cut is eight times as likely once a piece has avg bytes as
+// before, so that most pieces have about avg bytes.
 type cutter struct {
 	least, avg, most int // bytes; a piece is longer than least, except at the end
 	before, after    int // leading zero bits of the rolling hash at a cut before avg bytes, and from there on
 }
 
-// A value is cut into parts, and its last part into chunks. If the value grows, the parts before
-// the last one stay.
+// A value is cut into parts, and its last part into chunks. If bytes are appended to the value, only the last part
+// changes.
 var (
 	parts  = cutter{least: 32 << 10, avg: 64 << 10, most: 128 << 10, before: 17, after: 14}
 	chunks = cutter{least: 2 << 10, avg: 4 << 10, most: 8 << 10, before: 13, after: 10}
@@ -39,8 +39,9 @@ var gear = sync.OnceValue(func() *[256]uint64 {
 	return &table
 })
 
-// next returns the length of the first piece of value, which must not be empty. It depends on the
-// bytes of the piece alone.
+// next returns the length of the first piece of value, which must not be empty. The piece ends at the first place after
+// c.least bytes where the rolling hash has enough leading zero bits. If there is no such place, the piece ends after
+// c.most bytes or with the value. The bytes after a cut have no influence on the cut.
 func (c *cutter) next(value []byte) int {
 	table := gear()
 	end := min(len(value), c.most)
@@ -60,14 +61,15 @@ func (c *cutter) next(value []byte) int {
 	return end
 }
 
-// piece is one object of a stored value: the whole value, a part, a chunk, or a tree of those.
+// piece is one object of a stored value: the whole value, a part, a chunk, or a tree above parts or chunks.
 type piece struct {
 	kind objstore.Kind
 	data []byte
 	id   objstore.ID
 }
 
-// cutValue returns the objects as which a value is stored. The last one is the root: all others are below it.
+// cutValue returns the objects that store value. Each object comes before the tree that contains it, so the last one is
+// the root. A value of at most maxInline bytes is a single blob, and a larger one is a tree.
 func cutValue(value []byte) []piece {
 	var c cut
 	if len(value) > maxInline {
@@ -78,10 +80,10 @@ func cutValue(value []byte) []piece {
 	return c.pieces
 }
 
-// rootOf returns the root of the pieces of cutValue.
+// rootOf returns the root of pieces, which cutValue returned.
 func rootOf(pieces []piece) piece { return pieces[len(pieces)-1] }
 
-// entry returns the tree entry of a piece.
+// entry returns a tree entry with the given name for the piece p.
 func (p *piece) entry(name string) objstore.TreeEntry {
 	mode := objstore.ModeFile
 	if p.kind == objstore.Tree {
@@ -90,10 +92,11 @@ func (p *piece) entry(name string) objstore.TreeEntry {
 	return objstore.TreeEntry{Name: name, Mode: mode, ID: p.id}
 }
 
-// objects is a set of ids that need not be written, because the base has them.
+// objects is a set of the ids of objects that are stored already and need not be written again.
 type objects map[objstore.ID]struct{}
 
-// add writes the pieces that are not in known to w, those below a tree before the tree.
+// add writes each piece to w whose id is not in known. It keeps the order of pieces, so an object is written before the
+// tree that contains it.
 func (known objects) add(w objstore.Writer, pieces []piece) {
 	for i := range pieces {
 		if _, ok := known[pieces[i].id]; !ok {
@@ -102,17 +105,19 @@ func (known objects) add(w objstore.Writer, pieces []piece) {
 	}
 }
 
-// cut collects the pieces of a value, those below a tree before the tree.
+// cut collects the objects of a value, each before the tree that contains it.
 type cut struct{ pieces []piece }
 
-// put appends an object and returns its id.
+// put appends an object to c.pieces and returns its id.
 func (c *cut) put(kind objstore.Kind, data []byte) objstore.ID {
 	id := objstore.Hash(kind, data)
 	c.pieces = append(c.pieces, piece{kind, data, id})
 	return id
 }
 
-// parts cuts a value of more than maxInline bytes into a tree.
+// parts appends the objects of a value of more than maxInline bytes. It cuts the value into parts and appends a tree of
+// all parts last. A part is a blob, but the last part is a tree of chunks if it has more than chunks.most bytes. If the
+// value is a single part, this tree of chunks is the root.
 func (c *cut) parts(value []byte) {
 	var nodes []objstore.TreeEntry
 	for len(value) > 0 {
@@ -124,6 +129,7 @@ func (c *cut) parts(value []byte) {
 		}
 		value = value[n:]
 	}
+	// Add levels of trees, each tree with up to 16 children, until one root is left.
 	for len(nodes) > 1 {
 		var parents []objstore.TreeEntry
 		for children := range slices.Chunk(nodes, fanOut) {
@@ -137,8 +143,8 @@ func (c *cut) parts(value []byte) {
 	}
 }
 
-// tail cuts the last part of a value into a tree of chunks, and returns the id of the tree. The part must have
-// more than chunks.most bytes.
+// tail appends the chunks of the last part of a value and a tree of them, and returns the id of the tree. part must
+// have more than chunks.most bytes.
 func (c *cut) tail(part []byte) objstore.ID {
 	var entries []objstore.TreeEntry
 	for len(part) > 0 {
@@ -150,10 +156,13 @@ func (c *cut) tail(part []byte) objstore.ID {
 	return c.put(objstore.Tree, objstore.EncodeTree(entries))
 }
 
-// tailName returns the name of chunk i in its tree.
+// tailName returns the name of chunk i in the tree of chunks: i as two hex digits.
 func tailName(i int) string { return digits[i/fanOut:i/fanOut+1] + digits[i%fanOut:i%fanOut+1] }
 
-// reach adds the trees, parts and chunks of a stored value to known. Only trees are read.
+// reach adds the id of e and the ids of all objects below e to known. It does not look below an id that is in known
+// already, and reads only trees. e is the root of a stored value or an entry below the root, and level is the number of
+// trees above e. If trees are nested more deeply than in any value that cutValue cuts, the error is a
+// [*objstore.CorruptError]. Other errors are those of reading a tree.
 func (known objects) reach(r objstore.Reader, e objstore.TreeEntry, level int) error {
 	if _, ok := known[e.ID]; ok {
 		return nil

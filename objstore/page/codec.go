@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// ErrInvalid is wrapped by the error about a change that a collection cannot hold: a key that is
-// not UTF-8, a value that is not JSON, or a size beyond the bounds.
+// ErrInvalid is wrapped by the error that [Collection.Edit] returns if a collection cannot hold a change: the key is
+// not UTF-8, the value is not JSON, or a size or the number of rows is beyond the limits.
 var ErrInvalid = errors.New("invalid row")
 
 // maxInline is the size in bytes of the largest value that is kept in its row, and of the largest
@@ -32,25 +32,25 @@ type line struct {
 
 const lineEnd = "]\n"
 
-// body returns the value or the reference to it.
+// body returns what follows the key in the row: the value or, if the value is stored apart, the reference to it.
 func (l *line) body() []byte {
 	end := len(l.raw) - len(lineEnd)
 	return l.raw[l.at:end:end]
 }
 
-// reference returns the size in bytes and the id of a value that is stored apart.
+// reference returns the size in bytes and the id of the value of l, which must be stored apart.
 func (l *line) reference() (size int, id objstore.ID) {
 	size, id, _ = cutReference(l.body())
 	return size, id
 }
 
-// storedApart reports whether a value has its own object.
+// storedApart reports whether a value is stored outside of its row: it has more than maxInline bytes or a line feed.
 func storedApart(value []byte) bool {
 	return len(value) > maxInline || bytes.IndexByte(value, '\n') >= 0
 }
 
-// newLine encodes a row. If the value is stored apart, pieces are the value's objects. The error wraps
-// ErrInvalid.
+// newLine encodes a row whose key passes checkKey. If the value is stored apart, pieces are the objects of the value,
+// and otherwise pieces is nil. If the value is not JSON or has more than MaxValue bytes, the error wraps ErrInvalid.
 func newLine(key string, value []byte) (l line, pieces []piece, err error) {
 	switch {
 	case len(value) > MaxValue:
@@ -72,7 +72,7 @@ func newLine(key string, value []byte) (l line, pieces []piece, err error) {
 	return l, pieces, nil
 }
 
-// checkKey returns an error that wraps ErrInvalid if a key cannot be stored.
+// checkKey returns an error that wraps ErrInvalid if a key is not UTF-8 or has more than MaxKey bytes.
 func checkKey(key string) error {
 	switch {
 	case len(key) > MaxKey:
@@ -96,8 +96,9 @@ func encodePage(lines []line) []byte {
 	return out
 }
 
-// decodePage decodes page number index of a collection of pages pages and rows rows. It accepts
-// only bytes that encodePage writes. The lines share memory with data.
+// decodePage decodes the page with the given id, bytes and index (its number) in a collection with the given numbers of
+// pages and rows. Bytes that encodePage does not write for such a page are a [*objstore.CorruptError]. The lines share
+// memory with data.
 func decodePage(id objstore.ID, data []byte, index, pages, rows int) ([]line, error) {
 	lines := make([]line, 0, rowsPerPage+rowsPerPage/2)
 	for rest := data; len(rest) > 0; {
@@ -125,7 +126,8 @@ func decodePage(id objstore.ID, data []byte, index, pages, rows int) ([]line, er
 	return lines, nil
 }
 
-// decodeLine decodes one line with its LF. The reason is empty if the line is well formed.
+// decodeLine decodes raw, one line with its LF. If the line is malformed, reason says why, and otherwise reason is "".
+// It does not check whether the key belongs to the page, or read a value that is stored apart.
 func decodeLine(raw []byte) (l line, reason string) {
 	key, n, ok := cutKey(raw[1:])
 	if raw[0] != '[' || !ok {
@@ -153,7 +155,8 @@ func decodeLine(raw []byte) (l line, reason string) {
 	return l, ""
 }
 
-// cutReference decodes `<size>,"<id>"`. If b is anything else, ok is false.
+// cutReference decodes b as the reference to a value that is stored apart, `<size>,"<id>"`. If b is not spelled as
+// newLine spells a reference, ok is false.
 func cutReference(b []byte) (size int, id objstore.ID, ok bool) {
 	number, quoted, _ := bytes.Cut(b, []byte{','})
 	size, err := strconv.Atoi(string(number))
@@ -172,8 +175,8 @@ func cutReference(b []byte) (size int, id objstore.ID, ok bool) {
 // RFC 8785.
 const shortEscapes = "........btn.fr.................."
 
-// AppendString appends s, which must be UTF-8, as the JSON string of RFC 8785: keys are spelled so
-// in pages.
+// AppendString appends s to b as a JSON string in the spelling of RFC 8785, and returns the result. s must be UTF-8.
+// Pages spell their keys in this way.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := range len(s) {
@@ -191,7 +194,9 @@ func AppendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// cutKey decodes the string at the front of b, and returns the length of its encoding.
+// cutKey decodes the JSON string at the front of b as a key, and returns the length n of its encoding with the quotes.
+// If b does not begin with a string, or AppendString spells the key differently, or checkKey refuses the key, ok is
+// false.
 func cutKey(b []byte) (key string, n int, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		return "", 0, false
@@ -223,8 +228,8 @@ func cutKey(b []byte) (key string, n int, ok bool) {
 	return key, end + 1, true
 }
 
-// unescape undoes AppendString. If AppendString does not write s, the result does not encode to s
-// again.
+// unescape undoes AppendString for s, the text between the quotes. It also returns a text if AppendString does not
+// write s; the caller notices this when AppendString encodes the text differently.
 func unescape(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -258,7 +263,7 @@ func unescape(s string) string {
 	return string(out)
 }
 
-// corrupt returns the error about an object that Edit does not write.
+// corrupt returns a [*objstore.CorruptError] about the object with the given id, with a formatted reason.
 func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }

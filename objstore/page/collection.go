@@ -42,8 +42,9 @@ type Collection struct {
 	valuesID objstore.ID   // zero if no value is stored apart
 }
 
-// Open opens the collection whose object is id, read through r. The zero id is the empty
-// collection; r may be nil for it. Open reads this one object.
+// Open opens the collection whose object is id, read through r. The zero id is the empty collection; r may be nil for
+// it. Open reads only this one object. If the object is not as [Collection.Edit] writes it, the error is a
+// [*objstore.CorruptError]. A flaw in a row, or in an object below this one, is found when the row or object is read.
 func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
 	c := &Collection{r: r, id: id}
 	if id.IsZero() {
@@ -61,7 +62,8 @@ func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
 	return nil, corrupt(id, "collection: expected a tree or a page")
 }
 
-// openSmall opens a collection of a single page. The rows are checked when they are read.
+// openSmall makes c the collection whose only page has the bytes data. It checks the size and the number of lines; rows
+// are checked when they are read.
 func (c *Collection) openSmall(data []byte) error {
 	c.small, c.rows = data, bytes.Count(data, []byte{'\n'})
 	if len(data) > smallBytes || c.rows < 1 || c.rows > smallRows {
@@ -70,7 +72,8 @@ func (c *Collection) openSmall(data []byte) error {
 	return nil
 }
 
-// openTree opens a collection of a tree of pages. The tree must be one that Edit writes.
+// openTree makes c the collection whose tree has the bytes data. If Edit does not write such a tree, the error is a
+// [*objstore.CorruptError]. openTree does not read the objects in the tree.
 func (c *Collection) openTree(data []byte) error {
 	entries, err := objstore.DecodeTree(c.id, data)
 	if err != nil {
@@ -97,7 +100,8 @@ func (c *Collection) openTree(data []byte) error {
 	return nil
 }
 
-// encodeTree returns the bytes of the collection's tree.
+// encodeTree returns the bytes of the collection's tree: its children, a file named for the number of rows and, if a
+// value is stored apart, the tree of values.
 func (c *Collection) encodeTree() []byte {
 	data := appendChildren(make([]byte, 0, (len(c.top)+2)*(len(blobMode)+len(rowsPrefix)+maxIDSize)), c.top, depthFor(pagesFor(c.rows)))
 	data = appendEntry(data, blobMode, rowsPrefix+strconv.Itoa(c.rows), objstore.EmptyBlob)
@@ -111,7 +115,7 @@ func (c *Collection) encodeTree() []byte {
 // Collections with the same rows have the same ID.
 func (c *Collection) ID() objstore.ID { return c.id }
 
-// Entry returns the collection as an entry of a tree. For an empty collection, the entry's ID is
+// Entry returns a tree entry with the given name for the collection. If the collection is empty, the ID of the entry is
 // zero.
 func (c *Collection) Entry(name string) objstore.TreeEntry {
 	mode := objstore.ModeTree
@@ -124,8 +128,9 @@ func (c *Collection) Entry(name string) objstore.TreeEntry {
 // Len returns the number of rows.
 func (c *Collection) Len() int { return c.rows }
 
-// Get returns the value of a row and whether there is one. It reads one page, the directories above
-// it, and the value if that is stored apart. The bytes are shared and must not be changed.
+// Get returns the value of the row with the given key, and whether there is such a row. It reads at most one page, the
+// directories above it, and the value if this is stored apart. The bytes are shared and must not be changed. An error
+// is a [*objstore.CorruptError] or that of the reader.
 func (c *Collection) Get(key string) ([]byte, bool, error) {
 	if c.rows == 0 {
 		return nil, false, nil
@@ -143,8 +148,8 @@ func (c *Collection) Get(key string) ([]byte, bool, error) {
 	return value, err == nil, err
 }
 
-// Rows yields every row in the order of the bytes of keys. It reads all pages before the first row,
-// and each value that is stored apart when it yields the row. After an error it ends.
+// Rows yields every row in the order of the bytes of keys. It reads all pages before the first row, and each value that
+// is stored apart when it yields the row. After the first error it ends; the row that comes with the error is zero.
 func (c *Collection) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		lines, err := c.lines()
@@ -166,7 +171,9 @@ func (c *Collection) Rows() iter.Seq2[Row, error] {
 	}
 }
 
-// lines reads every row of the collection, sorted by key.
+// lines reads every row of the collection, sorted by key. If the number of rows is not the one that the collection
+// counts, or a collection of these rows has the other form (a single page or a tree), the error is a
+// [*objstore.CorruptError].
 func (c *Collection) lines() ([]line, error) {
 	pages, err := c.directory().allPages()
 	if err != nil {
@@ -183,7 +190,7 @@ func (c *Collection) lines() ([]line, error) {
 	return lines, nil
 }
 
-// isSmall reports whether the collection of these lines, at least one, is a single page.
+// isSmall reports whether a collection of these lines, at least one, is stored as a single page.
 func isSmall(lines []line) bool {
 	if len(lines) > smallRows {
 		return false
@@ -197,6 +204,7 @@ func isSmall(lines []line) bool {
 	return true
 }
 
+// directory returns a reader of the collection's pages, for one operation.
 func (c *Collection) directory() *directory {
 	d := &directory{r: c.r, root: c.id, rows: c.rows, nodes: make(map[position][]objstore.ID)}
 	switch {
@@ -210,8 +218,10 @@ func (c *Collection) directory() *directory {
 	return d
 }
 
+// values returns a reader of the values that are stored apart, for one operation.
 func (c *Collection) values() *values { return newValues(c.r, c.valuesID) }
 
+// sortLines sorts lines by key.
 func sortLines(lines []line) {
 	slices.SortFunc(lines, func(a, b line) int { return strings.Compare(a.key, b.key) })
 }

@@ -12,10 +12,10 @@ type Delta struct {
 	From, To []byte
 }
 
-// Diff yields the rows that differ from a to b, in the order of the bytes of keys. It reads only
-// the pages that differ and the directories above them, and nothing if both collections have the
-// same id. Values stored apart are compared by their digests and read when they are yielded. After
-// an error it ends.
+// Diff yields the rows that differ from a to b, in the order of the bytes of keys. If both collections have the same
+// id, it reads nothing. If one of them is empty, it reads all pages of the other. Otherwise it reads the pages that
+// differ and the directories above them. Values that are stored apart are compared by their size and id, and are read
+// when they are yielded. After the first error Diff ends; the delta that comes with the error is zero.
 func Diff(a, b *Collection) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		if a.id == b.id {
@@ -43,8 +43,11 @@ func Diff(a, b *Collection) iter.Seq2[Delta, error] {
 // changedLine is a row that differs. If one side lacks the row, its line is zero.
 type changedLine struct{ from, to line }
 
+// key returns the key of the row. A side without the row has an empty key.
 func (c *changedLine) key() string { return max(c.from.key, c.to.key) }
 
+// delta returns the change with the row's values on both sides. A side without the row has a nil value. It reads values
+// that are stored apart with the parameters from and to.
 func (c *changedLine) delta(from, to *values) (Delta, error) {
 	d := Delta{Key: c.key()}
 	var err error
@@ -61,7 +64,7 @@ func (c *changedLine) delta(from, to *values) (Delta, error) {
 	return d, nil
 }
 
-// changedLines returns the rows that differ, sorted by key.
+// changedLines returns the rows whose lines differ in a and b, sorted by key.
 func changedLines(a, b *Collection) ([]changedLine, error) {
 	from, to, err := differing(a, b)
 	if err != nil {
@@ -86,9 +89,10 @@ func changedLines(a, b *Collection) ([]changedLine, error) {
 	return changes, nil
 }
 
-// differing returns the lines on the pages that two collections do not share, sorted by key.
+// differing returns lines of a and lines of b, sorted by key, that include every difference. If a or b is empty, these
+// are all lines. Otherwise they are the lines on the pages that a and b do not share, so some of them may be equal.
 func differing(a, b *Collection) (from, to []line, err error) {
-	if a.rows == 0 || b.rows == 0 { // the other one's rows, all of them checked
+	if a.rows == 0 || b.rows == 0 { // lines also checks the number of rows and the form
 		if from, err = a.lines(); err == nil {
 			to, err = b.lines()
 		}
@@ -113,7 +117,7 @@ type comparison struct {
 	pages []int
 }
 
-// collect adds the pages below p that differ or that only one side has.
+// collect adds to c.pages the numbers of the pages at or below p that differ, or that only one side has.
 func (c *comparison) collect(p position) error {
 	inA, inB := c.a.has(p), c.b.has(p)
 	if inA && inB {
@@ -142,7 +146,7 @@ func (c *comparison) collect(p position) error {
 	return nil
 }
 
-// linesOf returns the lines of those of the pages that the directory has, sorted by key.
+// linesOf returns the lines of the given pages, sorted by key. It skips a page that the collection does not have.
 func (d *directory) linesOf(pages []int) ([]line, error) {
 	var lines []line
 	for _, index := range pages {

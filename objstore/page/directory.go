@@ -18,6 +18,7 @@ const (
 // collection of any depth.
 type position struct{ level, index int }
 
+// parent returns the position of the directory above p.
 func (p position) parent() position { return position{p.level + 1, p.index / fanOut} }
 
 // directory reads the pages of a collection and remembers the ids that it has read. The directory
@@ -38,7 +39,8 @@ func (d *directory) has(p position) bool {
 	return p.level <= d.depth && p.index < nodesAt(d.pages, p.level)
 }
 
-// id returns the id of the object at p, which must exist.
+// id returns the id of the object at p, which must exist (see has). It reads the directories above p that d has not
+// read yet.
 func (d *directory) id(p position) (objstore.ID, error) {
 	if p.level == d.depth {
 		return d.root, nil
@@ -50,8 +52,9 @@ func (d *directory) id(p position) (objstore.ID, error) {
 	return children[p.index%fanOut], nil
 }
 
-// children returns the ids of the children of the directory at p, whose level is at least 1. The
-// slice must not be changed.
+// children returns the ids of the children of the directory at p, whose level is at least 1. If the object at p is not
+// a directory with the expected number of children, the error is a [*objstore.CorruptError]. The slice must not be
+// changed.
 func (d *directory) children(p position) ([]objstore.ID, error) {
 	if ids, ok := d.nodes[p]; ok {
 		return ids, nil
@@ -73,7 +76,7 @@ func (d *directory) children(p position) ([]objstore.ID, error) {
 	return ids, nil
 }
 
-// raw reads the bytes of a page.
+// raw returns the id and the bytes of the page with the number index, without decoding them.
 func (d *directory) raw(index int) (objstore.ID, []byte, error) {
 	id, err := d.id(position{0, index})
 	if err != nil || d.small != nil {
@@ -83,7 +86,7 @@ func (d *directory) raw(index int) (objstore.ID, []byte, error) {
 	return id, data, err
 }
 
-// page reads the rows of a page.
+// page returns the rows of the page with the number index.
 func (d *directory) page(index int) ([]line, error) {
 	id, data, err := d.raw(index)
 	if err != nil {
@@ -92,8 +95,8 @@ func (d *directory) page(index int) ([]line, error) {
 	return d.decode(id, data, index)
 }
 
-// decode decodes the rows of a page. It accepts only bytes that encodePage writes for the
-// collection. The lines share memory with data.
+// decode returns the rows of the page with the given id, bytes and index (its number). Bytes that encodePage does not
+// write for this page of the collection are a [*objstore.CorruptError]. The lines share memory with data.
 func (d *directory) decode(id objstore.ID, data []byte, index int) ([]line, error) {
 	lines, err := decodePage(id, data, index, d.pages, d.rows)
 	if err == nil && d.small != nil && slices.ContainsFunc(lines, func(l line) bool { return l.apart }) {
@@ -102,7 +105,8 @@ func (d *directory) decode(id objstore.ID, data []byte, index int) ([]line, erro
 	return lines, err
 }
 
-// childMode returns the mode of the children of a directory at a level.
+// childMode returns the mode, as a tree spells it, of the children of a directory at the given level: pages at level 1
+// are files, and directories are trees.
 func childMode(level int) string {
 	if level > 1 {
 		return treeMode
@@ -110,7 +114,8 @@ func childMode(level int) string {
 	return blobMode
 }
 
-// appendChildren appends the entries of the children of a directory to the bytes of its tree.
+// appendChildren appends to b the tree entries of the children of a directory at the given level, and returns the
+// result. The names of the entries are hex digits in order.
 func appendChildren(b []byte, children []objstore.ID, level int) []byte {
 	for i, id := range children {
 		b = appendEntry(b, childMode(level), digits[i:i+1], id)
@@ -118,7 +123,9 @@ func appendChildren(b []byte, children []objstore.ID, level int) []byte {
 	return b
 }
 
-// cutChildren decodes exactly want children of a directory, and returns the entries that follow.
+// cutChildren decodes the first want entries of data as the children of a directory at the given level. size is the
+// number of bytes of an id. It returns the ids and the bytes after these entries. If the entries are not as
+// appendChildren writes them, ok is false.
 func cutChildren(data []byte, want, level, size int) (ids []objstore.ID, rest []byte, ok bool) {
 	ids = make([]objstore.ID, want)
 	for i := range ids {
@@ -129,14 +136,17 @@ func cutChildren(data []byte, want, level, size int) (ids []objstore.ID, rest []
 	return ids, data, true
 }
 
-// appendEntry appends one entry to the bytes of a tree. The caller keeps git's order.
+// appendEntry appends one tree entry to b and returns the result. The caller appends entries in the order that git
+// requires.
 func appendEntry(b []byte, mode, name string, id objstore.ID) []byte {
 	b = append(b, mode...)
 	b = append(b, name...)
 	return id.AppendTo(append(b, 0))
 }
 
-// cutEntry decodes the first entry of a tree, which must have the mode and the name.
+// cutEntry decodes the first entry of the tree in b. size is the number of bytes of an id. It returns the id of the
+// entry and the bytes after the entry. If the entry does not have the given mode and name or is cut short, the third
+// result is false.
 func cutEntry(b []byte, mode, name string, size int) (objstore.ID, []byte, bool) {
 	head := len(mode) + len(name) + 1
 	if len(b) < head+size || string(b[:len(mode)]) != mode ||
@@ -147,7 +157,7 @@ func cutEntry(b []byte, mode, name string, size int) (objstore.ID, []byte, bool)
 	return id, b[head+size:], err == nil
 }
 
-// idSize returns the number of bytes of an id.
+// idSize returns the number of bytes of an id, 0 for the zero ID.
 func idSize(id objstore.ID) int {
 	var buf [maxIDSize]byte
 	return len(id.AppendTo(buf[:0]))

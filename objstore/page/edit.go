@@ -16,16 +16,16 @@ type Change struct {
 	Value []byte
 }
 
-// Edit returns the collection with changes made. It writes the new objects to w, which must be able
-// to read the objects of c. If there are several changes to a key, the last one counts. The result
-// reads through w, and is as durable as w is.
+// Edit returns the collection with changes made. It writes the new objects to w, which must be able to read the objects
+// of c. If there are several changes to a key, the last one counts. The result reads through w, and is as durable as w
+// is.
 //
-// Only what changes is read and written: the pages of the changed rows, the pages that a new number
-// of rows splits or joins, and the directories above them. If there are few rows, all pages are
-// read and written.
+// Edit reads the pages of the changed rows, the pages that a new number of rows splits or joins, and the directories
+// above them. If the result has at most 32 rows, Edit reads all pages. If a change concerns a value that is stored
+// apart, Edit also reads trees of values. It writes only what differs from c.
 //
-// A change that cannot be stored fails with an error that wraps [ErrInvalid], before anything is
-// written. The values must not be changed afterwards.
+// If a change cannot be stored, the error wraps [ErrInvalid] and nothing is written. This is also true of a change that
+// a later one overrides. Other errors are those of reading c. The caller must not change the values afterwards.
 func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, error) {
 	pending, err := prepare(changes)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, err
 	return next, nil
 }
 
-// through returns the collection, read through another reader.
+// through returns the same collection, read through r.
 func (c *Collection) through(r objstore.Reader) *Collection {
 	same := *c
 	same.r = r
@@ -81,7 +81,8 @@ type pendingChange struct {
 	pieces []piece // the objects of a value that is stored apart
 }
 
-// prepare validates changes and returns the last change of each key, sorted by key.
+// prepare checks all changes, and returns the last change of each key, sorted by key. If a change cannot be stored, the
+// error wraps ErrInvalid.
 func prepare(changes []Change) ([]pendingChange, error) {
 	pending := make([]pendingChange, 0, len(changes))
 	for _, change := range changes {
@@ -107,7 +108,7 @@ func prepare(changes []Change) ([]pendingChange, error) {
 	return last, nil
 }
 
-// edit is an Edit under way.
+// edit is the state of one call of [Collection.Edit].
 type edit struct {
 	base  *Collection
 	w     objstore.Writer
@@ -134,7 +135,8 @@ type gainedValue struct {
 	replaces bool // the row had its value stored apart before
 }
 
-// load reads a page of the base. It reads each page once.
+// load returns the page of the base with the number index, and reads it if it is not in e.pages yet. In an empty base,
+// page 0 is a new page without lines.
 func (e *edit) load(index int) (*editedPage, error) {
 	if p, ok := e.pages[index]; ok {
 		return p, nil
@@ -155,7 +157,8 @@ func (e *edit) load(index int) (*editedPage, error) {
 	return p, nil
 }
 
-// merge makes the changes on the base's pages and counts the rows.
+// merge makes the changes in pending on the pages of the base, which it loads, and sets e.rows to the number of rows of
+// the result. It reorders pending.
 func (e *edit) merge(pending []pendingChange) error {
 	pages := max(1, e.dir.pages)
 	for i := range pending {
@@ -180,7 +183,8 @@ func (e *edit) merge(pending []pendingChange) error {
 	return nil
 }
 
-// mergeLines makes the changes of one page. Both lists are sorted by key.
+// mergeLines returns the lines of one page after changes. Both lists are sorted by key. mergeLines calls noteValues for
+// each change.
 func (e *edit) mergeLines(lines []line, changes []pendingChange) []line {
 	merged := make([]line, 0, len(lines)+len(changes))
 	for i := range changes {
@@ -202,10 +206,12 @@ func (e *edit) mergeLines(lines []line, changes []pendingChange) []line {
 	return append(merged, lines...)
 }
 
-// layOut decides how many pages there are, and moves the lines of the pages that were read to them.
+// layOut sets e.small and e.count: whether the result is a single page, and its number of pages. It then moves the
+// lines of the loaded pages to the pages of the result. If the base does not have the number of rows that it counts,
+// the error is a [*objstore.CorruptError]; this is checked only for a result of at most smallRows rows.
 func (e *edit) layOut() error {
 	e.count = pagesFor(e.rows)
-	if e.rows <= smallRows {
+	if e.rows <= smallRows { // all rows together decide whether the result is a single page
 		var lines []line
 		for index := range e.dir.pages {
 			if _, err := e.load(index); err != nil {
@@ -216,7 +222,8 @@ func (e *edit) layOut() error {
 			lines = append(lines, p.lines...)
 		}
 		if len(lines) != e.rows {
-			return corrupt(e.base.id, "collection: %d rows too few or too many are counted", len(lines)-e.rows)
+			return corrupt(e.base.id, "collection: %d rows in pages, %d counted",
+				e.base.rows+len(lines)-e.rows, e.base.rows)
 		}
 		if e.small = isSmall(lines); e.small {
 			e.count = 1
@@ -225,8 +232,8 @@ func (e *edit) layOut() error {
 	return e.relocate()
 }
 
-// relocate moves lines to their pages in the new number of pages. It first reads the pages that
-// split or join.
+// relocate moves the lines of the loaded pages to their pages in the new number of pages, e.count. It first loads the
+// pages that split or join. If the number of pages is the same, it does nothing.
 func (e *edit) relocate() error {
 	before, after := e.dir.pages, e.count
 	if before == after {
@@ -267,7 +274,7 @@ func (e *edit) relocate() error {
 	return nil
 }
 
-// writePages writes the pages whose bytes are new, and returns them by number.
+// writePages writes the pages that are new or have other bytes than in the base. It returns their ids by page number.
 func (e *edit) writePages() map[int]objstore.ID {
 	dirty := make(map[int]objstore.ID)
 	for _, index := range slices.Sorted(maps.Keys(e.pages)) {
@@ -280,8 +287,9 @@ func (e *edit) writePages() map[int]objstore.ID {
 	return dirty
 }
 
-// writeDirectories writes the directories above the dirty pages, and the directories whose number
-// of children has changed, up to the second level from the top. It returns the children of the top.
+// writeDirectories writes the directories above the dirty pages, and the directories whose number of children has
+// changed. dirty has the ids that writePages returned. The top directory is part of the collection's tree, so
+// writeDirectories does not write it, but returns the ids of its children.
 func (e *edit) writeDirectories(dirty map[int]objstore.ID) ([]objstore.ID, error) {
 	depth := depthFor(e.count)
 	changed := slices.Collect(maps.Keys(dirty))
@@ -311,8 +319,8 @@ func (e *edit) writeDirectories(dirty map[int]objstore.ID) ([]objstore.ID, error
 	return e.childrenOf(position{depth, 0}, built)
 }
 
-// childrenOf returns the children of a directory of the result: those in built, by their number, and
-// otherwise those of the base.
+// childrenOf returns the ids of the children of the directory at p in the result. built has the ids of the children
+// that were written, by their index at their level. The other children are the same as in the base.
 func (e *edit) childrenOf(p position, built map[int]objstore.ID) ([]objstore.ID, error) {
 	children := make([]objstore.ID, widthAt(e.count, p))
 	for i := range children {
@@ -329,7 +337,8 @@ func (e *edit) childrenOf(p position, built map[int]objstore.ID) ([]objstore.ID,
 	return children, nil
 }
 
-// single returns a collection of a single page.
+// single returns the result as a collection of a single page. dirty has the id of page 0 if writePages wrote this page;
+// otherwise its id is the same as in the base.
 func (e *edit) single(dirty map[int]objstore.ID) (*Collection, error) {
 	id, ok := dirty[0]
 	if !ok {

@@ -8,7 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// noteValues records the values stored apart that a change removes and adds.
+// noteValues notes in e.gained or e.lost what a change does to the values that are stored apart. old is the row's line
+// in the base, or zero if the base has no such row. A change that leaves the line as it is, or that concerns no value
+// stored apart, is not noted.
 func (e *edit) noteValues(old line, change *pendingChange) {
 	if bytes.Equal(old.raw, change.raw) {
 		return
@@ -28,7 +30,9 @@ func (e *edit) noteValues(old line, change *pendingChange) {
 	}
 }
 
-// writeValues writes the values that rows gained and drops the values that rows lost.
+// writeValues writes the values that rows gained, and a new tree of values: with these, and without the values that
+// rows lost. It returns the id of this tree, or the zero ID if no value is stored apart. If no row gained or lost a
+// value, it writes nothing and returns the id of the base's tree.
 func (e *edit) writeValues() (objstore.ID, error) {
 	if len(e.lost) == 0 && len(e.gained) == 0 {
 		return e.base.valuesID, nil
@@ -45,8 +49,9 @@ func (e *edit) writeValues() (objstore.ID, error) {
 	return values.edit(e.w, e.lost, set)
 }
 
-// addOver writes the objects of a value that the previous value of the row lacks, and returns the tree entry of the
-// value, without a name.
+// addOver writes the objects of g, the new value of the row with the given key. If g replaces another value that is
+// stored apart, addOver skips the objects that this value has too. It returns the tree entry of the new value, without
+// a name.
 func (e *edit) addOver(values *values, key string, g gainedValue) (objstore.TreeEntry, error) {
 	known := make(objects)
 	if g.replaces {

@@ -25,7 +25,8 @@ const (
 	digits      = "0123456789abcdef"
 )
 
-// pagesFor returns the number of pages of a collection with that many rows that is not small.
+// pagesFor returns the number of pages of a collection with the given number of rows, if the collection is a tree of
+// pages.
 func pagesFor(rows int) int {
 	return max(1, (rows+rowsPerPage-1)/rowsPerPage)
 }
@@ -33,9 +34,10 @@ func pagesFor(rows int) int {
 // hashKey returns the hash that decides the page of a row.
 func hashKey(key string) uint64 { return xxhash.Sum64String(key) }
 
-// pageOf returns the page of a hash among that many pages, by linear hashing. Imagine as many pages
-// as the next power of two. A page that does not exist yet still shares the page from which it will
-// be split.
+// pageOf returns the number of the page that holds the rows whose key has the given hash. pages is the number of pages,
+// at least 1. The rule is linear hashing: with 2^k as the next power of two, the low k bits of the hash are the number
+// of the page. If this page does not exist yet, its rows are still on the page from which it will be split, whose
+// number is the low k-1 bits.
 func pageOf(hash uint64, pages int) int {
 	k := bits.Len(uint(pages - 1))
 	b := hash & (1<<k - 1)
@@ -45,7 +47,8 @@ func pageOf(hash uint64, pages int) int {
 	return int(b)
 }
 
-// depthFor returns the number of hex digits that number n children, at least one.
+// depthFor returns the number of hex digits that are needed to number n pages, at least 1. This is also the number of
+// levels of directories above the pages.
 func depthFor(n int) int {
 	depth := 1
 	for n > 1<<(digitBits*depth) {
@@ -54,14 +57,14 @@ func depthFor(n int) int {
 	return depth
 }
 
-// nodesAt returns the number of nodes at a level of a directory over n children. Level 0 is the
-// children themselves.
+// nodesAt returns the number of nodes at a level of the directories over n pages. The nodes of level 0 are the pages,
+// and those of a level above are directories.
 func nodesAt(n, level int) int {
 	shift := digitBits * level
 	return (n + 1<<shift - 1) >> shift
 }
 
-// widthAt returns the number of children of the directory at p, in a collection of that many pages.
+// widthAt returns the number of children of the directory at p, in a collection with the given number of pages.
 func widthAt(pages int, p position) int {
 	return min(fanOut, nodesAt(pages, p.level-1)-p.index*fanOut)
 }

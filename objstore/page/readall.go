@@ -11,8 +11,8 @@ import (
 // pagesPerReader is the number of pages below which another goroutine does not pay off.
 const pagesPerReader = 16
 
-// allPages reads the rows of every page, in the order of pages. A cold load takes its time for
-// inflating and checking pages, so all processors do it.
+// allPages returns the rows of every page, in the order of page numbers. For a large collection, most of the time goes
+// into inflating and checking pages, so several goroutines share the work.
 func (d *directory) allPages() ([][]line, error) {
 	if d.small != nil {
 		lines, err := d.page(0)

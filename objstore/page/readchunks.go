@@ -4,7 +4,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// chunkReader joins the parts and chunks of a value.
+// chunkReader joins the parts and chunks of one value.
 type chunkReader struct {
 	r     objstore.Reader
 	limit int // of the value, in bytes
@@ -13,8 +13,8 @@ type chunkReader struct {
 	tail  []int // sizes of the chunks of the last part, or nil if the last part is a blob
 }
 
-// readParts reads a value of at most limit bytes from its tree. It accepts only a tree that addParts
-// writes.
+// readParts returns the value whose tree of parts or chunks has the given id. If cutValue does not write such a tree,
+// or the value has more than limit bytes, the error is a [*objstore.CorruptError].
 func readParts(r objstore.Reader, id objstore.ID, limit int) ([]byte, error) {
 	c := &chunkReader{r: r, limit: limit}
 	depth, err := c.depth(id)
@@ -38,7 +38,7 @@ func readParts(r objstore.Reader, id objstore.ID, limit int) ([]byte, error) {
 	return c.value, nil
 }
 
-// wellCut reports whether the value is cut where addParts cuts it.
+// wellCut reports whether cutValue cuts c.value into parts and chunks of the sizes that were read.
 func (c *chunkReader) wellCut() bool {
 	rest := c.value
 	for i, size := range c.parts {
@@ -63,8 +63,9 @@ func (c *chunkReader) wellCut() bool {
 	return true
 }
 
-// depth returns the number of levels of trees above the parts. It follows the first children. The
-// number is 0 if the tree is a tail, that is if the value is one part.
+// depth returns the number of levels of trees above the parts of the value whose root is id. It follows the first child
+// of each tree. If the root is a tree of chunks, because the value is a single part, it returns 0. Too many levels and
+// an empty tree are a [*objstore.CorruptError].
 func (c *chunkReader) depth(id objstore.ID) (int, error) {
 	for depth, at := 1, id; depth <= maxPartDepth; depth++ {
 		entries, err := objstore.ReadTree(c.r, at)
@@ -85,7 +86,9 @@ func (c *chunkReader) depth(id objstore.ID) (int, error) {
 	return 0, corrupt(id, "chunks: more than %d levels", maxPartDepth)
 }
 
-// readTree reads the parts below a tree. If last, no parts follow the tree.
+// readTree reads the parts below the tree id, which is level levels above the parts; the root is depth levels above
+// them. last is true if the last part of the value is below this tree. Only the root and the last tree of a level may
+// have fewer than 16 children.
 func (c *chunkReader) readTree(id objstore.ID, level, depth int, last bool) error {
 	entries, err := objstore.ReadTree(c.r, id)
 	if err != nil {
@@ -112,7 +115,8 @@ func (c *chunkReader) readTree(id objstore.ID, level, depth int, last bool) erro
 	return nil
 }
 
-// readChild reads the entry e of the tree id: a tree of parts if level is above 0, and otherwise a part.
+// readChild reads the entry e of the tree id. If level is above 0, e must be a tree of parts; at level 0, e must be a
+// part. last is true if the last part of the value is e or is below e. Only this part may be a tree of chunks.
 func (c *chunkReader) readChild(id objstore.ID, e objstore.TreeEntry, level, depth int, last bool) error {
 	switch {
 	case level > 0 && e.Mode == objstore.ModeTree:
@@ -125,7 +129,8 @@ func (c *chunkReader) readChild(id objstore.ID, e objstore.TreeEntry, level, dep
 	return corrupt(id, "chunks: unexpected mode %o of entry %q", uint32(e.Mode), e.Name)
 }
 
-// readTail reads the last part, which is a tree of chunks.
+// readTail reads the last part of a value, whose tree of chunks is id. If cutValue does not write such a tree, the
+// error is a [*objstore.CorruptError].
 func (c *chunkReader) readTail(id objstore.ID) error {
 	entries, err := objstore.ReadTree(c.r, id)
 	if err != nil {
@@ -145,14 +150,16 @@ func (c *chunkReader) readTail(id objstore.ID) error {
 	return nil
 }
 
-// readPiece reads a blob that is a part or a chunk, and appends its size to sizes.
-func (c *chunkReader) readPiece(id objstore.ID, of *cutter, last bool, sizes *[]int) error {
-	data, err := objstore.GetBlob(c.r, id, int64(of.most))
+// readPiece reads the blob with the given id, a part or a chunk that is cut by rule. It appends the bytes to c.value
+// and their number to sizes. Only the last piece may have rule.least bytes or fewer. Any other impossible size, and a
+// value of more than c.limit bytes, are a [*objstore.CorruptError].
+func (c *chunkReader) readPiece(id objstore.ID, rule *cutter, last bool, sizes *[]int) error {
+	data, err := objstore.GetBlob(c.r, id, int64(rule.most))
 	if err != nil {
 		return err
 	}
 	switch {
-	case len(data) > of.most, len(data) == 0, len(data) <= of.least && !last:
+	case len(data) > rule.most, len(data) == 0, len(data) <= rule.least && !last:
 		return corrupt(id, "chunk of %d bytes", len(data))
 	case len(c.value)+len(data) > c.limit:
 		return corrupt(id, "chunks: more than %d bytes", c.limit)

@@ -190,7 +190,7 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		"value: of another id":                withValue(refersTo(apart), digest("a"), blob("[\n2]")),
 		"value: of another size":              withValue(reference(5, blob(apart)), digest("a"), blob(apart)),
 		"value: one that no row refers to":    withValue("[\"a\",1]\n", digest("a"), blob(apart)),
-		"value: belongs into its row":         stored("[1]", blob("[1]")),
+		"value: belongs in its row":           stored("[1]", blob("[1]")),
 		"value: not JSON":                     stored("x\ny", blob("x\ny")),
 		"value: large, but one blob":          stored(long, blob(long)),
 		"value: small, but parts":             stored(apart, chunked(apart, 2)),

@@ -11,10 +11,14 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// ReplaceValue stores a value outside of any collection, as a blob or, above 16 KiB, as a tree of
-// parts and chunks. It returns the value's entry under a name. The same bytes have the same entry. value has
-// at most MaxValue bytes, which ReadValue enforces, and must not be changed afterwards. old is the
-// entry that the new one replaces, or zero; its chunks are not added again.
+// ReplaceValue stores a value that is not in a collection: as a blob or, above 16 KiB, as a tree of parts and chunks.
+// It returns a tree entry with the given name for the value. The same bytes always have the same id and mode.
+//
+// If the new value replaces another one, old is the entry of that value; otherwise old is zero. Objects that the old
+// value has too are not written again. An error means that the old value cannot be read from w.
+//
+// The value may have at most MaxValue bytes. ReplaceValue does not check this, but ReadValue rejects a larger value.
+// The caller must not change the bytes of value afterwards.
 func ReplaceValue(w objstore.Writer, name string, value []byte, old objstore.TreeEntry) (objstore.TreeEntry, error) {
 	known := make(objects)
 	if !old.ID.IsZero() {
@@ -28,12 +32,14 @@ func ReplaceValue(w objstore.Writer, name string, value []byte, old objstore.Tre
 	return root.entry(name), nil
 }
 
-// ReadValue reads a value that ReplaceValue stored. Anything else is a [*objstore.CorruptError].
-// The bytes are shared and must not be changed.
+// ReadValue returns the value that ReplaceValue stored as e. If the objects are not as ReplaceValue writes them, or the
+// value has more than MaxValue bytes, the error is a [*objstore.CorruptError]. Other errors are those of r. The
+// returned bytes are shared and must not be changed.
 func ReadValue(r objstore.Reader, e objstore.TreeEntry) ([]byte, error) {
 	return readValue(r, e, MaxValue)
 }
 
+// readValue reads a value as ReadValue does. A value of more than limit bytes is a [*objstore.CorruptError].
 func readValue(r objstore.Reader, e objstore.TreeEntry, limit int) ([]byte, error) {
 	switch e.Mode {
 	case objstore.ModeTree:
@@ -49,8 +55,8 @@ func readValue(r objstore.Reader, e objstore.TreeEntry, limit int) ([]byte, erro
 	return nil, corrupt(e.ID, "value: unexpected mode %o", uint32(e.Mode))
 }
 
-// values reads the values of a collection that are stored apart, and remembers the trees that it
-// has read. It is made for one operation and is not safe for concurrent use.
+// values reads the values of a collection that are stored apart from their rows, and remembers the trees that it has
+// read. It is made for one operation and is not safe for concurrent use.
 type values struct {
 	r       objstore.Reader
 	root    objstore.ID
@@ -58,16 +64,19 @@ type values struct {
 	lists   map[string][]objstore.TreeEntry // of the folders that were read, by the same digits
 }
 
+// newValues returns a reader of the tree of values with the id root. A zero root means that no value is stored apart.
 func newValues(r objstore.Reader, root objstore.ID) *values { return &values{r: r, root: root} }
 
-// splitName returns the folder and the name of the value of a key.
+// splitName returns where the value of the row with the given key is stored: a name in a folder. Both are parts of the
+// SHA-256 of the key in hex, and the folder is the first two digits.
 func splitName(key string) (folder, name string) {
 	sum := sha256.Sum256([]byte(key))
 	text := hex.EncodeToString(sum[:])
 	return text[:2], text[2:]
 }
 
-// load reads the names of the folders.
+// load sets v.folders from the tree of values, unless it is set already. Without such a tree, there are no folders. If
+// the tree is empty or has anything but folders named by two hex digits, the error is a [*objstore.CorruptError].
 func (v *values) load() error {
 	if v.folders != nil {
 		return nil
@@ -92,6 +101,7 @@ func (v *values) load() error {
 	return nil
 }
 
+// isLowerHex reports whether s consists of exactly size lower-case hex digits.
 func isLowerHex(s string, size int) bool {
 	for i := range len(s) {
 		if !isDigit(s[i]) && (s[i] < 'a' || s[i] > 'f') {
@@ -101,7 +111,8 @@ func isLowerHex(s string, size int) bool {
 	return len(s) == size
 }
 
-// list returns the entries of a folder, or none if there is no such folder.
+// list returns the entries of a folder, sorted by name, or nil if there is no such folder. If the folder is empty or
+// has an entry that Edit does not write, the error is a [*objstore.CorruptError]. The slice must not be changed.
 func (v *values) list(folder string) ([]objstore.TreeEntry, error) {
 	if err := v.load(); err != nil {
 		return nil, err
@@ -126,13 +137,14 @@ func (v *values) list(folder string) ([]objstore.TreeEntry, error) {
 	return entries, nil
 }
 
-// find looks for the value of a row's key.
+// find returns the entry of the value that is stored apart for the row with the given key, and whether there is such an
+// entry.
 func (v *values) find(key string) (objstore.TreeEntry, bool, error) {
 	folder, name := splitName(key)
 	return v.entry(folder, name)
 }
 
-// entry looks for an entry of a folder.
+// entry returns the entry with the given name in a folder, and whether there is such an entry.
 func (v *values) entry(folder, name string) (objstore.TreeEntry, bool, error) {
 	entries, err := v.list(folder)
 	if err != nil {
@@ -147,7 +159,9 @@ func (v *values) entry(folder, name string) (objstore.TreeEntry, bool, error) {
 	return entries[i], true, nil
 }
 
-// get returns the value of a line. A value that is stored apart is verified.
+// get returns the value of the row that l holds. A value in the row itself was checked when the line was decoded. A
+// value that is stored apart is read and checked here: if it is missing, is not the one that the row refers to, or
+// belongs in the row, the error is a [*objstore.CorruptError]. The returned bytes are shared and must not be changed.
 func (v *values) get(l *line) ([]byte, error) {
 	if !l.apart {
 		return l.body(), nil
@@ -171,15 +185,16 @@ func (v *values) get(l *line) ([]byte, error) {
 	case len(value) != size:
 		return nil, corrupt(e.ID, "value: not of the size in its row")
 	case !storedApart(value):
-		return nil, corrupt(e.ID, "value: belongs into its row")
+		return nil, corrupt(e.ID, "value: belongs in its row")
 	case !jsontext.Valid(value):
 		return nil, corrupt(e.ID, "value: not JSON")
 	}
 	return value, nil
 }
 
-// edit writes the tree of values without the keys in remove and with those in set. The zero ID
-// means that no value is left.
+// edit writes the tree of values without the values of the keys in remove, and with the entries in set. The keys of
+// both maps are keys of rows, and edit chooses the names of the entries. It returns the id of the new tree, or the zero
+// ID if no value is left. An error is that of reading the old tree.
 func (v *values) edit(w objstore.Writer, remove map[string]struct{}, set map[string]objstore.TreeEntry) (objstore.ID, error) {
 	changed := make(map[string][]objstore.TreeEntry)
 	// take removes the entry of a key and returns its folder and name.
@@ -210,7 +225,8 @@ func (v *values) edit(w objstore.Writer, remove map[string]struct{}, set map[str
 	return v.write(w, changed)
 }
 
-// write writes the changed folders and the tree of all folders.
+// write writes the folders in changed, which maps their names to their new entries, and a tree of all folders. It
+// leaves out a folder without entries. It returns the id of the tree, or the zero ID if no folder is left.
 func (v *values) write(w objstore.Writer, changed map[string][]objstore.TreeEntry) (objstore.ID, error) {
 	if err := v.load(); err != nil {
 		return objstore.ID{}, err

@@ -4,9 +4,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Verify decodes every page and value. Its error is the first flaw, a
-// [*objstore.CorruptError], or the error of a read. If it returns nil, Edit writes the same
-// collection for the same rows.
+// Verify decodes every page and value. Its error is the first flaw, a [*objstore.CorruptError], or the error of a read.
+// If Verify returns nil, Edit writes the same collection for the same rows.
 func (c *Collection) Verify() error {
 	if c.rows == 0 {
 		return nil
@@ -29,7 +28,8 @@ func (c *Collection) Verify() error {
 	return values.verifyAll(apart)
 }
 
-// verifyAll checks that there is exactly one value for each row whose value is stored apart.
+// verifyAll checks that exactly count values are stored. The caller has found a value for each of count rows, so a
+// larger number means that no row refers to some value: the error is then a [*objstore.CorruptError].
 func (v *values) verifyAll(count int) error {
 	if err := v.load(); err != nil {
 		return err

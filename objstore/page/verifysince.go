@@ -8,9 +8,11 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// VerifySince is Verify for an earlier or later version of known, which must be sound. It reads
-// only what the two do not share, so verifying a chain of versions costs what changes from one to
-// the next. A nil known shares nothing.
+// VerifySince verifies c as [Collection.Verify] does, with the same errors, but skips what c shares with known. The
+// collection known must be sound; normally it is an earlier or later version of c. If known is nil, or either
+// collection has at most 32 rows, VerifySince verifies all of c. Otherwise it reads only what the two do not share, so
+// verifying a chain of versions costs what changes from one to the next. If the values that are stored apart do not
+// match the rows, it reads all of c to find the flaw.
 func (c *Collection) VerifySince(known *Collection) error {
 	if known == nil || known.rows <= smallRows || c.rows <= smallRows {
 		return c.Verify()
@@ -41,7 +43,8 @@ func (c *Collection) VerifySince(known *Collection) error {
 	if err != nil || same {
 		return err
 	}
-	return c.Verify() // it finds the flaw
+	// The trees of values do not match the rows: let Verify find the flaw.
+	return c.Verify()
 }
 
 // sinceVerifier verifies the pages that a collection does not share with a sound one.
@@ -51,8 +54,9 @@ type sinceVerifier struct {
 	pages       []int // pages that are not shared
 }
 
-// splitPages returns the pages, sorted, that linear hashing splits while a collection grows from
-// one number of pages to another.
+// splitPages returns the pages, sorted, that linear hashing splits while a collection grows from one number of pages to
+// another. If the number does not grow, there are none. An added page takes its rows from the page whose number is its
+// own without the highest bit.
 func splitPages(from, to int) []int {
 	var splits []int
 	for added := from; added < to; added++ {
@@ -62,7 +66,8 @@ func splitPages(from, to int) []int {
 	return slices.Compact(splits)
 }
 
-// verify checks the structure below a position that is not shared, and notes its pages.
+// verify checks the directories at and below p, a position that the two collections do not share. It adds the pages
+// that they do not share to v.pages; their rows are still unchecked.
 func (v *sinceVerifier) verify(p position) error {
 	if p.level == 0 {
 		v.pages = append(v.pages, p.index)
@@ -81,8 +86,9 @@ func (v *sinceVerifier) verify(p position) error {
 	return nil
 }
 
-// shared reports whether both collections have the same pages at and below a position, with the
-// same rules for their rows.
+// shared reports whether known has the same pages as next at and below p, and the same rows belong on these pages in
+// both. p is a position of next. If the numbers of pages below p differ, or a page below p was split, shared returns
+// false without comparing ids.
 func (v *sinceVerifier) shared(p position) (bool, error) {
 	first, end := p.index<<(digitBits*p.level), (p.index+1)<<(digitBits*p.level)
 	if !v.known.has(p) || min(end, v.known.pages) != min(end, v.next.pages) {
@@ -99,9 +105,10 @@ func (v *sinceVerifier) shared(p position) (bool, error) {
 	return was == id, err
 }
 
-// sameValues checks the values stored apart of the lines that changed between two collections. It
-// reports whether all other values are those of the first collection, with none missing and none
-// left over.
+// sameValues compares the trees of values of two collections. from and to are their lines on the pages that they do not
+// share. For each line of to that is new or changed, sameValues reads the value that is stored apart, and returns the
+// error if the value is flawed. It then reports whether these lines account for every difference of the trees: no value
+// is missing, none is left over, and all others are the same.
 func sameValues(known, next *values, from, to []line) (bool, error) {
 	before, after := make(map[string]line), make(map[string]bool)
 	for _, l := range from {
@@ -147,14 +154,14 @@ func sameValues(known, next *values, from, to []line) (bool, error) {
 	return true, nil
 }
 
-// valueName is the name of the value of a row's key, with its folder.
+// valueName returns the folder and the name of the value of the row with the given key, as one text.
 func valueName(key string) string {
 	folder, name := splitName(key)
 	return folder + name
 }
 
-// differentValues returns the names of the values that next has and known lacks or has otherwise,
-// and of the values that only known has.
+// differentValues returns the names of the values that known lacks or has with another id (added), and of the values
+// that only known has (removed). The names are those of valueName.
 func differentValues(known, next *values) (added []string, removed map[string]bool, err error) {
 	if known.root == next.root {
 		return nil, nil, nil
@@ -197,7 +204,7 @@ func differentValues(known, next *values) (added []string, removed map[string]bo
 	return added, removed, nil
 }
 
-// lacking returns the entries of a folder of v that other lacks or has otherwise.
+// lacking returns the entries of a folder of v that other lacks or has with another mode or id.
 func lacking(v, other *values, folder string) ([]objstore.TreeEntry, error) {
 	entries, err := v.list(folder)
 	if err != nil {

@@ -8,9 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// keep sets m.here to the answers of given that Smithers lacks: decisions and answers for which Smithers still
-// asks, and signals. It lists the other answers in m.overruled and m.dropped, and removes them from the maps of
-// given.
+// keep sets m.here to the answers of given that Smithers still lacks: decisions and answers to questions that
+// Smithers still asks, and the signals that untold returns. It lists answers for which Smithers has a different
+// answer in m.overruled, and answers to questions that Smithers no longer asks in m.dropped. keep removes from
+// the maps of given all answers that m.here does not have.
 func (m *mailbox) keep(given kept.Answers) {
 	m.overruled, m.dropped = m.overrule(given), m.drop(given)
 	asked := make(map[string]bool)
@@ -29,9 +30,9 @@ func (m *mailbox) keep(given kept.Answers) {
 	m.here = given
 }
 
-// untold returns the signals of given that Smithers does not have. Each signal that Smithers received since the last
-// import stands for one signal of given: a signal with the same digest, or else the earliest signal that isAlike
-// accepts. untold reuses the array of given.Signals.
+// untold returns the signals of given that Smithers does not have. It leaves out a signal that Smithers received
+// since the last import: Smithers then has a signal with the same digest, or a signal that isAlike accepts. Each
+// signal of Smithers accounts for at most one signal of given. untold overwrites the array of given.Signals.
 func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {
 	taken := make([]bool, len(m.Signals))
 	for i, p := range m.Signals {

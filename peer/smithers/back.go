@@ -9,10 +9,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// goBack appends a frame that takes the run back to an earlier frame, because Smithers rewound the run. at.End
-// is that earlier frame, and Smithers has only its first at.Count frames. The new frame records a travel, at
-// the time of Smithers' rewind if the database has the rewind's event. goBack sets r.out.Rewound, and r.ours to
-// the tree of the earlier frame.
+// goBack appends a frame that takes the run back to an earlier frame, because Smithers rewound the run. Only the
+// first at.Count frames in Smithers' list are in the repository. The new frame has the state of at.End. If
+// Smithers never had at.End, goBack follows the frames on which at.End is based, up to a frame that Smithers had
+// or to the run's first frame, and takes the state of that frame.
+//
+// The new frame records a travel. The travel has the time of Smithers' rewind if the database has the rewind's
+// event, and otherwise the time of the newest entry. goBack records that Smithers does not have the new frame. It
+// sets r.out.Rewound, and sets r.ours to the tree of the earlier frame.
 func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	to := at.End
 	for r.now.PeerNo(to) == tables.NoNumber && r.frames[to].Based != snapshot.NoFrame {
@@ -58,8 +62,9 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	return err
 }
 
-// goForward appends the frame that takes the run to at.End, Smithers' newest frame, after an undo in the repository
-// took the run to an earlier state. It sets r.ours to the tree of at.End.
+// goForward appends the frame that takes the run to at.End, Smithers' newest frame, after an undo in the
+// repository took the run to an earlier state. It records that Smithers does not have the new frame, and sets
+// r.ours to the tree of at.End.
 func (r *runPass) goForward(ctx context.Context, at kept.Meeting) error {
 	then := r.frames[at.End].Entry
 	state, err := then.State()

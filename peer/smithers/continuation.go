@@ -38,9 +38,11 @@ func (c continuation) refuseOther(cut bool) error {
 	return nil
 }
 
-// refuseLacking returns import_refused if signals, the run's signals in the database, lacks a signal that Smithers
-// had at the last import. had has the digests of the signals that Smithers had. After a rewind, which the events
-// show, a missing signal is not an error: Smithers removes signals only in a rewind.
+// refuseLacking returns import_refused if the database lacks a signal that Smithers had at the last import.
+// signals has the run's signals in the database, and had has the digests of the signals at the last import. If
+// the events show that Smithers has rewound the run, a missing signal is not an error: Smithers removes signals
+// only in a rewind. If the database has a new event or signal, the error says that the run continued in two
+// databases. Otherwise it says that the database is older.
 func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool) error {
 	has, wentOn := 0, int64(len(c.events.All)) > c.had
 	for _, p := range signals {

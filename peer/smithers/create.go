@@ -16,10 +16,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// create begins the series of a run that the repository does not have. A fork begins at its parent's frame if the
-// repository has that frame: create then sets r.parent, r.journal and r.ours. create sets the layout of outputs from
-// the newest snapshot. If the database has no snapshot 0, create appends the start entry. See notBegun for the
-// errors.
+// create begins the series of a run that the repository does not have, and sets r.series and r.entry. If the run
+// is a fork and the repository has the parent's frame, the series begins at that frame, and create sets r.parent,
+// r.journal and r.ours. If the database has snapshots, create sets the layout of outputs from the newest
+// snapshot. If the database has no snapshot 0, create appends the start entry. See notBegun for the errors.
 func (r *runPass) create(ctx context.Context) error {
 	forked, err := r.forkedFrom(ctx)
 	if err != nil {
@@ -95,10 +95,10 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	return entry, nil
 }
 
-// forkedAt returns the frame of the parent from which a run was forked: the frame with Smithers' number
-// by.FrameNo at the time of the fork. of has Smithers' numbers of frames, the parent's frames. After rewinds,
-// several frames can have the number: forkedAt takes the last frame that is not newer than the fork, or else
-// the first frame. ok is false if no frame has the number.
+// forkedAt returns the frame from which the fork by was made. frames has the frames of the fork's parent, and of
+// has Smithers' numbers of these frames. The returned frame has Smithers' number by.FrameNo. After rewinds,
+// several frames can have this number: forkedAt takes the last such frame that is not newer than the fork, or
+// else the first such frame. ok is false if no frame has the number.
 func forkedAt(frames []kept.Frame, of *kept.Peer, by *dbrun.Fork) (found kept.Frame, ok bool) {
 	for _, f := range frames {
 		if of.PeerNo(f.Number) == by.FrameNo && (f.Entry.AtMs <= by.AtMs || !ok) {
@@ -127,9 +127,10 @@ func (im *importJob) notBegun(run string, err error) error {
 	return err
 }
 
-// appendStart appends the entry before the run's first snapshot, with the events of the run's start. The entry is
-// frame 0 with the input and the working copy of the first snapshot. The entry of a fork is not a frame and has no
-// input, because the fork begins with its parent's frame. Smithers does not have frame 0.
+// appendStart appends the entry before the run's first snapshot, with the events of the run's start. If r.parent
+// is nil, the entry is frame 0. If the database has a snapshot, frame 0 gets the input and the working copy of
+// the first snapshot. If r.parent is set, the entry is not a frame and has no input, because the fork begins with
+// its parent's frame. appendStart records that Smithers does not have frame 0.
 func (r *runPass) appendStart(ctx context.Context) error {
 	draft := snapshot.Draft{AtMs: r.Ours.CreatedAtMs, Subject: "run started", Run: r.During(""), Limits: r.im.limits}
 	if r.parent == nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// explainDatabase returns err, an error about the database at path, with its error code and hints. It returns a
-// *fault.Error, and nil, unchanged. An error about anything else gets the code of timeline.Explain.
+// explainDatabase returns err, an error about the database at path, with an error code and hints. It returns nil
+// for nil, and a *fault.Error unchanged. If err is about anything else, explainDatabase returns timeline.Explain
+// of err.
 func explainDatabase(path string, err error) error {
 	if err == nil {
 		return nil
@@ -47,9 +48,9 @@ func explainDatabase(path string, err error) error {
 	return timeline.Explain(err)
 }
 
-// stoppedAfter returns err, which ended an import of the database at path, with its error code and hints. It returns
-// nil for nil. imported has the result before the error, or is nil. A hint says that runs were imported before the
-// error, or, for a locked database, that no run was imported.
+// stoppedAfter returns err, which ended an import of the database at path, with an error code and hints. If err
+// is nil, it returns nil. imported is the result before the error, or nil. If runs were imported before the
+// error, a hint says so. Otherwise, if the database is locked, a hint says that nothing was imported.
 func stoppedAfter(path string, imported *Imported, err error) error {
 	if err == nil {
 		return nil

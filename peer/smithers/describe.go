@@ -50,6 +50,7 @@ func (d *drafter) describe(end *lineEnd, s *source.Snapshot, one tables.FrameFac
 	if row.Frame, err = dbrow.DifferenceOfOne(*table, tables.PredictFrame(one, end.lastRow, end.lastTree), actual, d.peer.At); err != nil || !has {
 		return note, err
 	}
+	// A tree that cannot be used has no hash to compare.
 	if stored := dbrow.TextOf(actual, "xml_hash"); wrong != nil {
 		mark(markFrame, stored, strings.ReplaceAll(wrong.Error(), source.ErrDamaged.Error()+": ", ""))
 	} else if found := source.XMLHash(end.tree); stored != found {

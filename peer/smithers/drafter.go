@@ -39,10 +39,12 @@ func (f *peerFrame) moment() workcopy.Moment {
 	return workcopy.Moment{AtMs: f.AtMs, Pointer: dbrow.TextOf(f.Row, "vcs_pointer")}
 }
 
-// frame returns the step that appends one frame of Smithers, which of describes, to line. The step begins with
-// entries for the working copies that no frame has. If the first snapshot of a fork changes at most the mailbox
-// of the parent's frame, the draft is an entry that is not a frame. In a live pass, the newest frame also gets
-// the progress of the import.
+// frame returns the step that appends one frame of Smithers to line. of has the frame's snapshot and captured
+// files. The step begins with entries for earlier working copies that no frame has. In a live pass, the newest
+// frame also records the progress of the import.
+//
+// The draft is usually a frame. The draft is an entry that is not a frame if the snapshot is the first snapshot
+// of a fork, changes nothing outside the mailbox of the parent's frame, and has no new rendered tree.
 func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	tree, rendered, wrong := d.treesOf(&line.lineEnd, of)
 	end := line.lineEnd
@@ -90,9 +92,11 @@ func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	return step, nil
 }
 
-// treesOf returns tree, the rendered tree of a frame in the database, and rendered, the new tree of the frame
-// in the repository, or nil if the frame keeps the tree of the previous frame. It keeps that tree if Smithers'
-// tree is missing or invalid; then wrong says why.
+// treesOf returns the rendered trees of a frame. tree is the frame's tree in the database. If the database has no
+// row for the frame, tree is the tree of the previous frame; if the row cannot be read, tree is "". rendered is
+// the new tree of the frame in the repository, or nil if the frame keeps end.ours, the tree of the previous
+// frame. The frame keeps end.ours if tree is missing, equal to end.ours, or invalid. wrong says why the row
+// cannot be read or the tree is invalid; otherwise wrong is nil.
 func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []byte, wrong error) {
 	before := int64(tables.NoNumber)
 	if of.index > 0 {
@@ -114,10 +118,10 @@ func inSnapshot(s *source.Snapshot, err error) error {
 	return fmt.Errorf("snapshot %d: %w", s.Frame, err)
 }
 
-// wholeOf returns the state of s, a snapshot that follows entry, with the mailbox at the snapshot's time. The Shape
-// has the differences between the snapshot's texts and the texts that follow from the state. ours is the frame's
-// rendered tree, or "": the nodes' needs then come from the times of attempts. entry is nil before a run's first
-// entry.
+// wholeOf returns the state of s, a snapshot that follows entry, with the mailbox at the snapshot's time. entry
+// is nil before a run's first entry. The Shape has the differences between the snapshot's texts and the texts
+// that follow from the state; layout is the layout of outputs. ours is the frame's rendered tree. If ours is "",
+// the nodes' needs come from the times of attempts.
 func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string, layout contents.Layout) (snapshot.Whole, contents.Shape, error) {
 	texts, err := contents.Parse(s.Contents, ours, d.limits)
 	if err != nil {
@@ -138,8 +142,10 @@ func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string
 	return w, texts.Shape(d.peer.ID, s.Contents, w, signals, layout), nil
 }
 
-// addFiles sets the working copy of step.draft, and adds entries to step.passing for earlier working copies that no
-// frame has. If the frame has a captured working copy, addFiles also sets end.files to the captured files.
+// addFiles sets the working copy of step.draft to the working copy at the frame. It leaves the working copy nil
+// if no new working copy is known. It adds entries to step.passing for earlier working copies that no frame has,
+// except before the run's first entry. If the frame has captured files, addFiles sets the working copy of
+// step.draft and end.files to these files.
 func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lineEnd) error {
 	current, err := filesOf(line.entry)
 	if err != nil {

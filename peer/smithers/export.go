@@ -32,5 +32,5 @@ func Export(ctx context.Context, s *timeline.Store, req ExportRequest) (*Exporte
 	return export.Runs(ctx, s, req)
 }
 
-// CheckExport returns an error if Export could not write to the database whose path is to: see export.Check.
-func CheckExport(ctx context.Context, to string) error { return export.Check(ctx, to) }
+// CheckExport returns an error if Export could not write to the database at path: see export.Check.
+func CheckExport(ctx context.Context, path string) error { return export.Check(ctx, path) }

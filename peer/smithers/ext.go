@@ -42,9 +42,10 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	return err
 }
 
-// appendExt appends the last entry of a pass, with the new Pass and the differences between the database's rows and
-// the predicted rows. changed means that the pass has appended other entries. Without such entries and without
-// differences, appendExt appends nothing, unless an earlier pass of a watch imported only frames.
+// appendExt appends the last entry of a pass, with the new Pass and the differences between the database's rows
+// and the predicted rows. changed means that the pass has appended other entries. If changed is false and
+// ext/smithers would stay the same, appendExt appends nothing. The exception is a run of which an earlier pass of
+// a watch imported only frames.
 func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	entry := r.entry
 	f, err := kept.FactsAt(entry)

@@ -14,10 +14,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// follow sets r.line to the frames of Smithers that the repository has, up to at.End. If another frame or files
-// of attempts follow, it also sets the end of the line from the newest of these frames. If a watch knows the
-// line, follow takes the line and its end from the watch. If the run was never imported, follow describes each
-// frame with describeOurs.
+// follow sets r.line to the frames of Smithers on the line to at.End. If a watch knows the line, follow takes the
+// line and its end from the watch. Otherwise, if the run was never imported, follow describes each frame with
+// describeOurs, which also sets the end of the line. Otherwise, follow sets the end of the line from the newest
+// of these frames, but only if another frame of Smithers or files of attempts follow.
 func (r *runPass) follow(at kept.Meeting) error {
 	if r.Had != nil {
 		r.followKnown(r.recalled)
@@ -108,6 +108,7 @@ func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) 
 	if err != nil {
 		return err
 	}
+	// The texts of the snapshot have Smithers' numbers of signals, and the state has git-smithers' numbers.
 	var signals []contents.SignalSeq
 	for _, known := range r.Mail.Signals {
 		if seq, ok := numbers[known.Signal.Digest()]; ok {

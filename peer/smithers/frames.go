@@ -11,9 +11,9 @@ func (r *runPass) drafter() *drafter {
 	return &drafter{peer: r.Run, box: &r.box, limits: r.im.limits, isNew: r.head == nil, live: r.live}
 }
 
-// appendFrame appends the frame of the snapshot with index i in r.Heads. Before the frame, it appends entries
-// for working copies that no frame has. If the request asks for files, appendFrame captures the working copy
-// for the newest frame, and for frames that are close to it: see dbrun.Run.IsTogether.
+// appendFrame appends the frame of the snapshot with index i in r.Heads. Before the frame, it appends entries for
+// working copies that no frame has. If the request asks for files, appendFrame captures the working copy for the
+// newest frame, and for each frame that is close to the newest frame: see dbrun.Run.IsTogether.
 func (r *runPass) appendFrame(ctx context.Context, i int) (err error) {
 	of := peerFrame{index: i}
 	if of.Snapshot, err = r.Snapshot(r.Heads[i].Frame); err != nil {

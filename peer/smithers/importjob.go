@@ -141,8 +141,8 @@ func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from dbrun.RunR
 	return nil, err
 }
 
-// noSuchRun returns run_not_found for run, which the database does not have. rows has the database's runs, of which a
-// hint names the first.
+// noSuchRun returns run_not_found for run, which the database does not have. rows has the database's runs. A hint
+// names at most three of these runs and counts the others.
 func noSuchRun(run string, rows []source.Row) error {
 	const most = 3
 	out := fault.New(fault.RunNotFound, "the database has no run %q", run).Detail("runId", run)

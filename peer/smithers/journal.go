@@ -45,7 +45,7 @@ func (j *journal) take(changes []snapshot.Change) error {
 	return nil
 }
 
-// leftMore reports whether rows has an attempt with a commit that ended after sinceMs, but has not ended in the
+// leftMore reports whether rows has an attempt that has a commit, ended after sinceMs, and has not ended in the
 // journal. Such an attempt may have left files that no entry has.
 func (j *journal) leftMore(rows []dbrun.Attempt, sinceMs int64) bool {
 	return slices.ContainsFunc(rows, func(row dbrun.Attempt) bool {
@@ -64,11 +64,14 @@ type attemptFiles struct {
 	copies   *workcopy.Run
 }
 
-// addTo sets the fields of a that name the files which the attempt left. had is the attempt in the journal if
-// known is true. If had ended at the same time and has a frame, a gets the fields of had. An attempt that ended
-// since the newest stored frame, or in a new run before the first frame, gets the captured files. If no files
-// were captured, or the attempt has a recorded revision or its own worktree, it gets the working copy that
-// Smithers recorded. Any other attempt stays unchanged.
+// addTo sets the fields of a that name the files which the attempt left. had is the same attempt in the journal;
+// known is false if the journal does not have the attempt. If had ended at the same time and has a frame, a gets
+// the fields of had.
+//
+// Otherwise, addTo changes only an attempt that ended since the newest stored frame; in a new run without a
+// stored frame, any ended attempt counts. Such an attempt gets the captured files. If no files were captured, or
+// if the attempt has a recorded revision or its own worktree, it gets the working copy that Smithers recorded, if
+// any.
 func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bool) {
 	since := f.before == nil && f.first || f.before != nil && a.FinishedAtMs != nil && *a.FinishedAtMs > f.before.AtMs
 	switch {
@@ -88,9 +91,10 @@ type journalStep struct {
 	done    map[int]bool      // changes to runLine.done
 }
 
-// changesTo returns the step that brings the journal to atMs: the attempts of rows as they were at atMs, and
-// the logs of ended attempts. It leaves out attempts that began later, and attempts whose journal is complete:
-// done has runLine.done. files sets the files that ended attempts left.
+// changesTo returns the step that brings the journal to atMs: the new and changed attempts of rows as they were
+// at atMs, and the new logs of ended attempts. It leaves out attempts that began later. done is runLine.done,
+// with one element for each row. An attempt is complete if it is done and ended by the newest stored frame and by
+// atMs; changesTo leaves out complete attempts, too. files sets the files that ended attempts left.
 func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files attemptFiles) journalStep {
 	step := journalStep{logs: make(map[string]string), done: make(map[int]bool)}
 	for i := range rows {

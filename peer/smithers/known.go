@@ -23,8 +23,8 @@ type knownRows struct {
 }
 
 // rowsKnown returns the rows that the pass knows, for the next pass of a watch. It returns nil if lineKnown
-// returns nil, if no event is stored, if the database has fewer events than the repository, or if a clock was
-// set back.
+// returns nil, if no event is stored, or if the database has fewer events than the repository. It also returns
+// nil if a clock was set back: see dbrun.Run.Seen.
 func (r *runPass) rowsKnown() *knownRows {
 	k := r.lineKnown()
 	if k == nil || r.behind == 0 || r.behind > len(r.Events.All) {
@@ -38,9 +38,9 @@ func (r *runPass) rowsKnown() *knownRows {
 	return k
 }
 
-// lineKnown returns a knownRows with the state of the line at the newest frame, but without Seen and seq. If
-// the pass found no new frame, lineKnown returns the state that the previous pass left. It returns nil if
-// neither pass has the newest frame at the end of the line.
+// lineKnown returns the state of the line at the newest frame, for the next pass of a watch. If this pass found
+// no new frame, lineKnown returns a copy of r.recalled. Otherwise it returns a new knownRows, whose Seen and seq
+// the caller sets. It returns nil if the line does not end at the newest frame.
 func (r *runPass) lineKnown() *knownRows {
 	n := len(r.Heads)
 	switch {

@@ -13,8 +13,8 @@ import (
 )
 
 // captureFirst captures the working copies of the runs in im.filesOf, which probably have new frames, and sets
-// im.copies. The caller reads the database afterwards, so that the read transaction is short. Without such runs,
-// captureFirst does nothing.
+// im.copies. It runs before the read of the database, so that the read transaction is short. If im.filesOf is
+// empty, captureFirst does nothing.
 func (im *importJob) captureFirst(ctx context.Context) (err error) {
 	if len(im.filesOf) == 0 {
 		return nil
@@ -32,7 +32,7 @@ func (im *importJob) captureFirst(ctx context.Context) (err error) {
 	return nil
 }
 
-// letGo closes the working copies of a pass, unless they are closed, and sets im.copies to nil.
+// letGo closes the working copies of a pass and sets im.copies to nil. If im.copies is nil, letGo does nothing.
 func (im *importJob) letGo() error {
 	if im.copies == nil {
 		return nil
@@ -42,11 +42,11 @@ func (im *importJob) letGo() error {
 	return err
 }
 
-// framesFirst imports a run's frames up to upTo, the newest frame that a watch found, and leaves the run's
-// other rows to a later pass. It must be fast: the captured files must still belong to the frame. If the watch
-// knows the run's earlier rows, framesFirst reads only the new rows. Otherwise, or if these rows are not
-// enough, it reads all rows that frames need. If done is false, the run is unchanged and needs a pass over all
-// rows.
+// framesFirst imports the frames of one run up to the frame upTo, the newest frame that a watch found, and leaves
+// the run's other rows to a later pass. from has the run's row. framesFirst must be fast: the captured files must
+// still belong to the frame. If the watch knows the run's earlier rows, framesFirst reads only the new rows.
+// Otherwise, or if these rows are not enough, it reads all rows that frames need. done is true if the repository
+// then has the frames. If done is false and err is nil, the run is unchanged and needs a pass over all rows.
 func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.RunRow, upTo source.Head) (out ImportedRun, done bool, err error) {
 	r := im.runPass(tx, from)
 	enough := false
@@ -69,10 +69,10 @@ func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.
 	return r.out, done, err
 }
 
-// appendFrames appends the frames up to upTo of a live pass that has read its rows. It appends nothing and returns
-// false if the run was never imported or the rows lack the frame upTo. It does the same if Smithers' frames do not
-// continue from the run's newest frame, or if the repository has other frames than the watch knows. It returns true
-// without new entries if another process has imported the frames.
+// appendFrames appends the frames up to upTo in a live pass that has read its rows. done is true if the
+// repository then has the frames, even if another process has imported them. done is false, and nothing is
+// appended, if the rows lack the frame upTo or the run was never imported. The same holds if Smithers' frames do
+// not continue from the run's newest frame, or if the repository has other frames than the watch knows.
 func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool, err error) {
 	at := slices.Index(r.Heads, upTo)
 	if at < 0 {

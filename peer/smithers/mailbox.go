@@ -21,10 +21,11 @@ type mailbox struct {
 	dropped   []Dropped    // sorted by node, iteration and kind
 }
 
-// fill sets the mailbox of w to the mailbox at atMs: the requests made and the signals received by then. A
-// request that was decided later is undecided. fill also adds all answers of m.here, at whatever time, because
-// the new entries follow these answers in the repository. had has the numbers of the signals in the previous
-// state, by digest. fill returns the numbers of the signals that Smithers has.
+// fill sets the mailbox of w to the mailbox at atMs: the requests made, the signals received and the waits begun
+// by then. A request that was decided after atMs is undecided. fill also adds all answers of m.here, even those
+// given after atMs, because the new entries follow these answers in the repository. had has the numbers of the
+// signals in the previous state, by digest. fill returns both numbers of each signal that Smithers had by atMs:
+// git-smithers' number and Smithers' number.
 func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (signals []contents.SignalSeq) {
 	w.Approvals, w.HumanRequests, w.Signals = []snapshot.Approval{}, []snapshot.HumanRequest{}, []snapshot.Signal{}
 	for _, a := range m.Approvals {
@@ -52,8 +53,8 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 	return signals
 }
 
-// fillHumanRequests adds the human requests at atMs to w. If an agent asked several questions for one iteration of a
-// node, fillHumanRequests adds only the newest question.
+// fillHumanRequests adds the human requests at atMs to w, with the answers of m.here. If an agent asked several
+// questions for one iteration of a node, fillHumanRequests adds only the newest question.
 func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 	at := make(map[string]int)
 	for _, h := range m.HumanRequests {
@@ -75,8 +76,8 @@ func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 	}
 }
 
-// mailChanges returns the changes that set the mailbox of state to the mailbox of w, sorted by collection and key. w
-// must be empty except for its mailbox.
+// mailChanges returns the changes that turn the mailbox of state into the mailbox of w, sorted by collection and
+// key. w must be empty except for its mailbox.
 func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, error) {
 	empty, err := snapshot.ChangesTo(snapshot.EmptyState(), *w)
 	if err != nil {
@@ -86,6 +87,7 @@ func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, e
 	for _, c := range empty {
 		want[[2]string{c.Collection, c.Key}] = c
 	}
+	// The rows that already are in state leave want, so that want keeps the new and changed rows.
 	var changes []snapshot.Change
 	for collection, rows := range map[string]*page.Collection{
 		snapshot.CollectionApprovals: state.Approvals(), snapshot.CollectionHumanRequests: state.HumanRequests(),
@@ -113,8 +115,9 @@ func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, e
 	return changes, nil
 }
 
-// waitsAt returns the waits at atMs: the wait of each node's newest attempt that began by atMs. signals maps
-// Smithers' numbers of signals to git-smithers' numbers. The result is never nil.
+// waitsAt returns the waits at atMs: the wait of each node's newest attempt that began by atMs. It leaves out a
+// wait for which WaitRow.Then returns false. signals maps Smithers' numbers of signals to git-smithers' numbers.
+// The result is never nil.
 func (m *mailbox) waitsAt(atMs int64, signals []contents.SignalSeq) []snapshot.Wait {
 	ours := make(map[int64]int64, len(signals))
 	for _, s := range signals {

@@ -97,8 +97,8 @@ type settledRun struct {
 	event  source.Value // the greatest seq of the run's events
 }
 
-// settledOf returns the present state of the run with the given row. ok is false if the run has not ended or has no
-// snapshot.
+// settledOf returns the present state of the run with the given row of _smithers_runs. ok is false if the run has
+// not ended or has no snapshot.
 func settledOf(tx *source.Tx, row source.Row) (now settledRun, ok bool, err error) {
 	id := dbrow.TextOf(row, "run_id")
 	run, _ := tables.ReadRun(row)

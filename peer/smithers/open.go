@@ -12,9 +12,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// open reads the stored part of the run and prepares the pass. known is true if the database has no news of the run:
-// all rows are as in the last import, or only an export wrote the rows. The error is the conflict of errOvertaken if
-// the run's tip has changed since the pass began, and run_owned if a live process owns the run.
+// open reads the stored part of the run and prepares the pass. If the repository does not have the run, r.head
+// stays nil. known is true if the database has no news of the run: all rows are as in the last import, or only an
+// export wrote the rows. Then open does not read the rest of the stored part.
+//
+// The error is conflict if the run's tip has changed since the pass began, run_owned if a live process owns the
+// run, and import_refused if the run was imported with another version of the predictions.
 func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
 		r.found = r.RowsDigest()
@@ -92,9 +95,10 @@ func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
 	return err
 }
 
-// begin begins the series and returns the index in r.Heads of the first new snapshot. The error is run_exists if the
-// repository has another run with the id, and import_refused if the database is an older copy or the run continued in
-// two databases.
+// begin begins the series and returns the index in r.Heads of the first new snapshot. If the repository does not
+// have the run, begin calls create and returns its error. Otherwise the error is run_exists if the repository has
+// another run with the id, and import_refused if the database is an older copy or the run continued in two
+// databases.
 func (r *runPass) begin(ctx context.Context) (int, error) {
 	if r.head == nil {
 		return 0, r.create(ctx)
@@ -134,9 +138,9 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 }
 
 // goOn begins the series of a run that the repository has. at is the meeting of Smithers' list of frames with the
-// frames in the repository. If Smithers rewound the run, goOn takes the run back; if an undo in the repository hid
-// Smithers' newest frame, goOn takes the run to that frame. Otherwise it sets the frame on which the next frame is
-// based.
+// frames in the repository. If Smithers rewound the run, goOn takes the run back. If an undo in the repository
+// hid Smithers' newest frame, goOn takes the run to that frame. Otherwise, if at.End is not the run's newest
+// frame, the next frame will be based on at.End.
 func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 	more, newest := at.Count < len(r.Heads), r.head.Row().Frame
 	back := r.imported && at.End < r.newestPeer(r.now)
@@ -163,7 +167,7 @@ func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 }
 
 // newestPeer returns git-smithers' number of the newest frame that Smithers had at the last import, or
-// snapshot.NoFrame. now has Smithers' numbers.
+// snapshot.NoFrame if Smithers had no frame. now has Smithers' numbers of frames.
 func (k *keptRun) newestPeer(now *kept.Peer) int64 {
 	for _, f := range slices.Backward(k.frames) {
 		if f.Number <= k.was.Pass.Frame && now.PeerNo(f.Number) != tables.NoNumber {
@@ -191,8 +195,8 @@ func (r *runPass) keepAnswers() error {
 	return nil
 }
 
-// isExported reports whether all rows of the run in the database are rows that an export of the run wrote. tip is the
-// run's tip.
+// isExported reports whether all rows of the run in the database are rows that an export of the run wrote. tip is
+// the run's tip. isExported returns false if a row of _smithers_frames has no snapshot.
 func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, error) {
 	if len(r.Trees.Lonely) > 0 {
 		return false, nil
@@ -202,7 +206,8 @@ func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, er
 }
 
 // otherPredictions returns import_refused for a run that was imported with had, another version of the
-// predictions. The run's stored differences and the new differences would have different predictions.
+// predictions. Such a run cannot be continued: its stored differences and the new differences would refer to
+// different predictions.
 func otherPredictions(run string, had int) error {
 	return fault.New(fault.ImportRefused, "run %q was imported by a version of git-smithers that stores rows in another form: form %d, not %d",
 		run, had, kept.Predictions).

@@ -47,9 +47,10 @@ type Dropped struct {
 	AskedAgain  bool   `json:"askedAgain"`  // Smithers asked again; false if Smithers removed the question
 }
 
-// drop returns the answers of given to questions that Smithers no longer asks, sorted by node, iteration and kind. An
-// answer to a question that Smithers has decided is not dropped. drop removes the dropped answers to human requests
-// from given.HumanRequests.
+// drop returns the answers of given that no longer answer a question of Smithers, because Smithers removed the
+// question or asked again. The answers are sorted by node, iteration and kind. An answer to a question that
+// Smithers has decided is not in the result. drop removes the dropped answers to human requests from
+// given.HumanRequests.
 func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 	for key, here := range given.Approvals {
 		is := m.approvalOf(key)

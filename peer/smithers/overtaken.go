@@ -24,10 +24,13 @@ type takeBack struct {
 	from int64         // git-smithers' number
 }
 
-// overtake sets r.overtakes to the ops that the next frame takes back, because Smithers continues from at.End,
-// the last common frame. The returned meeting ends before the frames that these ops made. overtake also takes
-// back ops that Smithers knows from an export, because a later undo of such an op would drop Smithers' newer
-// frames. It sets r.overtaken, for the user, to the ops that Smithers does not know.
+// overtake prepares the undo of git-smithers' travels and resets, because Smithers continues from at.End, the
+// last common frame. It sets r.overtakes to the ops of opsHere, which the next frame takes back. These ops
+// include ops that Smithers knows from an export: a later undo of such an op would drop Smithers' newer frames.
+// overtake adds the ops whose frames leave the run's line to r.overtaken, for the user.
+//
+// If opsHere returns no ops, overtake returns at unchanged. Otherwise, in an imported run, the returned meeting
+// ends at the result of beforeOps.
 func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 	ops, err := r.opsHere(r.head.Entry())
 	if err != nil || len(ops) == 0 {
@@ -60,9 +63,10 @@ func goesBack(op snapshot.Op) bool {
 	return op.Kind == snapshot.OpTravel || op.Kind == snapshot.OpReset
 }
 
-// beforeOps returns the number of the frame on which the frame of the oldest of ops is based. It considers only
-// the frames on the line to the frame end that are newer than Smithers' newest frame on the line. If no op made
-// such a frame, the result is end. now has Smithers' numbers of frames.
+// beforeOps returns the number of the frame that the run had before the oldest of ops: the frame on which the
+// op's frame is based. end is the number of the newest frame of a line. Only ops count whose frames are on this
+// line, after the newest frame on the line that Smithers has. If no such op exists, the result is end. now has
+// Smithers' numbers of frames.
 func (k *keptRun) beforeOps(now *kept.Peer, end int64, ops []snapshot.Op) int64 {
 	before := end
 	for at := end; at != snapshot.NoFrame && now.PeerNo(at) == tables.NoNumber; at = k.frames[at].Based {
@@ -83,8 +87,9 @@ func onLine(frames []kept.Frame, last int64) map[int64]bool {
 	return on
 }
 
-// addTo adds to draft an undo for each op of o, and then empties o. draft is the draft of the next frame, frame
-// is the frame's number, and tip is the entry before it.
+// addTo adds an undo for each op of o to draft, marks each op as undone by this undo, and then removes the ops
+// from o. draft is the draft of the next frame, frame is the frame's number, and tip is the entry before the
+// frame.
 func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64) error {
 	rows, err := tip.Ops()
 	if err != nil {
@@ -111,9 +116,10 @@ func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64
 	return nil
 }
 
-// hidesImported reports whether git-smithers undid a travel or reset after last, the last import, although the travel
-// or reset was done before that import. The run then went back to a state before the import, and the imported frames
-// are not in the run's timeline.
+// hidesImported reports whether an undo in the repository hides imported frames: git-smithers undid a travel or
+// reset after the last import, and the travel or reset was done before that import. The run then went back to a
+// state before the import, and the imported frames are not in the run's timeline. tip is the run's tip, and last
+// is the Pass of the last import.
 func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass) (bool, error) {
 	ops, err := timeline.OpsAt(tip)
 	if err != nil {

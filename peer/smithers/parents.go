@@ -18,8 +18,8 @@ func (im *importJob) isHere(ctx context.Context, run string) (bool, error) {
 	return err == nil, err
 }
 
-// parentsOfNew returns the set of the parents of those forks in sources that the repository does not have. A watch
-// must import these parents first. parentsOfNew leaves out a fork whose ref cannot be read.
+// parentsOfNew returns the set of the parents of new forks. A new fork is a fork in sources that the repository
+// does not have. A watch must import the parents first. parentsOfNew leaves out a fork whose ref cannot be read.
 func (im *importJob) parentsOfNew(ctx context.Context, sources []dbrun.RunRow) map[string]bool {
 	parents := make(map[string]bool)
 	for _, one := range sources {
@@ -33,10 +33,11 @@ func (im *importJob) parentsOfNew(ctx context.Context, sources []dbrun.RunRow) m
 	return parents
 }
 
-// refuseOrphan returns import_refused if from is a new fork and this pass refused the fork's parent: a fork
-// that is imported before its parent never gets a parent. The error is conflict if other processes appended to
-// the parent, so another import may succeed. If the parent was pruned, refuseOrphan returns nil, and the fork
-// is imported without a parent.
+// refuseOrphan returns import_refused if from is a new fork and this pass refused the fork's parent: a fork that
+// is imported before its parent never gets a parent. The error is conflict if other processes appended to the
+// parent, so another import may succeed. If the parent was pruned, refuseOrphan returns nil, and the fork is
+// imported without a parent. If the fork itself was pruned, refuseOrphan also returns nil, unless the request
+// revives the fork.
 func (im *importJob) refuseOrphan(ctx context.Context, from dbrun.RunRow) error {
 	if from.Fork == nil {
 		return nil

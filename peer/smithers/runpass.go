@@ -30,9 +30,10 @@ type runPass struct {
 	out       ImportedRun
 }
 
-// importRun imports one run and returns the result. All new entries of the run become visible at once. If a watch
-// wants only the new frames of the run, importRun tries framesFirst before a pass over all rows. A new running run
-// without snapshots stays unimported, because the first snapshot has the run's input.
+// importRun imports one run and returns the result. from has the run's row. All new entries of the run become
+// visible at once. If a watch wants only the new frames of the run, importRun tries framesFirst before a pass
+// over all rows. A new running run without snapshots stays unimported, because the first snapshot has the run's
+// input.
 func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (ImportedRun, error) {
 	if upTo, live := im.upTo[from.ID]; live {
 		if out, done, err := im.framesFirst(ctx, tx, from, upTo); done || err != nil {
@@ -75,8 +76,8 @@ func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.Ru
 	return r.commit(ctx, before)
 }
 
-// runPass returns a pass that imports from, a run of the database. The pass has read nothing yet, and its
-// outcome is OutcomeUnchanged.
+// runPass returns a pass that imports one run of the database. from has the run's row. The pass has read nothing
+// yet, and its outcome is OutcomeUnchanged.
 func (im *importJob) runPass(tx *source.Tx, from dbrun.RunRow) *runPass {
 	theirs := &dbrun.Run{RunRow: from, Tx: tx, Own: im.own, Left: im.left, All: im.copies}
 	return &runPass{im: im, Run: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.ID, Outcome: OutcomeUnchanged}}

@@ -22,10 +22,10 @@ func errOvertaken(run string) error {
 	return fault.New(fault.Conflict, "another process is appending to run %q", run).Hint("run the import again")
 }
 
-// passes imports the runs in at most maxTries passes, and returns the combined result. It repeats the pass for those
-// runs to which other processes have appended, or for all runs if Smithers has begun to write to the database. After
-// the last pass, such runs keep the error conflict. With an error, passes returns the result before the error, or
-// nil.
+// passes imports the runs in at most maxTries passes, and returns the combined result. It repeats a pass for the
+// runs to which other processes have appended. If Smithers has written to the database during a pass, it repeats
+// the pass for all requested runs. A run to which other processes append even during the last pass keeps the
+// error conflict. If an error ends the import, passes also returns the result before the error, or nil.
 func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, err error) {
 	wanted := im.req.Runs
 	for range maxTries {
@@ -109,8 +109,10 @@ func merged(out, later *Imported) *Imported {
 	return out
 }
 
-// mergedRun returns the combined result of two passes over one run. If only one of the passes changed the run, the
-// result is that of this pass, except that an error other than conflict in later wins.
+// mergedRun returns the combined result of two passes over one run: run is the result of the earlier pass. If the
+// earlier pass failed or changed nothing, the result is later. If the later pass failed with an error other than
+// conflict, the result is also later. If it failed with conflict or changed nothing, the result is run. If both
+// passes changed the run, the result has the frames and lists of both.
 func mergedRun(run, later ImportedRun) ImportedRun {
 	switch {
 	case run.Err != nil || run.Outcome == OutcomeUnchanged:

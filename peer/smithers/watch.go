@@ -133,9 +133,10 @@ func (w *watcher) close() {
 	w.db, w.imported, w.found = nil, 0, 0 // a reopened database counts its versions from 1
 }
 
-// look imports the changes of the database and returns the time until the next look. A missing, locked or incomplete
-// database is not an error: look tries again and warns after many looks. After the first import, an error about the
-// database is only a warning. All other errors end the watch.
+// look imports the changes of the database and returns the time until the next look. A missing, locked or
+// incomplete database is not an error: a later look tries again. After many looks at a locked or incomplete
+// database, look warns. After the first import, an error about the database is only a warning. All other errors
+// end the watch.
 func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 	started := w.store.Now()
 	w.brief = false
@@ -175,9 +176,10 @@ func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 // errNotYet means that the database does not exist, or that Smithers has not created its tables in the database.
 var errNotYet = errors.New("the database does not exist yet")
 
-// try opens the database if necessary, and imports new frames at once. It imports all other changes after quietLooks
-// looks without a change, and at the latest after mostLooks looks. The first call imports everything. The error is
-// errNotYet if the database is still being created.
+// try opens the database if necessary, and imports new frames at once. It imports all other changes after
+// quietLooks looks without a change, and at the latest after mostLooks looks. Until a first import has succeeded,
+// each call imports everything. If the database is unchanged since a complete import, try imports nothing. The
+// error is errNotYet if the database does not exist or is still being created.
 func (w *watcher) try(ctx context.Context) error {
 	if err := w.open(ctx); err != nil {
 		return err
@@ -217,8 +219,8 @@ func (w *watcher) try(ctx context.Context) error {
 	return w.bring(ctx, version, now)
 }
 
-// open opens the database unless the watcher has already opened the database. The error is errNotYet if the database
-// is still being created.
+// open opens the database unless the watcher has already opened the database. The error is errNotYet if the
+// database does not exist or is still being created.
 func (w *watcher) open(ctx context.Context) error {
 	if w.db != nil {
 		return nil
@@ -315,9 +317,10 @@ func (w *watcher) bringFrames(ctx context.Context, runs []surveyedRun) (err erro
 	return nil
 }
 
-// bring imports the whole database, or the requested runs, and reports the news. version and runs are the database's
-// version and the watched runs before the import. If other processes interfered, version does not count as imported,
-// and a later look repeats the import.
+// bring imports the whole database, or the requested runs, and reports the news. version and runs are the
+// database's version and the watched runs before the import. If runs were requested and the database has none of
+// them, bring imports nothing, and version counts as imported. If other processes interfered, version does not
+// count as imported, and a later look repeats the import.
 func (w *watcher) bring(ctx context.Context, version int64, runs []surveyedRun) (err error) {
 	again := false
 	if w.req.Runs == nil || len(runs) > 0 {
@@ -416,9 +419,9 @@ func withoutNumbers(reason string) string {
 	}, reason)
 }
 
-// last imports all remaining changes after ctx has ended, without waiting for a quiet time. It tries a locked
-// database lastLooks times. If the import fails, last warns. It always returns nil, and does nothing before the first
-// import.
+// last imports all remaining changes after ctx has ended, without waiting for a quiet time. It looks at a locked
+// database at most lastLooks times. If the import fails, last warns. It always returns nil, and does nothing
+// before the first import.
 func (w *watcher) last(ctx context.Context) error {
 	if !w.begun {
 		return nil

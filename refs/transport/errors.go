@@ -43,16 +43,16 @@ var ofRemote = []string{
 // brokenHere matches git's message that a ref of this repository points at a missing object.
 var brokenHere = regexp.MustCompile(`(?m)^fatal: bad object (refs/\S+)$`)
 
-// secret matches the user and the password, or another secret, of a URL in git's messages.
+// secret matches the user and the password of a URL in git's messages.
 var secret = regexp.MustCompile(`([^\s/:@'"]*):[^\s/@'"]+@`)
 
-// withoutSecrets returns a message without the passwords and other secrets in its URLs.
+// withoutSecrets returns a message without the passwords in its URLs. It keeps the names of the users.
 func withoutSecrets(said string) string { return secret.ReplaceAllString(said, "$1@") }
 
-// classify returns err wrapped in the error that git's message means: a *refs.BrokenError, refs.ErrNotFound,
-// ErrBundle, ErrUnsound or ErrRemote. It returns err itself if the message has another meaning. In both cases
-// it removes progress and secrets from the message inside err. It leaves err unchanged if git did not fail or
-// was stopped.
+// classify returns err wrapped in the error that git's message means: a *refs.BrokenError, refs.ErrNotFound, ErrBundle,
+// ErrUnsound or ErrRemote. It returns err itself if the message has another meaning. In both cases it removes progress
+// and passwords from the message inside err. It leaves err unchanged if git did not fail or was stopped, or if ctx has
+// ended.
 func classify(ctx context.Context, err error) error {
 	var failed *gitexec.Error
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failed) || failed.Stopped() {

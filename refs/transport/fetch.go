@@ -19,13 +19,13 @@ type Spec struct {
 // conflict with tombstones.
 const notTips = "^refs/smithers/_tip/_gone\n^refs/smithers/_tip/_gone/*\n"
 
-// Fetch fetches the refs that specs name, with their objects, from remote. remote may be the path of a
-// bundle. With prune, Fetch deletes each ref of this repository that matches a To with "*" and whose ref at
-// the remote is missing. If a spec without "*" names a missing ref, Fetch stores nothing and the error wraps
-// refs.ErrNotFound.
+// Fetch fetches the refs that specs name, with their objects, from remote. remote may be the path of a bundle. With
+// prune, Fetch deletes each ref of this repository that matches a To with "*" and whose ref at the remote is missing.
+// If a spec without "*" names a missing ref, Fetch moves no ref and the error wraps refs.ErrNotFound. If another
+// process is fetching the same refs, Fetch tries again up to maxContended times.
 //
-// Fetch checks objects as git fsck does, with the user's fetch.fsck settings. The objects are on stable
-// storage if git's core.fsync has its default value.
+// Fetch checks objects as git fsck does, with the user's fetch.fsck settings. The objects are on stable storage if
+// git's core.fsync has its default value.
 func (t *Transport) Fetch(ctx context.Context, remote string, specs []Spec, prune bool) error {
 	process := t.process(t.fetchArgs(remote, prune), t.fetchSettings(remote))
 	if t.opts.Talk != nil {

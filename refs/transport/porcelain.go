@@ -35,8 +35,10 @@ type answer struct {
 	reason  string
 }
 
-// push runs git push for one chunk and returns the answer for each ref of the chunk. If the remote does not
-// support atomic pushes, push sets p.atomic to false and tries again.
+// push runs git push for one chunk and returns the answer for each ref of the chunk. If the remote does not support
+// atomic pushes, push sets p.atomic to false and tries again. If git cannot read an object of this repository, each ref
+// is unsent; if the remote or a proxy refuses the push as a whole, each ref is declined. If any other failure leaves a
+// ref without an answer, the error is that of classify, or wraps ErrRemote.
 func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, error) {
 	process := p.t.process(p.args(chunk), p.settings())
 	stdout, _, err := process.Run(ctx)
@@ -144,7 +146,8 @@ var (
 	ofRaces  = []string{"failed to update ref", "atomic transaction failed", "failed to lock", "transaction failed to start"}
 )
 
-// judge returns the answer in one line of git push --porcelain: its flag and its summary.
+// judge returns the answer in one line of git push --porcelain, from its flag and its summary. If the line does not
+// give a result, the answer is zero.
 func judge(flag, summary string) answer {
 	switch flag {
 	case "=":

@@ -99,8 +99,8 @@ func checkPayload(payload []byte) error {
 	return nil
 }
 
-// decodeHead decodes the first line into b: the encoding, the number of deltas, the digest and, in a delta, the
-// base.
+// decodeHead decodes the first line into b: the encoding, the number of deltas, the digest and, in a delta, the base.
+// A field that encode cannot have written is an error.
 func (b *frameBlob) decodeHead(line string) (err error) {
 	fields := strings.Split(line, " ")
 	want := 3

@@ -84,8 +84,9 @@ func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
 	return f, nil
 }
 
-// advance applies deltas to the tree of f and returns the resulting frame. deltas has the newest blob first. If the
-// result does not have the digest in the newest blob, the error wraps objstore.ErrCorrupt.
+// advance applies deltas to the tree of f and returns the resulting frame. deltas has the newest blob first. If
+// deltas is empty, advance returns f. If the result does not have the digest in the newest blob, the error wraps
+// objstore.ErrCorrupt.
 func (f frame) advance(deltas []frameBlob) (frame, error) {
 	if len(deltas) == 0 {
 		return f, nil
@@ -112,9 +113,10 @@ func (f frame) advance(deltas []frameBlob) (frame, error) {
 }
 
 // Write adds the blob of a frame with the rendered tree to w, caches the tree, and returns the blob's id.
-// before is the blob of the previous frame, or the zero ID if no frame has a blob yet. Write returns before if
-// the tree is the same, and the zero ID for the null tree. parse parses and checks a tree; Write does not call
-// parse if the cache shows that tree equals the tree of before.
+// before is the blob of the previous frame, or the zero ID if no frame has a blob yet. If the tree is the same as the
+// tree of before, Write adds nothing and returns before; for the null tree, it returns the zero ID. parse parses and
+// checks a tree, and Write returns the error of parse. Write does not call parse if the cache shows that tree equals
+// the tree of before.
 func (c *Cache) Write(
 	w objstore.Writer, before objstore.ID, tree json.RawMessage, parse func(json.RawMessage) (*Tree, error),
 ) (objstore.ID, error) {
@@ -146,8 +148,9 @@ func (c *Cache) Write(
 	return id, nil
 }
 
-// shorten turns b, the blob of tree, into a delta if a delta is allowed and shorter than the tree. before is the id of
-// the previous blob, on which the delta builds, and last is the frame of that blob.
+// shorten turns b, the blob of tree, into a delta if the delta is shorter than the tree. It leaves b unchanged if the
+// delta would be one of more than maxDeltas in a row, or would have more than maxOps ops. before is the id of the
+// previous blob, on which the delta builds, and last is the frame of the previous blob.
 func (b *frameBlob) shorten(before objstore.ID, last frame, tree *Tree) error {
 	if last.deltas == maxDeltas {
 		return nil

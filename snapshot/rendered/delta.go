@@ -221,6 +221,7 @@ func applyDelta(root *Tree, ops []deltaOp) (*Tree, error) {
 // errMisplacedOp.
 func (o deltaOp) apply(n *Tree) error {
 	path := o.path
+	// Go down to the node that the op changes, or whose prop or child it changes.
 	for n != nil && len(path) > 2 && path[0] == nameStep(stepChildren) && path[1].isIndex {
 		if path[1].index < 0 || path[1].index >= len(n.children) {
 			return errMisplacedOp

@@ -57,11 +57,12 @@ func nearestID(n *Tree, enclosing string) string {
 	return enclosing
 }
 
-// props appends the ops that turn the props of the old node into those of the new node. It merges the two sorted lists.
+// props appends the ops that turn the props of from, the old node, into the props of to, the new node. It merges the
+// two sorted lists. nearest is the id of the nearest element with an id, or "".
 func (d *differ) props(from, to *Tree, nearest string) {
 	i, j := 0, 0
 	for i < len(from.props) || j < len(to.props) {
-		order := 0
+		order := 0 // negative if only from has the next prop, positive if only to has it
 		switch {
 		case i == len(from.props):
 			order = 1
@@ -85,8 +86,8 @@ func (d *differ) props(from, to *Tree, nearest string) {
 	}
 }
 
-// children appends the ops that turn one list of children into another. It skips equal children at both ends.
-// Among the other children, the pairs of pairChildren stay, and are compared.
+// children appends the ops that turn the old children, from, into the new children, to. It skips equal children at
+// both ends. Among the other children, the pairs of pairChildren stay, and are compared. nearest is as for props.
 func (d *differ) children(from, to []*Tree, nearest string) {
 	head := 0
 	for head < len(from) && head < len(to) && from[head].equal(to[head]) {
@@ -133,7 +134,7 @@ type identity struct {
 	nth     int
 }
 
-// identities returns the identity of each child. No two children have the same identity.
+// identities returns the identity of each child, in the order of children. No two children have the same identity.
 func identities(children []*Tree) []identity {
 	out := make([]identity, len(children))
 	seen := make(map[identity]int, len(children))

@@ -170,8 +170,8 @@ func (p *treeParser) node() (*Tree, error) {
 	return nil, errNotNode
 }
 
-// members reads an object and calls read for every member. read must read the member's value; members ends with its
-// first error. If the value is not an object, the error is errNotNode.
+// members reads an object and calls read for every member. read must read the member's value. members ends with the
+// first error of read. If the value is not an object, the error is errNotNode.
 func (p *treeParser) members(read func(name string) error) error {
 	if p.next() != '{' {
 		return errNotNode

@@ -7,10 +7,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Named returns the changes by which Smithers makes nodes run again when it forks. The nodes become pending
-// without a last attempt, and nothing else changes: outputs, loops, the mailbox and the nodes that need them
-// stay. Each of nodes is a node id, which means all iterations of the node, or, if no node has this id,
-// "nodeId::iteration". As in Smithers, the part of a node id before its first "::" is a name of the node too.
+// Named returns the changes by which Smithers makes nodes run again when it forks. The named nodes become pending
+// without a last attempt, and nothing else changes: outputs, loops, the mailbox and dependent nodes stay. Each of
+// nodes is a node id, which means all iterations of the node, or, if no node has this id, "nodeId::iteration". As in
+// Smithers, the part of a node id before its first "::" is a name of the node too. A node that is already pending
+// without a last attempt needs no change.
 //
 // If a node is unknown, the error wraps ErrUnknownNode.
 func Named(s *snapshot.State, nodes []string) ([]snapshot.Change, error) {

@@ -14,10 +14,10 @@ import (
 // ErrUnknownNode is wrapped by the error about a node name that no node of the state has.
 var ErrUnknownNode = errors.New("no such node")
 
-// Nodes returns the changes that make nodes run again. The nodes become pending without a last attempt, and
-// their outputs, approvals, human requests and waits are removed. Signals stay. Each of nodes is a node id,
-// which means all iterations of the node, or "nodeId::iteration". With noDeps, only these nodes are reset.
-// Otherwise, the nodes that need them, directly or through other nodes, are reset too.
+// Nodes returns the changes that make nodes run again. The nodes become pending without a last attempt, and their
+// outputs, approvals, human requests and waits are removed. Signals stay. Each of nodes is a node id, which means all
+// iterations of the node, or "nodeId::iteration". With noDeps, only the named nodes are reset. Otherwise, all nodes
+// that need a named node, directly or through other nodes, are reset too.
 //
 // A loop with a node that is reset goes back to the first iteration that is reset, and is not done. The loop
 // repeats its work from this iteration on. So the nodes of later iterations are removed with their outputs, and
@@ -164,9 +164,9 @@ func (r *resetter) changes() ([]snapshot.Change, error) {
 	return r.rewind(out)
 }
 
-// changesAlone returns the changes for noDeps. names are the names given to Nodes, and exact are the keys of
-// the iterations among them. All iterations of a node id are reset; in a loop, the iterations after the first
-// are removed. Other names reset one iteration. The loops of the nodes are rewound.
+// changesAlone returns the changes for noDeps. names are the names given to Nodes, and exact are the keys of the
+// iterations among these names. A name that is a node id resets all iterations of the node; in a loop, it resets the
+// first iteration and removes the others. A key in exact resets one iteration. The loops of the nodes are rewound.
 func (r *resetter) changesAlone(names, exact []string) ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.from)) {
@@ -222,8 +222,8 @@ func (r *resetter) clear(out []snapshot.Change, n snapshot.Node) ([]snapshot.Cha
 	return out, nil
 }
 
-// rewind appends to out the changes that set the loops in r.back to their iterations, and to not done. A loop
-// never moves forward. A loop without a row is ignored.
+// rewind appends to out the changes that move each loop in r.back to the iteration in r.back and make it not done. A
+// loop never moves forward. rewind ignores a loop without a row.
 func (r *resetter) rewind(out []snapshot.Change) ([]snapshot.Change, error) {
 	for _, id := range slices.Sorted(maps.Keys(r.back)) {
 		value, found, err := r.state.Loops().Get(id)

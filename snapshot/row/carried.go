@@ -54,7 +54,8 @@ type others struct {
 	inner string  // the name of the first such member of a nested object; "" if there is no such member
 }
 
-// add adds a member of the object that is being read.
+// add records m, a member that fields do not declare. If m is a member of a nested object, add keeps only its name,
+// and only of the first such member.
 func (o *others) add(m Member) {
 	if o.depth == 1 {
 		o.outer = append(o.outer, m)
@@ -63,9 +64,9 @@ func (o *others) add(m Member) {
 	}
 }
 
-// refused returns an error that wraps ErrNewerFormat if a reader must not carry the members in o. Members of a
-// nested object are always refused, members of the object itself only if its kind is closed. Without any members,
-// the error is ErrNotCanonical, because the object was not in its only valid encoding either.
+// refused returns nil if the members in o may be carried: if all of them are members of the object itself, and open
+// is true, because the object's kind carries unknown members. Otherwise, the error wraps ErrNewerFormat. If o has no
+// members, the error is ErrNotCanonical, because the object was not in its only valid encoding either.
 func (o *others) refused(open bool) error {
 	switch {
 	case o.inner != "":

@@ -400,7 +400,8 @@ func (at rawJSON[T]) take(r *Reader, name string, of *T) {
 	*at(of) = r.Raw()
 }
 
-// set keeps value as it is, so null does change the variable. Kind.Adjust can make the variable nil again.
+// set sets the variable of the T to value as it is. Unlike the set of other fields, it also sets the variable for
+// null. Kind.Adjust can make the variable nil again.
 func (at rawJSON[T]) set(of *T, value json.RawMessage) error {
 	*at(of) = value
 	return nil
@@ -422,7 +423,7 @@ func (at optionalJSON[T]) take(r *Reader, name string, of *T) {
 	}
 }
 
-// set keeps null as a value, as the set of a JSON field does.
+// set sets the variable of the T to value as it is, also for null, as the set of a JSON field does.
 func (at optionalJSON[T]) set(of *T, value json.RawMessage) error {
 	*at(of) = value
 	return nil

@@ -161,8 +161,8 @@ func (k *Kind[T]) checked(v *T, key string) (*T, error) {
 	return v, nil
 }
 
-// take reads an object with the members in fields into v. r.Bad is true afterwards if the object is not
-// canonical.
+// take reads an object with the members in fields into v. If the object is not canonical, it sets r.Bad. If the
+// object has other members, it collects them in r.others, or sets r.Bad if r.others is nil.
 func take[T any](r *Reader, fields []Field[T], v *T) {
 	if r.others != nil {
 		takeOthers(r, fields, v)

@@ -11,9 +11,9 @@ import (
 // errNotObject is the error about a JSON value that should be an object.
 var errNotObject = errors.New("not a JSON object")
 
-// EachMember calls visit for every member of a JSON object, in order, and ends with the first error. object must
-// be valid JSON. A repeated name is an error. EachMember adds the member's name as a prefix to an error of visit.
-// value shares memory with object.
+// EachMember calls visit for every member of a JSON object, in order, and ends with the first error. object must be
+// valid JSON. A repeated name is an error, and so is a value that is not an object. EachMember adds the member's name
+// as a prefix to an error of visit. value shares memory with object.
 func EachMember(object []byte, visit func(name string, value json.RawMessage) error) error {
 	i := jsontext.SkipSpace(object, 0)
 	if i >= len(object) || object[i] != '{' {
@@ -22,7 +22,7 @@ func EachMember(object []byte, visit func(name string, value json.RawMessage) er
 	names := make(map[string]bool)
 	i = jsontext.SkipSpace(object, i+1)
 	for object[i] != '}' {
-		end := jsontext.ValueEnd(object, i)
+		end := jsontext.ValueEnd(object, i) // of the name
 		var name string
 		if err := json.Unmarshal(object[i:end], &name); err != nil {
 			return err
@@ -31,7 +31,7 @@ func EachMember(object []byte, visit func(name string, value json.RawMessage) er
 			return fmt.Errorf("%s: given twice", name)
 		}
 		names[name] = true
-		start := jsontext.SkipSpace(object, jsontext.SkipSpace(object, end)+1)
+		start := jsontext.SkipSpace(object, jsontext.SkipSpace(object, end)+1) // of the value, behind the colon
 		end = jsontext.ValueEnd(object, start)
 		if err := visit(name, json.RawMessage(object[start:end])); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -129,7 +129,8 @@ func (l list[T, E]) set(of *T, value json.RawMessage) error {
 	})
 }
 
-// Part returns fields of a P as fields of a T that contains the P. at returns the P of a T.
+// Part returns fields of a P as fields of a T that contains the P, with the same names and order. at returns the P of
+// a T.
 func Part[T, P any](fields []Field[P], at func(*T) *P) []Field[T] {
 	parts := make([]Field[T], len(fields))
 	for i, f := range fields {

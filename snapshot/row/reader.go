@@ -36,8 +36,8 @@ func (r *Reader) Expect(text string) {
 	}
 }
 
-// Optional reads the name of the next member if it is the given name, with the brace or comma before the name and
-// the colon after it. It reports whether the next member has the given name. If not, Optional changes nothing.
+// Optional reports whether the next member has the given name. If so, Optional reads the name, with the brace or
+// comma before the name and the colon after the name. Otherwise, it changes nothing.
 func (r *Reader) Optional(name string) bool {
 	n := len(name) // the brace or comma, two quotes and the colon are four more bytes
 	rest := r.Rest
@@ -52,7 +52,8 @@ func (r *Reader) Optional(name string) bool {
 	return true
 }
 
-// Name reads the name of the next member as Optional does. If it is not the given name, Name sets Bad.
+// Name reads the name of the next member as Optional does. If the next member does not have the given name, Name sets
+// Bad.
 func (r *Reader) Name(name string) {
 	if !r.Optional(name) {
 		r.Bad = true

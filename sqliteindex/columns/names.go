@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Snake returns a name in snake_case, in lower case. An underscore precedes each word that begins with a
-// capital, and replaces each character that is not a letter, digit or mark. For an empty name, Snake returns
-// "_".
+// Snake returns a name in snake_case, in lower case. It inserts an underscore before each later word that
+// begins with a capital, and replaces each character that is not a letter, digit or mark by an underscore. For
+// an empty name, Snake returns "_".
 func Snake(name string) string {
 	runes := []rune(name)
 	var b strings.Builder

@@ -23,8 +23,9 @@ type peerTable struct {
 	Columns [][2]string `json:"columns"` // names and kinds
 }
 
-// addPeers adds to declared the columns of output tables that no workflow definition declares. It leaves out
-// a table that Smithers' own schema lacks, and a table whose first output is not a JSON object.
+// addPeers adds to declared the columns of output tables that no workflow definition declares, as Smithers' own
+// schema at tip has them. It leaves out a table that this schema lacks, an empty table, and a table whose first
+// output is not a JSON object.
 func addPeers(r objstore.Reader, declared map[string]List, tip *snapshot.Entry, state *snapshot.State) error {
 	var keys []string
 	for _, key := range state.Tables() {
@@ -55,9 +56,9 @@ func addPeers(r objstore.Reader, declared map[string]List, tip *snapshot.Entry, 
 	return nil
 }
 
-// peerTables returns the tables that Smithers' schemas declare, by name. It reads the schema at e, then the
-// schema at the frame from which the run of e was forked, and so on, because a new fork has no tables of its
-// own. It stops as soon as it has a table for each of keys. It ignores lines that it cannot read.
+// peerTables returns the tables that Smithers' schemas declare, by name. It reads the schema at e, then the schema at
+// the frame from which the run of e was forked, and so on, because a new fork has no tables of its own. It stops when
+// it has a table for each of keys, or at an entry without Smithers' data. It ignores lines that it cannot read.
 func peerTables(r objstore.Reader, e *snapshot.Entry, keys []string) (map[string]peerTable, error) {
 	tables := make(map[string]peerTable)
 	unknown := func(key string) bool { _, known := tables[smithersnames.SnakeName(key)]; return !known }
@@ -103,9 +104,9 @@ func firstOutput(state *snapshot.State, key string) ([]byte, error) {
 	return nil, nil
 }
 
-// columns returns the columns of t. output is any output of the table. The schema has only column names, and
-// several property names could give the same column name. So the properties of output, which all outputs
-// have, determine the property of each column.
+// columns returns the columns of t. output is any output of the table. The schema has only column names, and several
+// property names could give the same column name. So the properties of output, which all outputs have, determine the
+// property of each column. If t has no usable column, columns returns one column for the whole output.
 func (t peerTable) columns(output map[string]json.RawMessage) List {
 	properties := make(map[string]string, len(output))
 	for _, name := range slices.Sorted(maps.Keys(output)) {

@@ -27,15 +27,13 @@ type Claim struct {
 	release sync.Once
 }
 
-// Take claims the run of h: it appends an entry with the next epoch and a new owner, on exactly the tip that h
-// knows. If the run has another owner that is not live, or req.Force is true, Take takes the run over. Errors
-// with the owner's files are warnings once the entry is appended.
+// Take claims the run of h for this process. If a live process owns the run and req.Force is false, Take returns
+// run_owned. Otherwise it appends an entry with the next epoch and a new owner to exactly the tip that h knows. If
+// the run's tip has moved, Take appends nothing and returns conflict; another process may own the run now.
 //
-// Codes: run_owned if a live process owns the run and req.Force is false; conflict if the tip has moved. After a
-// conflict, the run is unchanged, and another process may own the run.
-//
-// The entry is a fence: an engine appends only on tips with its own epoch. The claim's file exists before the
-// entry. This process holds the file's lock, and touches the file six times within smithers.staleAfter.
+// The entry is a fence: an engine appends only on tips with its own epoch. Take makes the claim's file before the
+// entry, and removes the earlier owner's file after it. An error of the removal is a warning. Until Release, this
+// process holds the lock of the claim's file, and touches the file six times within smithers.staleAfter.
 func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 	s, before := h.Store(), h.Row()
 	owner := s.Owner(before)
@@ -65,8 +63,8 @@ func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 	return c, nil
 }
 
-// draft returns the draft of the entry that makes this claim the run's owner. before is the run's row, and last
-// its owner.
+// draft returns the draft of the entry that makes this claim the run's owner. before is the run's row before the
+// claim, and last is the owner that this row names.
 func (c *Claim) draft(before snapshot.Run, last owner.Owner) snapshot.Draft {
 	subject := "claimed"
 	switch {
@@ -82,20 +80,23 @@ func (c *Claim) draft(before snapshot.Run, last owner.Owner) snapshot.Draft {
 	}
 }
 
-// Lost returns a channel that is closed at most one heartbeat after another process has taken the run over.
+// Lost returns a channel that is closed when a heartbeat finds that the claim's file is gone, because another
+// process in this repository took the run over. This takes at most one heartbeat after the removal of the file.
+// The channel is not closed if the run is taken over in another repository, or after Release.
 func (c *Claim) Lost() <-chan struct{} { return c.beats.lost }
 
-// Release gives up the claim. If the run's row still names this claim, Release appends an entry that removes the
-// owner and changes nothing else. It then removes the claim's file or, if the append failed, unlocks the file
-// and keeps it. Release returns after the heartbeat has ended, and continues if ctx ends. A second call does
-// nothing and returns nil.
+// Release gives up the claim, even if ctx ends meanwhile. It first ends the heartbeat. If the run's row still
+// names this claim, Release then appends an entry that removes the owner and changes nothing else. If the append
+// fails, Release unlocks and keeps the claim's file, and returns the error. Otherwise it removes the file. An
+// error with the file is a warning. A second call does nothing and returns nil.
 func (c *Claim) Release(ctx context.Context) error {
 	var err error
 	c.release.Do(func() { err = c.end(context.WithoutCancel(ctx)) })
 	return err
 }
 
-// end does the work of the first Release. If the run has ended, end also removes the folder of its claims.
+// end does the work of the first Release. If the run has ended and has no owner, end also removes the folder of
+// the run's claims.
 func (c *Claim) end(ctx context.Context) error {
 	c.beats.end()
 	s := c.head.Store()

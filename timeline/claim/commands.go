@@ -33,7 +33,7 @@ type Commands struct {
 	folder string
 }
 
-// CommandsOf returns the running commands of a run.
+// CommandsOf returns the Commands of the run with the id run. It reads and writes no file.
 func CommandsOf(s *timeline.Store, run string) *Commands {
 	return &Commands{run, filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, commandsFolder, fileName(run))}
 }
@@ -44,12 +44,12 @@ type commandNote struct {
 	Group   procgroup.Mark `json:"group"`   // identifies the command's process group
 }
 
-// path returns the path of the file of an attempt's command.
+// path returns the path of the file for the command of an attempt.
 func (c *Commands) path(attempt string) string { return filepath.Join(c.folder, fileName(attempt)) }
 
-// Began notes the process group of an attempt's command. leader is the process id of the group's leader; the
-// caller must not have waited for the leader yet. On systems that cannot recognize a group later, Began does
-// nothing and returns nil.
+// Began writes the file for the command of an attempt, so that EndLeft can find the command's process group later.
+// attempt is the attempt's key. leader is the process id of the group's leader; the caller must not have waited
+// for the leader yet. On systems that cannot recognize a group later, Began does nothing and returns nil.
 func (c *Commands) Began(attempt string, leader int) error {
 	mark, err := procgroup.Of(leader)
 	if errors.Is(err, procgroup.ErrUnsupported) {
@@ -71,7 +71,8 @@ func (c *Commands) Began(attempt string, leader int) error {
 	return timeline.Explain(err)
 }
 
-// Ended removes the note of an attempt's command. All processes of the command have ended.
+// Ended removes the file for the command of an attempt. attempt is the attempt's key. The caller calls Ended after
+// all processes of the command have ended. Errors are ignored.
 func (c *Commands) Ended(attempt string) {
 	_ = os.Remove(c.path(attempt)) // if the file stays, EndLeft finds no process and removes it
 	_ = os.Remove(c.folder)        // the removal fails, as it should, if the folder has another command
@@ -79,8 +80,9 @@ func (c *Commands) Ended(attempt string) {
 
 // EndLeft ends the remaining processes of all commands of the run on this machine, including commands that other
 // processes started. It asks the processes to end, and kills them after grace or when ctx ends. EndLeft returns
-// the number of ended processes. An error names each command that still has processes. Only the run's owner may
-// call EndLeft.
+// the number of processes that it signaled. If a command's file is unreadable, or if some processes of a command
+// stay, EndLeft goes on with the other commands and returns all errors joined. Only the run's owner may call
+// EndLeft.
 func (c *Commands) EndLeft(ctx context.Context, grace time.Duration) (int, error) {
 	entries, err := os.ReadDir(c.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +98,8 @@ func (c *Commands) EndLeft(ctx context.Context, grace time.Duration) (int, error
 }
 
 // endLeft ends the remaining processes of one command, removes the command's file and returns the number of
-// ended processes. name is the name of the file. If processes remain, the file stays.
+// processes that it signaled. name is the name of the file. If some processes stay, endLeft returns an error and
+// keeps the file. If the file has no complete note, endLeft only removes the file.
 func (c *Commands) endLeft(ctx context.Context, name string, grace time.Duration) (int, error) {
 	path := filepath.Join(c.folder, name)
 	data, err := os.ReadFile(path)

@@ -11,10 +11,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// HandOver moves this machine's files of the run oldRun to the run newRun: the folder of claims, and the logs
-// of attempts that did not end. oldRun and newRun are run ids, and oldRun is no longer executed. HandOver also
-// ends the commands of oldRun that outlived their process. Errors are warnings, since no history depends on
-// these files.
+// HandOver moves this machine's files of the run oldRun to the run newRun. oldRun and newRun are run ids, and
+// oldRun is no longer executed. HandOver first ends the commands of oldRun that outlived their process. It then
+// renames the folder of claims and the folder of live logs; a folder stays if newRun already has such a folder.
+// Errors are warnings, since no history depends on these files.
 func HandOver(ctx context.Context, s *timeline.Store, oldRun, newRun string) {
 	n, err := CommandsOf(s, oldRun).EndLeft(ctx, CommandGrace)
 	if n > 0 {
@@ -33,15 +33,16 @@ func HandOver(ctx context.Context, s *timeline.Store, oldRun, newRun string) {
 	}
 }
 
-// handFolder renames a folder. It does nothing if the folder from is missing, or if to exists.
-func handFolder(from, to string) error {
-	if _, err := os.Lstat(to); err == nil {
+// handFolder renames the folder oldPath to newPath. If oldPath does not exist or newPath exists, handFolder
+// renames nothing and returns nil.
+func handFolder(oldPath, newPath string) error {
+	if _, err := os.Lstat(newPath); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(newPath), 0o777); err != nil {
 		return err
 	}
-	err := os.Rename(from, to)
+	err := os.Rename(oldPath, newPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -13,10 +13,13 @@ import (
 // liveLogPoll is the interval at which Follow reads the log.
 const liveLogPoll = 100 * time.Millisecond
 
-// Follow copies the log of an attempt to w while the log grows, from the beginning of the kept part. Follow
-// calls ended after each copy. When ended returns true, the attempt has ended: Follow copies once more and
-// returns, so that w gets the whole log even if the file has been removed meanwhile. The error is an error of
-// reading the log, of w, of ended or of ctx.
+// Follow copies the log of an attempt to w while the log grows, from the beginning of the kept part. attempt is
+// the attempt's key. If the log does not exist yet, Follow waits for the log. Instead of bytes that the log's file
+// no longer has, w gets a line with their number.
+//
+// Follow calls ended after each copy. When ended returns true, the attempt has ended: Follow copies the rest and
+// returns nil. If the file was removed after Follow had opened it, w still gets the whole log. If the file was
+// removed before, w gets nothing. The error is an error of reading the log, of w, of ended or of ctx.
 func (l *LiveLogs) Follow(ctx context.Context, attempt string, w io.Writer, ended func() (bool, error)) error {
 	f := &liveLogReader{path: l.path(attempt)}
 	defer f.close()
@@ -87,8 +90,9 @@ func (f *liveLogReader) copyFile(w io.Writer) error {
 	return err
 }
 
-// open opens the log's file and skips the bytes that were already read. It returns false without an error if
-// the file is missing. If the file no longer has some unread bytes, open writes a line with their number to w.
+// open opens the log's file, skips the bytes that were already read or skipped, and returns true. If the file is
+// missing, open returns false and no error. If the file no longer has some of the unread bytes, open writes a line
+// with the number of these bytes to w.
 func (f *liveLogReader) open(w io.Writer) (bool, error) {
 	file, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {

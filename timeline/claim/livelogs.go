@@ -31,7 +31,7 @@ const (
 // snapshot.AttemptKey. LiveLogs are safe for concurrent use.
 type LiveLogs struct{ folder string }
 
-// LiveLogsOf returns the live logs of a run.
+// LiveLogsOf returns the LiveLogs of the run with the id run. It reads and writes no file.
 func LiveLogsOf(s *timeline.Store, run string) *LiveLogs {
 	return &LiveLogs{filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, liveLogsFolder, fileName(run))}
 }
@@ -45,11 +45,12 @@ func fileName(name string) string {
 	return escaped
 }
 
-// path returns the path of an attempt's log.
+// path returns the path of the file for the log of an attempt.
 func (l *LiveLogs) path(attempt string) string { return filepath.Join(l.folder, fileName(attempt)) }
 
-// Open begins the log of an attempt and returns its writer. The file keeps at least the last limit bytes of the
-// log. Only one goroutine at a time may use the writer. The writer's Write never returns an error: after the
+// Open begins the log of an attempt, in place of an earlier log, and returns the log's writer. attempt is the
+// attempt's key. When the file has more than twice limit bytes of the log, the writer drops all but the last limit
+// bytes. Only one goroutine at a time may use the writer. The writer's Write never returns an error: after the
 // first error of the disk, Write drops all further bytes.
 func (l *LiveLogs) Open(attempt string, limit int) (io.WriteCloser, error) {
 	w := &liveLogWriter{path: l.path(attempt), limit: int64(max(1, limit))}
@@ -68,8 +69,9 @@ func (l *LiveLogs) Open(attempt string, limit int) (io.WriteCloser, error) {
 	return w, nil
 }
 
-// newLiveLog makes a file for a log, in place of an older file, and returns the file open at its end. start is
-// the number of dropped bytes, and kept has the bytes after the dropped bytes.
+// newLiveLog makes the file of a log at path and returns the file, open at its end. start is the number of dropped
+// bytes, and kept has the bytes after the dropped bytes. The new file replaces an older file only once its content
+// is written.
 func newLiveLog(path string, start int64, kept []byte) (*os.File, error) {
 	fresh := path + ".new"
 	file, err := os.Create(fresh)
@@ -85,8 +87,9 @@ func newLiveLog(path string, start int64, kept []byte) (*os.File, error) {
 	return file, nil
 }
 
-// Last returns the kept part of an attempt's log as text. If bytes were dropped before that part, a first line
-// has the number of dropped bytes. Last returns "" if the log does not exist or is unreadable.
+// Last returns the kept part of an attempt's log as text, with U+FFFD for bytes that are not UTF-8. If bytes were
+// dropped before the kept part, a first line has the number of dropped bytes. Last returns "" if the log does not
+// exist or is unreadable.
 func (l *LiveLogs) Last(attempt string) string {
 	data, err := os.ReadFile(l.path(attempt))
 	if err != nil || len(data) < liveLogHeader {
@@ -105,8 +108,8 @@ func parseLiveLogHeader(data []byte) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(data[:liveLogHeader])), 10, 64)
 }
 
-// missing returns the line that stands for a number of bytes that a log dropped, or "" if the number is 0 or
-// negative.
+// missing returns the line that replaces dropped bytes of a log. bytes is the number of dropped bytes; if it is 0
+// or negative, missing returns "".
 func missing(bytes int64) string {
 	if bytes <= 0 {
 		return ""

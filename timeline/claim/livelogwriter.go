@@ -28,7 +28,8 @@ func (w *liveLogWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// shorten replaces the file by a file with the last limit bytes.
+// shorten replaces the file by a file with the last limit bytes. The file must have at least limit bytes of the
+// log.
 func (w *liveLogWriter) shorten() error {
 	kept := make([]byte, w.limit)
 	if _, err := w.file.ReadAt(kept, liveLogHeader+w.size-w.limit); err != nil {
@@ -46,7 +47,7 @@ func (w *liveLogWriter) Shorten(kept []byte) error {
 	return nil
 }
 
-// replace replaces the file by a new file with kept, which counts as the last bytes of the log so far.
+// replace replaces the file by a new file with kept, the last bytes of the log so far.
 func (w *liveLogWriter) replace(kept []byte) error {
 	start := max(0, w.start+w.size-int64(len(kept)))
 	file, err := newLiveLog(w.path, start, kept)

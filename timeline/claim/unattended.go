@@ -19,10 +19,15 @@ type Unattended struct {
 	Status snapshot.RunStatus // the status in the run's row
 }
 
-// FindUnattended returns the runs that may have to be resumed, sorted by id. Without ids, it looks at all runs
-// that were executed in this repository on this machine. Otherwise it looks at the runs with the given whole
-// ids, even if they were executed elsewhere. FindUnattended reads only the tips of these runs. Code:
-// run_not_found if a given run does not exist.
+// FindUnattended returns the runs that are running or waiting by their rows and that no live process owns, sorted
+// by id. It reads only the tips of runs.
+//
+// If runs is empty, FindUnattended looks at all runs that were executed in this repository on this machine. It
+// leaves out runs that moved to another repository and, with a warning for each, unreadable runs. It also removes
+// the folders of the claims on runs that have ended.
+//
+// Otherwise FindUnattended looks at the runs with the ids in runs, even if they were executed elsewhere. The ids
+// must be whole. An unreadable run is then an error. Code: run_not_found if a run does not exist.
 func FindUnattended(ctx context.Context, s *timeline.Store, runs ...string) ([]Unattended, error) {
 	var rows []snapshot.Run
 	for _, run := range runs {
@@ -52,14 +57,14 @@ func FindUnattended(ctx context.Context, s *timeline.Store, runs ...string) ([]U
 	return out, nil
 }
 
-// unattended reports whether a run is running or waiting by its row.
+// unattended reports whether a run is running or waiting, according to its row.
 func unattended(row snapshot.Run) bool {
 	return row.Status == snapshot.RunRunning || row.Status.Waiting()
 }
 
-// unattendedHere returns the rows of the unattended runs that were executed in this repository on this machine.
-// It leaves out runs whose owner made its claim elsewhere, since these runs moved there. It leaves out
-// unreadable runs with a warning for each. It removes the claims folder of runs that have ended.
+// unattendedHere returns the rows of the unattended runs that were executed in this repository on this machine. It
+// leaves out a run whose owner made its claim in another repository, since the run moved there. It also leaves out
+// unreadable runs, with a warning for each. It removes the folders of the claims on runs that have ended.
 func unattendedHere(ctx context.Context, s *timeline.Store) ([]snapshot.Run, error) {
 	components, err := s.Executed().Components()
 	if err != nil {
@@ -93,7 +98,8 @@ func unattendedHere(ctx context.Context, s *timeline.Store) ([]snapshot.Run, err
 	return rows, nil
 }
 
-// tipOf returns the tip of the run with the given ref component. Code: run_not_found.
+// tipOf returns the tip of the run with the given ref component, which may be a digest of the run's id. Code:
+// run_not_found.
 func tipOf(ctx context.Context, s *timeline.Store, component string) (objstore.ID, error) {
 	run, ok, err := refs.UnescapeRun(component)
 	if err != nil {
@@ -113,7 +119,7 @@ func tipOf(ctx context.Context, s *timeline.Store, component string) (objstore.I
 	return objstore.ID{}, cmp.Or(timeline.Explain(err), error(timeline.RunNotFound(component)))
 }
 
-// tipRow returns the run's row in the entry tip.
+// tipRow returns the run's row from the entry with the id tip.
 func tipRow(s *timeline.Store, tip objstore.ID) (snapshot.Run, error) {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip)
 	if err != nil {

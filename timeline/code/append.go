@@ -8,7 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Create starts a run as [timeline.Store.Create] does, with the current files of the working copy.
+// Create starts a run as [timeline.Store.Create] does, and puts the current files of the working copy into the
+// run's first entry. If smithers.worktree is off or the files are unreadable, the entry has the revision alone
+// (see Capture). If there is no working copy, Create does not change draft.
 func (c *WorkingCopy) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (head *timeline.Head, err error) {
 	err = c.with(ctx, &draft, nil, func() error {
 		head, err = c.store.Create(ctx, run, draft)
@@ -17,16 +19,16 @@ func (c *WorkingCopy) Create(ctx context.Context, run snapshot.Run, draft snapsh
 	return head, err
 }
 
-// Append adds an entry to the run of h as [timeline.Head.Append] does, with the current files of the working
-// copy. If smithers.worktree is off, the entry has the revision alone. If there is no working copy, the entry
-// keeps the files and the revision of the entry before.
+// Append adds an entry to the run of h as [timeline.Head.Append] does, with the current files of the working copy.
+// If smithers.worktree is off or the files are unreadable, the entry has the revision alone (see Capture). If
+// there is no working copy, the entry keeps the files and the revision of the entry before.
 func (c *WorkingCopy) Append(ctx context.Context, h *timeline.Head, draft snapshot.Draft) error {
 	return c.with(ctx, &draft, h, func() error { return h.Append(ctx, draft) })
 }
 
-// with captures the working copy into draft, calls store, which appends the draft, and then closes the capture.
-// tip is the run's head, or nil for a new run. The draft keeps the records of tasks' own worktrees from the
-// tip.
+// with captures the working copy into draft and calls store, which appends the draft. It then closes the capture.
+// If Capture fails, with does not call store. If Capture returns nil, with calls store and does not change draft.
+// tip is the run's head, or nil for a new run. The draft gets the records of tasks' own worktrees from the tip.
 func (c *WorkingCopy) with(ctx context.Context, draft *snapshot.Draft, tip *timeline.Head, store func() error) (err error) {
 	captured, err := c.Capture(ctx)
 	if err != nil || captured == nil {

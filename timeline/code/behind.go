@@ -17,11 +17,13 @@ type Behind struct {
 	Attempts []string `json:"attempts"` // the keys of the attempts that have ended since, sorted
 }
 
-// FilesBehind compares the files of a frame with the state of the same frame. at is the loaded frame.
-// FilesBehind returns the frame at which the files were captured, and the attempts that have ended since then
-// and whose files were not captured. worktree is the task whose own worktree has the files, or "" for the run's
-// working copy. FilesBehind returns nil if no such attempt has ended, or if the run itself did not capture the
-// files.
+// FilesBehind compares the files of a frame with the state of the same frame. at is the loaded frame. FilesBehind
+// returns the frame at which the files were captured, and the attempts that have ended since then and whose own
+// files were not captured. worktree is the task whose own worktree has the files, or "" for the run's working
+// copy.
+//
+// FilesBehind returns nil if there is no such attempt, or if the frame has no files of this worktree. It also
+// returns nil if another run captured the files, for example the parent of a fork.
 func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, worktree string) (*Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil {
@@ -52,9 +54,10 @@ func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, wo
 	return &Behind{own.Frame, ended}, nil
 }
 
-// endedUncaptured returns the sorted keys of the attempts that ended in a worktree between two entries and
-// whose files were not captured. from is the older entry, and to is the newer entry. endedUncaptured reads only
-// the rows in which the journals differ.
+// endedUncaptured returns the sorted keys of the attempts that ended between two entries and whose files were not
+// captured. from is the older entry, and to is the newer entry. worktree is the task in whose own worktree the
+// attempts worked, or "" for the run's working copy. endedUncaptured reads only the rows in which the journals of
+// the entries differ.
 func endedUncaptured(from, to *snapshot.Entry, worktree string) ([]string, error) {
 	before, err := from.Attempts()
 	if err != nil {
@@ -93,7 +96,8 @@ func endedUncaptured(from, to *snapshot.Entry, worktree string) ([]string, error
 }
 
 // leftUncaptured reports whether an attempt has ended, may have left files, and has no pointer to these files. A
-// cancelled attempt does not count. A node that waits for an approval, an answer or an event leaves no files.
+// cancelled attempt does not count. An attempt of a node that waited for an approval, an answer or an event does
+// not count, either, since it leaves no files. state is the state in the entry of the attempt's row.
 func leftUncaptured(state *snapshot.State, a snapshot.Attempt) (bool, error) {
 	if a.FinishedAtMs == nil || a.Frame != nil || a.CommitID != "" || a.State == snapshot.AttemptCancelled {
 		return false, nil

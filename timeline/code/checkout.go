@@ -44,11 +44,14 @@ type CheckedOut struct {
 	lock  *flock.Flock // the lock of lockMade; nil after its release
 }
 
-// Checkout makes a git worktree or a jj workspace whose files are exactly those of a frame. The new working copy
-// is on the commit that the frame names, if this repository still has the commit (see startingCommit). Worktrees
-// lists the working copy. If Checkout fails, it leaves nothing behind. If req.Own is true, PruneWorktrees waits
-// until Settle or Discard, because a run that does not exist yet cannot protect its worktree. Codes: no_code,
-// no_working_copy, worktree_failed.
+// Checkout makes a git worktree or a jj workspace with exactly the files of a frame, and records it for Worktrees.
+// It warns about files that differ nevertheless. The new working copy is on the commit that the frame names or, if
+// this repository cannot check out that commit, on the run's base commit (see startingCommit). If Checkout fails,
+// it removes the new working copy.
+//
+// A run that does not exist yet cannot protect its worktree from PruneWorktrees. So if req.Own is true, no other
+// process can make or prune worktrees until the caller calls Settle or Discard. Codes: no_code; no_working_copy if
+// req.Dir is "" and the store has no working copy; worktree_failed.
 func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *CheckedOut, err error) {
 	from, vcs, err := loadCode(ctx, s, req.From, req.Worktree, timeline.ToRead)
 	if err != nil {
@@ -100,7 +103,8 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 	return out, nil
 }
 
-// checkFree returns worktree_failed if the folder dir is a worktree of a run. The error names the run.
+// checkFree returns worktree_failed if the folder dir is a worktree that a run made. The error names the run. If
+// dir is free or does not exist, checkFree returns nil.
 func checkFree(s *timeline.Store, dir string) error {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
@@ -112,8 +116,9 @@ func checkFree(s *timeline.Store, dir string) error {
 	return err
 }
 
-// Settle releases the lock on worktrees. The caller calls Settle once the run exists: from then on, the run
-// protects its own worktree. If c is nil or the lock is released, Settle does nothing.
+// Settle releases the lock that other processes need to make or prune worktrees. The caller calls Settle once the
+// run exists: from then on, the run protects its own worktree. If c is nil or the lock is already released, Settle
+// does nothing.
 func (c *CheckedOut) Settle() error {
 	if c == nil || c.lock == nil {
 		return nil
@@ -145,8 +150,9 @@ func checkoutName(name string, at timeline.Address) []string {
 	return []string{at.Run, strconv.FormatInt(at.Frame, 10)}
 }
 
-// besideTop returns the path of a folder beside the working copy. The folder's name joins the working copy's
-// name and names with dashes. Code: no_working_copy.
+// besideTop returns the path of a folder beside the working copy. The folder's name is the name of the working
+// copy followed by each of names, escaped, with dashes between. Code: no_working_copy if the store has no working
+// copy.
 func besideTop(s *timeline.Store, names []string) (string, error) {
 	if s.Workspace().Root == "" {
 		return "", fault.New(fault.NoWorkingCopy, "this repository has no working copy, so there is no default folder for a new working copy").
@@ -163,9 +169,10 @@ func besideTop(s *timeline.Store, names []string) (string, error) {
 	return strings.Join(parts, "-"), nil
 }
 
-// startingCommit returns the commit on which to put the files of vcs, a record of entry. It returns the commit
-// that vcs names or, if this repository cannot check out that commit, the base commit of the entry's run. If
-// both commits are unusable, startingCommit returns the zero id.
+// startingCommit returns the commit on which a worktree with the files of vcs begins. vcs is a record of entry.
+// startingCommit returns the commit that vcs names or, if this repository cannot check out that commit safely, the
+// base commit in the first entry of entry's chain. If both are unusable, or if git-smithers itself made the base
+// commit, startingCommit returns the zero id.
 func startingCommit(s *timeline.Store, entry *snapshot.Entry, vcs *snapshot.VCS) (objstore.ID, error) {
 	if id, err := objstore.ParseID(vcs.CommitID); err == nil {
 		if safe, err := isSafeToCheckOut(s, id); err == nil && safe {
@@ -188,8 +195,9 @@ func startingCommit(s *timeline.Store, entry *snapshot.Entry, vcs *snapshot.VCS)
 	return entry.Base, err
 }
 
-// isSafeToCheckOut reports whether a commit has no .jj, in upper or lower case, at its top. A stranger's .jj
-// would make the worktree a jj workspace with the stranger's configuration. git itself refuses a .git.
+// isSafeToCheckOut reports whether a commit has no .jj, in upper or lower case, at its top. A stranger's .jj would
+// make the worktree a jj workspace with the stranger's configuration. A .git needs no check, since git itself
+// refuses it. If the commit is unreadable, isSafeToCheckOut returns an error.
 func isSafeToCheckOut(s *timeline.Store, commit objstore.ID) (bool, error) {
 	tree, err := timeline.CommitTree(s.Objects(), commit)
 	if err != nil {
@@ -199,8 +207,9 @@ func isSafeToCheckOut(s *timeline.Store, commit objstore.ID) (bool, error) {
 	return !slices.ContainsFunc(entries, func(e objstore.TreeEntry) bool { return strings.EqualFold(e.Name, ".jj") }), err
 }
 
-// become makes the files of a new working copy exactly those of vcs. It warns about files that differ
-// afterwards. If existing files prevent this, the error is a *jjbridge.RefusedError, and no file is changed.
+// become makes the files of a new working copy exactly those of vcs. If vcs is the capture of a jj conflict,
+// become restores the conflict, too. It warns about files that differ afterwards. If existing files are in the
+// way, become changes no file and returns a *jjbridge.RefusedError.
 func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	have, err := c.read(ctx, scopeLike(vcs))
 	if err != nil {
@@ -230,7 +239,9 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	return nil
 }
 
-// dropCheckout removes a new working copy, in which nothing has run, and its record.
+// dropCheckout removes a new working copy, in which nothing has run, and its record. workspace is the working
+// copy, and made is the record. dropCheckout stops at the first error, and returns an error that names the working
+// copy.
 func dropCheckout(ctx context.Context, s *timeline.Store, workspace *jjbridge.Workspace, made madeWorktree) error {
 	err := os.RemoveAll(workspace.Root)
 	if err == nil {

@@ -25,11 +25,13 @@ type FileChanges struct {
 	Uncounted int `json:"uncounted"`
 }
 
-// CompareFiles counts how the files of two frames differ, for each working copy that differs: first the run's
-// working copy, then the tasks' own worktrees by name. If only the second frame has a worktree, CompareFiles
-// compares the worktree with the files with which the worktree began. A working copy is left out if its files
-// are unknown for one of the frames. git counts the lines, without the working copy's settings and attributes.
-// If all files are equal, git is not started.
+// CompareFiles counts how the files of two frames differ. The result has one element for each working copy that
+// differs: first the run's working copy, then the tasks' own worktrees by name. If only the second frame has a
+// worktree, CompareFiles compares the worktree with the files with which the worktree began (see WorktreeStart).
+// It leaves out a working copy whose files are unknown for one of the frames.
+//
+// git counts the lines, without the working copy's settings and attributes. If all files are equal, git is not
+// started. Code: limit_exceeded if too many paths differ.
 func CompareFiles(ctx context.Context, s *timeline.Store, from, to *snapshot.Entry) ([]FileChanges, error) {
 	before, err := from.VCSRevision()
 	if err != nil {
@@ -60,7 +62,8 @@ func CompareFiles(ctx context.Context, s *timeline.Store, from, to *snapshot.Ent
 	return list, nil
 }
 
-// countChanges counts the differences of two trees with git. Code: limit_exceeded if too many paths differ.
+// countChanges counts the files and lines that differ between two trees, with git. Code: limit_exceeded if too
+// many paths differ.
 func countChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) (FileChanges, error) {
 	if err := CheckChanges(ctx, s, from, to); err != nil {
 		return FileChanges{}, err
@@ -94,9 +97,9 @@ func sumNumstat(out string) FileChanges {
 	return counted
 }
 
-// Numstat returns git and the arguments with which git counts the lines that differ between two trees. The
-// caller adds the trees. The command uses no settings or attributes of the working copy, and fetches nothing. A
-// file of at least 1 MiB counts as binary, since fetched files may be large on purpose.
+// Numstat returns git and the arguments with which git counts the lines that differ between two trees. The caller
+// adds the ids of the trees. The command uses no settings or attributes of the working copy, and fetches nothing.
+// A file larger than 1 MiB counts as binary, since fetched files may be large on purpose.
 func Numstat(s *timeline.Store) (git *gitexec.Git, args []string) {
 	git = gitexec.New(s.Repo(), append(slices.Clone(s.Env()), "GIT_NO_LAZY_FETCH=1"))
 	return git, []string{
@@ -105,16 +108,16 @@ func Numstat(s *timeline.Store) (git *gitexec.Git, args []string) {
 	}
 }
 
-// CountedLines returns the numbers of lines that a file gained and lost, from the fields of the file's line of
-// numstat. ok is false for a binary file, whose fields are "-".
+// CountedLines returns how many lines were added to a file and removed from it. fields are the fields of the
+// file's line in the output of numstat. ok is false for a binary file, whose fields are "-".
 func CountedLines(fields []string) (added, removed int64, ok bool) {
 	added, addedErr := strconv.ParseInt(fields[0], 10, 64)
 	removed, removedErr := strconv.ParseInt(fields[1], 10, 64)
 	return added, removed, addedErr == nil && removedErr == nil
 }
 
-// TreesOf returns the captured trees of v by worktree: the run's working copy under "", and the tasks' own
-// worktrees by name. Worktrees without captured files are left out.
+// TreesOf returns the captured trees in the record v by worktree: the run's working copy under "", and the tasks'
+// own worktrees by name. Worktrees without captured files are left out.
 func TreesOf(v *snapshot.VCS) map[string]objstore.ID {
 	trees := make(map[string]objstore.ID)
 	if !v.Tree.IsZero() {

@@ -11,9 +11,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ChangedFiles returns the files that differ between two trees, sorted by path. If under is not "", the result
-// has only files at or below this path. ChangedFiles reads no tree that is equal in both, and no tree outside of
-// under. A zero id is an empty tree. If too many paths differ, the error wraps objstore.ErrTreeSize.
+// ChangedFiles returns the files that differ between two trees, sorted by path. A zero id is an empty tree. If
+// under is not "", the result has only the files at or below the path under. ChangedFiles reads no subtree that is
+// equal in both trees, and no subtree outside of under. If too many paths differ, the error wraps
+// objstore.ErrTreeSize.
 func ChangedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, under string) ([]jjbridge.PathChange, error) {
 	c := comparison{r: r}
 	err := c.trees(ctx, from, to, "", under)
@@ -21,8 +22,8 @@ func ChangedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, 
 	return c.changes, err
 }
 
-// CheckChanges returns limit_exceeded if two trees of captured files differ in more paths than one tree may
-// have. Callers call CheckChanges before git lists the differences.
+// CheckChanges returns limit_exceeded if two trees of captured files differ in more paths than one tree may have,
+// and otherwise nil. Callers call CheckChanges before git lists the differences.
 func CheckChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) error {
 	return timeline.Explain(objstore.CheckChanges(ctx, s.Objects(), from, to))
 }
@@ -35,8 +36,8 @@ type comparison struct {
 }
 
 // trees appends the changes between two trees to c.changes. prefix is the path of the trees with a slash at the
-// end, or "" at the top. under is relative to the trees, and limits the comparison to that path; "" means all
-// paths.
+// end, or "" at the top. under is a path relative to the trees: only files at or below this path are compared; ""
+// means all files.
 func (c *comparison) trees(ctx context.Context, from, to objstore.ID, prefix, under string) error {
 	if from == to {
 		return nil
@@ -85,9 +86,9 @@ func (c *comparison) entries(tree objstore.ID) (map[string]objstore.TreeEntry, e
 	return out, err
 }
 
-// entry compares from and to, the entries at path, and then the files below path. It appends a change if a file
-// differs; a folder counts as no file. A zero entry is missing. under is relative to path, and limits the
-// comparison to files at or below under; "" means all files.
+// entry compares two tree entries at path, and then the files below path. It appends a change to c.changes if a
+// file differs; a folder counts as no file. from or to is zero if the tree has nothing at path. under is a path
+// relative to path: only files at or below it are compared; "" means all files.
 func (c *comparison) entry(ctx context.Context, from, to objstore.TreeEntry, path, under string) error {
 	var fromTree, toTree objstore.ID
 	if from.Mode == objstore.ModeTree {
@@ -109,7 +110,8 @@ func (c *comparison) entry(ctx context.Context, from, to objstore.TreeEntry, pat
 	return c.trees(ctx, fromTree, toTree, path+"/", under)
 }
 
-// FilesAt reports whether a tree has a file or a folder at path, which has slashes.
+// FilesAt reports whether a tree has a file or a folder at path. path is relative to the tree, with slashes
+// between its names.
 func FilesAt(ctx context.Context, r objstore.Reader, tree objstore.ID, path string) (bool, error) {
 	names := strings.Split(path, "/")
 	c := comparison{r: r}

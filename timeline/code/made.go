@@ -66,13 +66,14 @@ func (m madeWorktree) file() string {
 	return hex.EncodeToString(sum[:16]) + ".json"
 }
 
-// madePath returns the path of a file in madeFolder, or of madeFolder if file is "".
+// madePath returns the path of the file with the given name in madeFolder, or of madeFolder itself if file is "".
 func madePath(s *timeline.Store, file string) string {
 	return filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, filepath.FromSlash(madeFolder), file)
 }
 
-// findMade returns the record of the worktree that the run made for the task name or, if name is "", for the
-// run. It returns nil if the run has made no such worktree.
+// findMade returns the record of a worktree that a run made. run is the run's id. name is the id of the task for
+// which the run made the worktree, or "" for the run's own worktree. findMade returns nil if the run has made no
+// such worktree. Checkouts do not count.
 func findMade(s *timeline.Store, run, name string) (*madeWorktree, error) {
 	made, err := readMade(s, madeWorktree{Run: run, Name: name}.file())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +82,8 @@ func findMade(s *timeline.Store, run, name string) (*madeWorktree, error) {
 	return made, err
 }
 
-// readMade returns the record in a file of madeFolder. The error wraps fs.ErrNotExist if the file is missing.
+// readMade returns the record in the file of madeFolder with the given name. The error wraps fs.ErrNotExist if the
+// file is missing.
 func readMade(s *timeline.Store, file string) (*madeWorktree, error) {
 	data, err := os.ReadFile(madePath(s, file))
 	if err != nil {

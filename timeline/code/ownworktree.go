@@ -16,9 +16,9 @@ type OwnWorktree struct {
 	Linked bool   // the store is open in a linked worktree or an additional jj workspace, which may be this worktree
 }
 
-// OwnWorktreeOf returns the worktree that the tasks of a run share. It returns nil if the tasks work in the
-// working copy in which the run is resumed. A fork that began as a replay on the files of a frame always has its
-// own worktree.
+// OwnWorktreeOf returns the worktree that the tasks of a run share, even if the worktree does not exist yet or is
+// missing. It returns nil if the tasks work in the working copy in which the run is resumed. A fork that began as
+// a replay on the files of a frame always has its own worktree. head is the run's head.
 func OwnWorktreeOf(s *timeline.Store, head *timeline.Head) (*OwnWorktree, error) {
 	own := &OwnWorktree{Linked: !s.Workspace().IsMain()}
 	made, err := findMade(s, head.Row().ID, "")
@@ -39,8 +39,8 @@ func OwnWorktreeOf(s *timeline.Store, head *timeline.Head) (*OwnWorktree, error)
 	return own, nil
 }
 
-// asksForWorktree reports whether the workflow of a run asks for a worktree, according to the entry's rendered
-// tree.
+// asksForWorktree reports whether the workflow of a run asks for a worktree, according to the rendered tree of the
+// run's entry. If the tree has another engine's form, asksForWorktree returns false.
 func asksForWorktree(s *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	rendered, err := s.FrameCache().Rendered(s.Objects(), entry)
 	if err != nil {
@@ -90,9 +90,9 @@ func isReplayOfFiles(s *timeline.Store, head *timeline.Head) (bool, error) {
 	return false, nil
 }
 
-// noOwnWorktree returns no_working_copy for a run whose own worktree is missing, because the run's files must
-// not go to another working copy instead. own is the missing worktree. The messages and hints name the address
-// at.
+// noOwnWorktree returns no_working_copy for a run whose own worktree is missing, since the run's files must not go
+// to another working copy instead. own is the missing worktree. The hints have the commands that make the worktree
+// again. at is the address of the wanted files.
 func noOwnWorktree(head *timeline.Head, at timeline.Address, own *OwnWorktree) error {
 	out := fault.New(fault.NoWorkingCopy, "run %q works in its own worktree, which is missing", at.Run)
 	if own.Path != "" {

@@ -28,15 +28,16 @@ type RunWorktree struct {
 }
 
 // Worktrees lists the worktrees that runs made in this clone and that were not removed, sorted by run, name and
-// path.
+// path. It includes worktrees whose folder is missing. Worktrees removes nothing.
 func Worktrees(ctx context.Context, s *timeline.Store) ([]RunWorktree, error) {
 	return pruneMade(ctx, s, true, func(string) (bool, error) { return true, nil })
 }
 
-// PruneWorktrees removes the worktrees of the runs with the given ids, except worktrees with unsaved work.
-// Without ids, PruneWorktrees takes all runs that are not running and that no live process owns. It returns all
-// worktrees of these runs, including those that it keeps. With dryRun it removes nothing; otherwise it first
-// waits until no other process makes or prunes worktrees. Code: run_owned if a live process owns a given run.
+// PruneWorktrees removes the worktrees of runs, except worktrees with unsaved work. It returns all worktrees of
+// these runs, the removed ones and the others. runs are whole ids. If runs is empty, PruneWorktrees takes all runs
+// that are not running and that no live process owns. With dryRun it removes nothing; otherwise it first waits
+// until no other process makes or prunes worktrees. Codes: run_not_found and run_pruned if a given run does not
+// exist; run_owned if a live process owns it.
 func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRun bool) (_ []RunWorktree, err error) {
 	if !dryRun {
 		lock, err := lockMade(ctx, s)
@@ -69,8 +70,8 @@ func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRu
 	return pruneMade(ctx, s, dryRun, func(run string) (bool, error) { return named[run], nil })
 }
 
-// isRunning reports whether a run is running by its row, or a live process owns the run. It returns false if the
-// run does not exist.
+// isRunning reports whether the row of a run says that the run is running, or a live process owns the run. If the
+// run does not exist, isRunning returns false.
 func isRunning(ctx context.Context, s *timeline.Store, run string) (bool, error) {
 	head, err := s.Head(ctx, run)
 	switch {
@@ -82,8 +83,8 @@ func isRunning(ctx context.Context, s *timeline.Store, run string) (bool, error)
 	return false, err
 }
 
-// pruneMade returns the worktrees of the runs for which wanted returns true. Unless dryRun is true, pruneMade
-// removes the worktrees without unsaved work.
+// pruneMade returns the worktrees of the runs for which wanted returns true, sorted by run, name and path. Unless
+// dryRun is true, pruneMade removes the worktrees without unsaved work. An error of wanted ends pruneMade.
 func pruneMade(ctx context.Context, s *timeline.Store, dryRun bool, wanted func(run string) (bool, error)) ([]RunWorktree, error) {
 	all, err := allMade(s)
 	if err != nil {
@@ -117,8 +118,9 @@ func pruneMade(ctx context.Context, s *timeline.Store, dryRun bool, wanted func(
 	return out, nil
 }
 
-// pruneOne returns the state of one worktree and, unless dryRun is true, removes the worktree if it has no
-// unsaved work. list has the worktrees that git or jj knows.
+// pruneOne returns the state of the worktree of a record. Unless dryRun is true, pruneOne removes the worktree and
+// its record if the worktree has no unsaved work. list has the worktrees that git or jj knows. If list does not
+// have the worktree, its folder is kept; if the folder is missing, only the record is removed.
 func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []worktrees.Info, dryRun bool) (RunWorktree, error) {
 	out := RunWorktree{RunID: made.Run, Name: made.Name, Path: made.Path, Missing: isMissing(made.Path)}
 	info, known := workspaceAt(list, made.Path)
@@ -139,8 +141,11 @@ func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []
 	return out, timeline.Explain(dropMade(s, made))
 }
 
-// remove removes a worktree. With dryRun, remove only checks whether the worktree can be removed. reason is the
-// reason why the worktree is kept; "" means that the worktree was, or can be, removed.
+// remove removes a worktree, or with dryRun only checks whether the worktree can be removed. made is the record of
+// the worktree, and info is the state of the worktree in git or jj. remove keeps a worktree with unsaved work.
+// Uncommitted files are no unsaved work if the worktree began with them or a run's tip has them (see keptTree).
+// reason is the reason why the worktree is kept, or "" if the worktree was or can be removed. err is nil unless
+// ctx has ended.
 func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info, dryRun bool) (reason string, err error) {
 	act := func(saved objstore.ID) error {
 		if dryRun {
@@ -149,6 +154,7 @@ func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info work
 		return worktrees.Forget(ctx, s.Workspace(), info, saved)
 	}
 	err = act(objstore.ID{})
+	// Uncommitted files are no unsaved work if a frame keeps the same files.
 	if errors.Is(err, worktrees.ErrUnsaved) {
 		tree, kept, keptErr := keptTree(ctx, s, made)
 		if keptErr != nil {
@@ -173,8 +179,8 @@ func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info work
 	return "cannot be read: " + err.Error(), nil
 }
 
-// keptTree returns the tree of a worktree's current files. kept reports whether the tip of a run has exactly
-// these files, or the worktree began with these files.
+// keptTree returns the tree of a worktree's current files. kept reports whether these files are kept elsewhere:
+// the worktree began with exactly these files, or the tip of a run has them.
 func keptTree(ctx context.Context, s *timeline.Store, made madeWorktree) (tree objstore.ID, kept bool, err error) {
 	files, err := WorkingCopyAt(ctx, s, made.Path)
 	if err != nil {
@@ -203,8 +209,8 @@ func keptTree(ctx context.Context, s *timeline.Store, made madeWorktree) (tree o
 	return tree, false, nil
 }
 
-// tipHas reports whether the entry at tip has the files of tree, in the run's working copy or in a task's own
-// worktree. It returns false for an unreadable entry, which verify reports.
+// tipHas reports whether the entry with the id tip has the files of tree, in the run's working copy or in a task's
+// own worktree. If the entry is unreadable, tipHas returns false; verify reports such an entry.
 func tipHas(s *timeline.Store, tip, tree objstore.ID) bool {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip)
 	if err != nil {

@@ -18,10 +18,12 @@ type Removal struct {
 // agrees to every removal.
 type ConfirmRemoval func(ctx context.Context, removals []Removal) error
 
-// Confirmed calls prepare, and then confirm if the jobs remove untracked files. It closes the jobs while confirm
-// waits for an answer, and then calls prepare again. If the jobs then remove other untracked files than before,
-// Confirmed calls confirm again. It returns the error of prepare or confirm. A nil confirm agrees to every
-// removal.
+// Confirmed prepares the jobs by calling prepare, and asks confirm before untracked files are removed. If the jobs
+// remove no untracked files, or confirm is nil, Confirmed does not ask.
+//
+// While confirm waits for an answer, the jobs are closed; then Confirmed calls prepare again. If the jobs now
+// remove other untracked files than before, Confirmed asks again. It returns the first error of prepare, of
+// confirm or of the list of files. If Confirmed returns nil, the jobs are prepared.
 func (r *RestoreJobs) Confirmed(ctx context.Context, confirm ConfirmRemoval, prepare func() error) error {
 	var agreed []Removal
 	for {
@@ -43,7 +45,8 @@ func (r *RestoreJobs) Confirmed(ctx context.Context, confirm ConfirmRemoval, pre
 	}
 }
 
-// removals returns the untracked files that the jobs remove, by working copy.
+// removals returns the untracked files that the prepared jobs remove, with one element for each working copy that
+// has such files.
 func (r *RestoreJobs) removals(ctx context.Context) ([]Removal, error) {
 	var out []Removal
 	for _, one := range r.All {

@@ -36,9 +36,11 @@ type Restored struct {
 	Beside  []string              // attempts that were running when the files were captured, and may have changed the files
 }
 
-// Restore makes the files of the working copy exactly those of a frame. If the run's tip lacks the current
-// files, Restore first saves these files as a new frame. It then records the restore as another frame. With an
-// error of the codes below, or of req.Confirm, Restore has changed no file.
+// Restore makes the files of a working copy exactly those of a frame, except req.File. If the run's tip lacks the
+// current files, Restore first saves these files as a new frame. If the run's tip then lacks the restored files,
+// Restore records them as another frame. If req.DryRun is true, Restore only returns the changes: it does not call
+// req.Confirm, changes no file and appends nothing. With an error of the codes below, or of req.Confirm, Restore
+// has changed no file.
 //
 // Codes: no_working_copy; no_code if the frame has no files; restore_refused if files stand in the way.
 func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*Restored, error) {
@@ -81,11 +83,12 @@ type restoreRun struct {
 	finished func(error) snapshot.Event
 }
 
-// do restores the files in the working copy files, completes out and returns out. With dryRun, do changes no
-// file and appends nothing.
-func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, dryRun bool) (*Restored, error) {
+// do restores the files of out.VCS in target, completes out and returns out. If the run's tip lacks the earlier
+// files, do first saves them in the run. It then records the restore or, for a revert, its failure in the run.
+// With dryRun, do only plans the restore: it changes no file and appends nothing.
+func (r *restoreRun) do(ctx context.Context, target *WorkingCopy, out *Restored, dryRun bool) (*Restored, error) {
 	all := &RestoreJobs{Store: r.store, Head: r.head, All: []*RestoreJob{
-		{Store: r.store, Copy: files, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Out: out},
+		{Store: r.store, Copy: target, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Out: out},
 	}}
 	defer all.Close()
 	if err := all.Confirmed(ctx, r.confirm, func() error { return all.Prepare(ctx) }); err != nil {
@@ -111,9 +114,10 @@ func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, 
 	return out, nil
 }
 
-// record appends a frame with the restored files, and the op, and sets out.Frame to that frame. If the run's tip
-// has the same files, record appends no frame. A restore then appends nothing, and a revert appends its event
-// and the op.
+// record records the restore in the run. If the restored files differ from the files of the run's tip, record
+// appends a frame with the restored files, the op and, for a revert, the event, and sets out.Frame to the frame's
+// address. Otherwise record appends no frame: for a revert it appends an entry with the event and the op, and for
+// a restore it appends nothing.
 func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored) error {
 	var records bool
 	err := all.Update(ctx, func() (*snapshot.Draft, error) {
@@ -139,8 +143,8 @@ func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored
 	return err
 }
 
-// failed appends the event of a failed revert to the run, and returns cause. For a restore, failed appends
-// nothing. An error of the append is a warning.
+// failed appends the event of a failed revert to the run. For a restore, failed appends nothing. It always returns
+// cause, the error of the failure. An error of the append is a warning.
 func (r *restoreRun) failed(ctx context.Context, cause error) error {
 	if r.finished == nil {
 		return cause
@@ -154,10 +158,10 @@ func (r *restoreRun) failed(ctx context.Context, cause error) error {
 	return cause
 }
 
-// WorktreeFiles returns the working copy in which files of a run are restored: the own worktree of the task name
-// or, if name is "", of the run. If name is "" and the run has no own worktree, WorktreeFiles returns the
-// working copy of the store. at is the address in messages and hints. Code: no_working_copy if the worktree or
-// the working copy is missing.
+// WorktreeFiles returns the working copy in which files of a run are restored. If name is not "", it is a task's
+// id, and the working copy is the task's own worktree. If name is "", the working copy is the run's own worktree
+// or, if the run has none, the working copy of the store. head is the run's head. at is the address of the wanted
+// files, for messages and hints. Code: no_working_copy if the worktree or the working copy is missing.
 func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, at timeline.Address, name string) (*WorkingCopy, error) {
 	made, err := findMade(s, head.Row().ID, name)
 	if err != nil {
@@ -186,8 +190,9 @@ func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 	return WorkingCopyOf(s), nil
 }
 
-// loadCode loads the frame at an address, and the frame's record of the run's working copy or, if worktree is
-// not "", of that task's own worktree. Code: no_code if the frame has no such files.
+// loadCode loads the frame at an address, and the frame's record of one working copy. worktree is the task whose
+// own worktree is meant, or "" for the run's working copy. to is the purpose of the load (see LoadFor). Code:
+// no_code if the frame has no files of the working copy.
 func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, to timeline.Purpose) (*timeline.Loaded, *snapshot.VCS, error) {
 	from, err := s.LoadFor(ctx, address, to)
 	if err != nil {
@@ -213,7 +218,8 @@ func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, 
 	return nil, nil, err
 }
 
-// WhenCaptured returns a sentence for a hint: the conditions under which a frame of the entry's run has files.
+// WhenCaptured returns a sentence for a hint about a frame without files. The sentence says when frames have
+// files: it differs between imported runs and other runs. entry is an entry of the frame's run.
 func WhenCaptured(entry *snapshot.Entry) string {
 	if engines, err := entry.ExtEngines(); err == nil && len(engines) > 0 {
 		return "a frame of an imported run has files if `git smithers watch` captured them, or if its commit is in this repository"

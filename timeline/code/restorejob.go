@@ -27,8 +27,8 @@ type RestoreJob struct {
 	Out  *Restored          // the result, which the job completes
 }
 
-// prepare captures the files, plans the changes and sets the changes in r.Out. It changes no file. The caller
-// may call prepare again after close.
+// prepare captures the files of the working copy, plans the changes of the restore, and sets the changes in r.Out.
+// It changes no file. After close, the caller may call prepare again.
 func (r *RestoreJob) prepare(ctx context.Context) error {
 	if r.asked == nil {
 		r.asked = r.Want
@@ -60,8 +60,9 @@ func (r *RestoreJob) close() {
 	r.have, r.now = nil, nil
 }
 
-// restore makes the planned changes, and restores jj's conflict in the files. If the files have that conflict
-// already, restore leaves the conflict as it is.
+// restore makes the planned changes, and makes jj treat the files as conflicted if r.Want is the capture of a
+// conflict. If the files have the same conflict already, restore leaves the conflict as it is. If jj cannot
+// restore the conflict, restore warns.
 func (r *RestoreJob) restore(ctx context.Context) error {
 	if len(r.plan.Changes) > 0 {
 		if err := r.Copy.workspace.Restore(ctx, r.plan); err != nil {
@@ -75,8 +76,8 @@ func (r *RestoreJob) restore(ctx context.Context) error {
 	return nil
 }
 
-// takeBack restores the files that the working copy had before r.restore. If the restore changed no file and
-// the files had no jj conflict, takeBack does nothing.
+// takeBack restores the files that the working copy had before the call of r.restore. If r.restore changed no file
+// and the earlier files had no jj conflict, takeBack does nothing.
 func (r *RestoreJob) takeBack(ctx context.Context) error {
 	if len(r.plan.Changes) == 0 && !r.have.VCS.Conflicted {
 		return nil
@@ -101,8 +102,9 @@ func scopeLike(v *snapshot.VCS) string {
 	return snapshot.ScopeAll
 }
 
-// look captures the working copy after the restore and sets r.now. If the files differ from r.Want only by
-// additional files, look gives r.now the files of r.Want, so that the additional files get into no frame.
+// look captures the working copy after the restore and sets r.now. If all files of r.Want were restored, look
+// gives r.now exactly the files of r.Want, so that additional files get into no frame. look warns about additional
+// files and about files that differ.
 func (r *RestoreJob) look(ctx context.Context) {
 	r.now = r.after(ctx)
 	if !r.Copy.compare(ctx, r.now, r.Want) {
@@ -116,9 +118,9 @@ func (r *RestoreJob) look(ctx context.Context) {
 	r.now = &jjbridge.Captured{VCS: as}
 }
 
-// after returns the working copy after the restore. It captures the files only if the files may differ from the
-// plan; otherwise the result has the files of r.Want. If the capture fails, after warns and returns the files of
-// r.Want.
+// after returns a capture of the working copy after the restore. It reads the files only if they may differ from
+// the plan; otherwise the result has the files of r.Want. If the files are unreadable, after warns and returns a
+// result with the files of r.Want.
 func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
 	wanted := &jjbridge.Captured{VCS: r.have.VCS}
 	wanted.VCS.Tree, wanted.VCS.Altered, wanted.VCS.AlteredMore = r.Want.Tree, r.Want.Altered, r.Want.AlteredMore
@@ -134,8 +136,8 @@ func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
 	return now
 }
 
-// WorktreeOf returns v's record of a task's own worktree or, if name is "", v itself. It returns nil if v has no
-// record of the worktree.
+// WorktreeOf returns the record of a task's own worktree from v. If name is "", it returns v itself. Otherwise
+// name is the task's id; if v has no record of the task's worktree, WorktreeOf returns nil. v may be nil.
 func WorktreeOf(v *snapshot.VCS, name string) *snapshot.VCS {
 	if v == nil || name == "" {
 		return v
@@ -148,21 +150,21 @@ func WorktreeOf(v *snapshot.VCS, name string) *snapshot.VCS {
 	return nil
 }
 
-// WithWorktree returns a copy of the record all, in which captured replaces the record of one working copy: of
-// the task name's own worktree or, if name is "", of the run's working copy. all is not changed, and may be
-// nil.
-func WithWorktree(all *snapshot.VCS, name string, captured snapshot.VCS) *snapshot.VCS {
+// WithWorktree returns a copy of a record in which captured replaces the record of one working copy. vcs is the
+// record to copy, or nil; it is not changed. name is the task whose own worktree was captured, or "" for the run's
+// working copy. The copy keeps the records of the other working copies.
+func WithWorktree(vcs *snapshot.VCS, name string, captured snapshot.VCS) *snapshot.VCS {
 	var others []snapshot.Worktree
-	if all != nil {
-		others = all.Worktrees
+	if vcs != nil {
+		others = vcs.Worktrees
 	}
 	if name == "" {
 		captured.Worktrees = slices.Clone(others)
 		return &captured
 	}
 	out := snapshot.VCS{Type: captured.Type}
-	if all != nil {
-		out = *all
+	if vcs != nil {
+		out = *vcs
 	}
 	out.Worktrees = slices.DeleteFunc(slices.Clone(others), func(w snapshot.Worktree) bool { return w.Name == name })
 	out.Worktrees = append(out.Worktrees, snapshot.Worktree{Name: name, VCS: captured})

@@ -67,10 +67,13 @@ func (r *RestoreJobs) Update(ctx context.Context, build func() (*snapshot.Draft,
 	})
 }
 
-// Save appends a frame with the current files of the working copies, unless the run's tip has the files. The
-// caller calls Save before the operation that subject describes. Unless events is nil, Save appends the events
-// that events returns, even without a frame; newest is the number of the newest frame after Save. Save sets
-// Saved in the results of the jobs whose files are in the new frame.
+// Save keeps the files that Prepare captured, before the operation that subject describes. If the run's tip lacks
+// some of these files, Save appends a frame with them, and sets Saved in the results of the jobs whose files are
+// in the frame.
+//
+// If events is not nil, Save also appends the events that events returns, in the same entry or, without a frame,
+// in an entry of their own. The argument newest is the number of the run's newest frame after Save. If Save makes
+// no frame and events is nil, Save appends nothing.
 func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newest int64) []snapshot.Event) error {
 	var saved []*RestoreJob
 	err := r.Update(ctx, func() (*snapshot.Draft, error) {
@@ -100,9 +103,10 @@ func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newe
 	return err
 }
 
-// Restore restores the files of all working copies, and then captures the working copies again. If the restore
-// of one working copy fails, Restore restores the earlier files of the working copies that are already restored,
-// and returns the error.
+// Restore restores the files of all working copies, and then captures the working copies again. If the restore of
+// one working copy fails, Restore returns the error, after it has restored the earlier files of the working copies
+// before it in r.All. The failed working copy itself may then have only some of the changes; a hint of the error
+// says how to restore its earlier files. If earlier files cannot be restored, Restore warns.
 func (r *RestoreJobs) Restore(ctx context.Context) error {
 	for i, one := range r.All {
 		err := one.restore(ctx)
@@ -123,8 +127,9 @@ func (r *RestoreJobs) Restore(ctx context.Context) error {
 	return nil
 }
 
-// explain returns cause as a fault. one is the job whose restore failed with cause. If some files were changed,
-// a hint has the command that restores the earlier files, which the newest frame has.
+// explain returns the error cause with an error code and hints, as [timeline.Explain] does. one is the job whose
+// restore failed with cause. If the restore changed some files, explain adds a hint: the command that restores the
+// earlier files, which the newest frame has.
 func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 	unfinished := errors.Is(cause, jjbridge.ErrUnfinished)
 	cause = timeline.Explain(cause)
@@ -141,9 +146,9 @@ func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 		fault.Word(before), worktree)
 }
 
-// Capture sets draft.VCS and draft.Objects to the files of the working copies that differ from the run's tip,
-// and returns the jobs of these working copies. found returns the captured files of a job: those before or after
-// the restore. If no files differ, Capture leaves the draft unchanged and returns nil.
+// Capture sets draft.VCS and draft.Objects for the working copies whose files differ from the run's tip, and
+// returns the jobs of these working copies. found returns a job's capture, either of the files before the restore
+// or of the files after the restore. If no files differ, Capture leaves the draft unchanged and returns nil.
 func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jjbridge.Captured) ([]*RestoreJob, error) {
 	vcs, err := r.Head.Entry().VCSRevision()
 	if err != nil {
@@ -190,8 +195,9 @@ func (r *RestoreJobs) Newest() *timeline.Address {
 	return &timeline.Address{Run: r.Head.Row().ID, Frame: r.Head.Row().Frame}
 }
 
-// running returns the sorted keys of the attempts that, by the run's tip, are running in the working copy of the
-// task name or, if name is "", of the run. It returns nil if the run is not running or r has a Fence.
+// running returns the sorted keys of the attempts that are in progress at the run's tip and work in one working
+// copy. name is the task whose own worktree it is, or "" for the run's working copy. running returns nil if the
+// run is not running or r has a Fence.
 func (r *RestoreJobs) running(name string) ([]string, error) {
 	if r.Fence != nil || r.Head.Row().Status != snapshot.RunRunning {
 		return nil, nil // with a fence, this process has claimed the run and executes no attempt

@@ -22,9 +22,10 @@ type RevertRequest struct {
 	Confirm   ConfirmRemoval
 }
 
-// Revert makes the files of the working copy exactly those after an attempt, as Restore does for a frame. It
-// also appends the events RevertStarted and RevertFinished. If the task has its own worktree, Revert restores
-// the files in that worktree. Codes: those of Restore, and attempt_not_found.
+// Revert makes the files of a working copy exactly those after an attempt. It works as Restore does for a frame,
+// and also appends the events RevertStarted and RevertFinished. If the attempt's task has its own worktree, Revert
+// restores the files in that worktree. If req.DryRun is true, Revert only returns the changes: it changes no file
+// and appends nothing. Codes: those of Restore, and attempt_not_found.
 func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restored, error) {
 	head, frame, err := s.OpenToChange(ctx, req.Run)
 	if err != nil {
@@ -79,8 +80,9 @@ type AttemptName struct {
 	Iteration, Attempt int
 }
 
-// FindAttempt returns an attempt from the journal at an entry. Code: attempt_not_found, with a hint that names
-// the node's attempts.
+// FindAttempt returns the attempt that name names from the run's attempts at an entry. Code: attempt_not_found,
+// with a hint that lists up to ten attempts of the node or, if the node has none, names the command that lists the
+// attempts.
 func FindAttempt(entry *snapshot.Entry, name AttemptName) (snapshot.Attempt, error) {
 	attempts, err := entry.Attempts()
 	if err != nil {
@@ -113,8 +115,8 @@ func FindAttempt(entry *snapshot.Entry, name AttemptName) (snapshot.Attempt, err
 	return found, nil
 }
 
-// attemptNotFound returns attempt_not_found for a name. others has the keys of the node's attempts, which
-// attemptNotFound sorts.
+// attemptNotFound returns the error attempt_not_found for an attempt of a run. others has the keys of all attempts
+// of the node, in any order; attemptNotFound sorts it. A hint lists the first ten keys.
 func attemptNotFound(run string, name AttemptName, others []string) error {
 	const shown = 10
 	what := "no attempt"
@@ -135,14 +137,15 @@ func attemptNotFound(run string, name AttemptName, others []string) error {
 }
 
 // attemptCode returns the frame at which the files of an attempt were captured, and the frame's record of these
-// files. If the attempt was made before a fork, the frame belongs to an ancestor run. If no frame has the files,
-// attemptCode returns the newest frame of the run and the attempt's own record.
+// files. If the attempt was made before a fork, the frame belongs to an ancestor of the run. If no frame has the
+// files, attemptCode returns the address of the run's newest frame and a record with the attempt's own values.
 func attemptCode(s *timeline.Store, head *timeline.Head, attempt snapshot.Attempt) (timeline.Address, *snapshot.VCS, error) {
 	at := timeline.Address{Run: head.Row().ID, Frame: head.Row().Frame}
 	if attempt.Frame == nil {
 		return at, attemptVCS(attempt), nil
 	}
 	tip, row := head.Entry(), head.Row()
+	// Look in the run first and then in its ancestors, since the attempt may be older than a fork.
 	for {
 		frame, err := s.FrameInChain(row, tip, *attempt.Frame)
 		if err != nil && fault.CodeOf(err) != fault.FrameNotFound {
@@ -169,7 +172,8 @@ func attemptCode(s *timeline.Store, head *timeline.Head, attempt snapshot.Attemp
 	}
 }
 
-// attemptVCS returns a record of the attempt's files, with the values that the attempt itself has.
+// attemptVCS returns a record of the files of an attempt that no frame has. The record has only values of the
+// attempt itself, and the type git.
 func attemptVCS(attempt snapshot.Attempt) *snapshot.VCS {
 	return &snapshot.VCS{Type: snapshot.VCSGit, CommitID: attempt.CommitID, Tree: attempt.Tree, Attempts: attempt.Beside}
 }
@@ -177,8 +181,9 @@ func attemptVCS(attempt snapshot.Attempt) *snapshot.VCS {
 // revertOutcome is the result of a revert that has ended. err is nil if the revert succeeded.
 type revertOutcome struct{ err error }
 
-// revertEvent returns an event of the type kind for a revert, with the members of Smithers' event. vcs is the
-// record of the files. outcome is nil for the event of the start.
+// revertEvent returns an event about the revert of a run to the files of an attempt, with the members of Smithers'
+// event of the same type. kind is the type of the event. vcs is the record of the files. outcome is the result of
+// the revert, or nil for the event of the start.
 func revertEvent(s *timeline.Store, kind, run string, attempt snapshot.Attempt, vcs *snapshot.VCS, outcome *revertOutcome) snapshot.Event {
 	payload := struct {
 		Run       string `json:"runId"`

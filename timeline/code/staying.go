@@ -13,9 +13,10 @@ import (
 // maxLinks is the largest number of symbolic links that Trail follows. Operating systems have similar limits.
 const maxLinks = 255
 
-// Trail returns the absolute paths of the symbolic links that lead to a file, and the path of the file itself,
-// which may be missing. Trail resolves folders, so no folder of a returned path is a symbolic link. After
-// maxLinks links, Trail returns the links alone. It returns nil for "".
+// Trail returns the paths of the symbolic links that lead to the file at path, and then the path of the file
+// itself, which may be missing. path is absolute, and so are the returned paths. No folder of a returned path is a
+// symbolic link. If there are maxLinks links or more, Trail returns the first maxLinks links alone. It returns nil
+// if path is "".
 func Trail(path string) []string {
 	if path == "" {
 		return nil
@@ -44,9 +45,10 @@ func Trail(path string) []string {
 	return append(out, at)
 }
 
-// leaveStaying changes r.Want so that the restore leaves the paths of r.Stays as they are: at these paths, Want
-// gets the files of the working copy. leaveStaying sets r.paths, and sets r.Out.Stayed to the paths whose files
-// differ in Want. It ignores paths outside of the working copy.
+// leaveStaying changes r.Want so that the restore leaves the paths of r.Stays as they are: at these paths, r.Want
+// gets the files of the working copy. It sets r.paths to all these paths, relative to the top of the working copy.
+// It adds to r.Out.Stayed the paths at which r.Want changed. leaveStaying ignores paths outside of the working
+// copy.
 func (r *RestoreJob) leaveStaying() error {
 	if len(r.Stays) == 0 {
 		return nil
@@ -87,28 +89,29 @@ type staying struct {
 	add     func(tree []byte) // called with the content of each new tree
 }
 
-// tree returns the id of a tree like want, except that path has the entry of have: if have has no entry at
-// path, the result has none, either. want and have are trees of the folder dir on disk, and a zero id means
-// that the folder is missing. path has the names of the path, relative to dir.
-func (s *staying) tree(want, have objstore.ID, dir string, path []string) (objstore.ID, error) {
-	wanted, err := s.entries(want)
+// tree returns the id of a copy of the tree wantID in which path has the entry of the tree haveID. If the tree
+// haveID has nothing at path, the copy has nothing there, either. dir is the folder on disk of both trees, and
+// path has the names of the path, relative to dir. A zero id means that the folder is missing in the tree.
+func (s *staying) tree(wantID, haveID objstore.ID, dir string, path []string) (objstore.ID, error) {
+	wanted, err := s.entries(wantID)
 	if err != nil {
-		return want, err
+		return wantID, err
 	}
-	there, err := s.entries(have)
+	there, err := s.entries(haveID)
 	if err != nil {
-		return want, err
+		return wantID, err
 	}
 	name := spelled(dir, path[0], wanted, there)
 	next, has := there[name]
+	// A file of the tree haveID on the way to path is itself the entry to take. Otherwise, the path goes on in the folder.
 	if len(path) > 1 && (!has || next.Mode == objstore.ModeTree) {
 		if next, has, err = s.folder(wanted[name], next, filepath.Join(dir, name), path[1:]); err != nil {
-			return want, err
+			return wantID, err
 		}
 	}
 	switch before, had := wanted[name]; {
 	case had == has && before == next:
-		return want, nil
+		return wantID, nil
 	case has:
 		wanted[name] = next
 	default:
@@ -119,26 +122,26 @@ func (s *staying) tree(want, have objstore.ID, dir string, path []string) (objst
 	return s.objects.Add(objstore.Tree, data), nil
 }
 
-// folder returns the tree entry of the folder dir: want, except that path, relative to dir, has the entry of
-// have. want and have are the folder's entries in the two trees. The bool reports whether the returned entry
-// exists: a folder without files does not exist. If have has no entry at path and want is not a folder, folder
-// returns want.
-func (s *staying) folder(want, have objstore.TreeEntry, dir string, path []string) (objstore.TreeEntry, bool, error) {
+// folder returns a copy of the tree entry wantEntry in which path has the entry of haveEntry. wantEntry and
+// haveEntry are the entries of the folder dir in two trees, and path is relative to dir. If haveEntry has nothing
+// at path and wantEntry is not a folder, folder returns wantEntry unchanged. The bool is false if the folder has
+// no files, so that the result is no entry.
+func (s *staying) folder(wantEntry, haveEntry objstore.TreeEntry, dir string, path []string) (objstore.TreeEntry, bool, error) {
 	var from objstore.ID
-	if want.Mode == objstore.ModeTree {
-		from = want.ID
+	if wantEntry.Mode == objstore.ModeTree {
+		from = wantEntry.ID
 	}
-	tree, err := s.tree(from, have.ID, dir, path)
+	tree, err := s.tree(from, haveEntry.ID, dir, path)
 	switch {
 	case err != nil || tree == from:
-		return want, want.Mode != 0, err
+		return wantEntry, wantEntry.Mode != 0, err
 	case tree == objstore.EmptyTree:
 		return objstore.TreeEntry{}, false, nil
 	}
 	return objstore.TreeEntry{Name: filepath.Base(dir), Mode: objstore.ModeTree, ID: tree}, true, nil
 }
 
-// entries returns the entries of a tree by name. git may have written the tree. The zero id has no entries.
+// entries returns the entries of a tree by name. The tree may be one that git wrote. The zero id has no entries.
 func (s *staying) entries(tree objstore.ID) (map[string]objstore.TreeEntry, error) {
 	out := make(map[string]objstore.TreeEntry)
 	if tree.IsZero() {
@@ -151,8 +154,8 @@ func (s *staying) entries(tree objstore.ID) (map[string]objstore.TreeEntry, erro
 	return out, err
 }
 
-// spelled returns the name of a file as the trees spell the name, since a file system may fold case. dir is the
-// file's folder on disk. If no tree has the file, spelled returns name.
+// spelled returns the name of a file as the trees spell it, since a file system may ignore the case of letters.
+// dir is the file's folder on disk. If no tree has the file, spelled returns name unchanged.
 func spelled(dir, name string, trees ...map[string]objstore.TreeEntry) string {
 	for _, tree := range trees {
 		if _, ok := tree[name]; ok {

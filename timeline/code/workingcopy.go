@@ -30,8 +30,8 @@ func WorkingCopyOf(s *timeline.Store) *WorkingCopy {
 	return &WorkingCopy{store: s, workspace: s.Workspace()}
 }
 
-// WorkingCopyAt returns the working copy that contains dir. Codes: no_working_copy if dir is not in a working
-// copy, worktree_failed if the working copy belongs to another repository than the store's.
+// WorkingCopyAt returns the working copy that contains the folder dir. Codes: no_working_copy if dir is not in a
+// working copy; worktree_failed if the working copy belongs to another repository than the store.
 func WorkingCopyAt(ctx context.Context, s *timeline.Store, dir string) (*WorkingCopy, error) {
 	// Environment variables that point git at this repository are not valid for another folder.
 	workspace, err := jjbridge.Locate(ctx, dir, gitexec.PlumbingEnv(s.Env()))
@@ -49,7 +49,7 @@ func WorkingCopyAt(ctx context.Context, s *timeline.Store, dir string) (*Working
 }
 
 // Without returns a copy of c whose captures leave out the files at paths, unless git or jj tracks the files.
-// Paths are relative to the top of the working copy, with slashes.
+// paths are relative to the top of the working copy, with slashes.
 func (c *WorkingCopy) Without(paths ...string) *WorkingCopy {
 	out := *c
 	out.leave = paths
@@ -63,10 +63,11 @@ func (c *WorkingCopy) FilledWith() *snapshot.VCS { return c.filled }
 // Root returns the path of the top of the working copy, or "" if there is no working copy.
 func (c *WorkingCopy) Root() string { return c.workspace.Root }
 
-// Capture captures the files of the working copy in the configured scope. The caller closes the result after the
-// append that stores the files. If smithers.worktree is off, the result has the revision alone. If the files are
-// unreadable, Capture warns, and the result has the revision alone. If there is no working copy, Capture returns
-// nil.
+// Capture captures the files of the working copy in the scope of smithers.worktree. The caller closes the result
+// after the append that stores the files. If the scope is off, the result has only the revision. If the files are
+// unreadable, Capture warns, and the result has only the revision. Capture returns nil if there is no working
+// copy, or if only the revision can be captured and the working copy has none yet. It returns an error if ctx ends
+// or the revision is unreadable, too.
 func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	if c.Root() == "" {
 		return nil, nil //nolint:nilnil // a missing working copy is not an error
@@ -107,8 +108,9 @@ func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.Captured, error) 
 	return &jjbridge.Captured{VCS: *vcs}, nil
 }
 
-// restoreConflict makes jj treat the files as conflicted again if v is the capture of a conflict. If jj cannot
-// do so, the files contain conflict markers as plain text, and restoreConflict warns.
+// restoreConflict makes jj treat the files as conflicted again if v is the capture of a conflict, and otherwise
+// does nothing. If jj cannot restore the conflict, restoreConflict warns, and the files contain conflict markers
+// as plain text.
 func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 	if !v.Conflicted {
 		return
@@ -122,10 +124,10 @@ func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 	}
 }
 
-// compare warns about the files of now, the capture after a restore, that differ from want. It returns true if
-// no file differs, or if all differing files are additional: they were ignored before the restore, and are not
-// ignored now. compare ignores files that the capture of want left out. If the comparison fails, compare warns
-// and returns false.
+// compare reports whether all files of want are in the working copy after a restore; now is the capture after the
+// restore. It returns true even if there are additional files, which were ignored before the restore and are no
+// longer ignored. compare warns about additional files and about files that differ, and leaves out files that the
+// capture of want left out. If the comparison fails, compare warns and returns false.
 func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want *snapshot.VCS) (same bool) {
 	if now.VCS.Tree == want.Tree {
 		return true

@@ -9,11 +9,12 @@ import (
 // maxStartCommits is the largest number of commits that WorktreeStart reads.
 const maxStartCommits = 1000
 
-// WorktreeStart returns the files with which a task's own worktree began, before its first capture. run is the
-// record of the run's working copy, and own the record of the worktree. If the run's commit is among the
-// first-parent ancestors of the worktree's commit, the task has committed on top, and the result has the files
-// of the run's commit. Otherwise the result has the files of the worktree's own commit, or is the zero id if
-// that commit is unreadable.
+// WorktreeStart returns the tree with which a task's own worktree began, before its first capture. run is the
+// record of the run's working copy, and own is the record of the worktree. WorktreeStart looks for the run's
+// commit in the first maxStartCommits commits of the worktree's history, along first parents. If the run's commit
+// is there, the task has committed on top of it, and the result is the tree of the run's commit. Otherwise the
+// result is the tree of the worktree's own commit, or the zero id if that commit is unreadable. For the commit of
+// a jj workspace, see baseOf.
 func WorktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
 	at := baseOf(r, own)
 	want := baseOf(r, run)
@@ -25,6 +26,7 @@ func WorktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
 		if commit == want {
 			return tree
 		}
+		// Go on with the first parent; "" ends the loop.
 		if commit = ""; len(parents) > 0 {
 			commit = parents[0]
 		}
@@ -36,8 +38,9 @@ func WorktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
 	return tree
 }
 
-// baseOf returns the commit on which a working copy builds, or "" if the commit is unknown. With jj, baseOf
-// returns the parent of the working copy's commit, since the working copy's commit holds the changes.
+// baseOf returns the id of the commit on which a working copy builds, or "" if the commit is unknown. v is the
+// record of the working copy, or nil. With git, this is the commit that v names. With jj, this is the first parent
+// of that commit, since jj's own commit holds the uncommitted changes.
 func baseOf(r objstore.Reader, v *snapshot.VCS) string {
 	if v == nil || v.Type != snapshot.VCSJJ {
 		return commitOf(v)
@@ -49,7 +52,7 @@ func baseOf(r objstore.Reader, v *snapshot.VCS) string {
 	return parents[0]
 }
 
-// commitOf returns the commit that v names, or "" if v is nil.
+// commitOf returns the id of the commit that v names, or "" if v is nil.
 func commitOf(v *snapshot.VCS) string {
 	if v == nil {
 		return ""

@@ -28,13 +28,13 @@ type WorktreeSpec struct {
 	Fill bool
 }
 
-// OpenWorktree opens the worktree that the run made for spec.Name, or makes the worktree. If the worktree's
-// folder is missing, OpenWorktree makes the worktree again at the same path. If rebase is true, an existing
-// worktree is rebased on the current commit of spec.Base, unless a replay made the worktree for the files of a
-// frame. A failed rebase is a warning, and leaves the worktree unchanged.
+// OpenWorktree opens the worktree that the run made for spec.Name, or makes the worktree. If the run made the
+// worktree and its folder is missing, OpenWorktree makes the worktree again at the same path. If rebase is true,
+// OpenWorktree rebases an existing worktree on the current commit of spec.Base, unless a replay made the worktree
+// for the files of a frame. A failed rebase is a warning, and leaves the worktree unchanged.
 //
-// Codes: worktree_failed if the worktree cannot be made; unsaved_work if a half-made worktree at its path has
-// unsaved work.
+// Codes: no_working_copy if the path depends on a working copy and the store has none; worktree_failed if the
+// worktree cannot be opened or made; unsaved_work if a half-made worktree at its path has unsaved work.
 func OpenWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, err error) {
 	lock, err := lockMade(ctx, s)
 	if err != nil {
@@ -45,9 +45,10 @@ func OpenWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return opened, err
 }
 
-// OpenFirstWorktree opens or makes a worktree as OpenWorktree does, for a run that does not exist yet. The run's
-// first frame can then have the worktree's files. The caller calls Settle once the run exists, or Discard if the
-// run is not made. Codes: also run_exists and run_pruned.
+// OpenFirstWorktree opens or makes a worktree as OpenWorktree does, for a run that does not exist yet, so that the
+// run's first frame can have the worktree's files. The caller calls Settle once the run exists, or Discard if the
+// run is not made. Until then, no other process can make or prune worktrees. Codes: those of OpenWorktree;
+// run_exists if a run with the id exists; run_pruned if it was pruned.
 func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec) (_ *CheckedOut, err error) {
 	lock, err := lockMade(ctx, s)
 	if err != nil {
@@ -69,7 +70,7 @@ func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec 
 }
 
 // openWorktree does the work of OpenWorktree for a caller that holds the lock of lockMade. found reports whether
-// the worktree existed.
+// openWorktree opened an existing worktree.
 func openWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, found bool, err error) {
 	made, err := findMade(s, run, spec.Name)
 	if err != nil {
@@ -92,9 +93,10 @@ func openWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return opened, false, err
 }
 
-// reopenWorktree opens the worktree of a record. It returns nil if the worktree's folder is missing. It removes
-// a half-made worktree and returns nil. Codes: worktree_failed if the folder is no longer a worktree,
-// unsaved_work if a half-made worktree may hold work.
+// reopenWorktree opens the worktree of a record. If the worktree's folder is missing, reopenWorktree returns nil.
+// If the worktree is half-made, reopenWorktree removes it and returns nil. Codes: worktree_failed or
+// no_working_copy if the folder is no longer a worktree of this repository; unsaved_work if a half-made worktree
+// may hold work.
 func reopenWorktree(ctx context.Context, s *timeline.Store, made madeWorktree) (*WorkingCopy, error) {
 	if isMissing(made.Path) {
 		return nil, nil //nolint:nilnil // a missing folder is not an error
@@ -119,9 +121,9 @@ func reopenWorktree(ctx context.Context, s *timeline.Store, made madeWorktree) (
 	return found, nil
 }
 
-// removeBegun removes a half-made worktree. The error wraps worktrees.ErrUnsaved if the worktree may hold work:
-// an ignored file, a file that differs from the worktree's commit and from the frame that filled the worktree,
-// or a branch that differs from the record's branch.
+// removeBegun removes the half-made worktree of a record. info is the worktree's state in git or jj. The error
+// wraps worktrees.ErrUnsaved if the worktree may hold work: an ignored file, a file that differs both from the
+// worktree's commit and from the frame that fills the worktree, or a branch that differs from the record's branch.
 func removeBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info) error {
 	if err := checkBegun(ctx, s, made, info); err != nil {
 		return err
@@ -145,9 +147,9 @@ func removeBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info
 	return worktrees.Forget(ctx, s.Workspace(), info, now.VCS.Tree)
 }
 
-// checkBegun returns an error that wraps worktrees.ErrUnsaved if the run cannot have made the worktree: a
-// worktree that the run made is on the branch of its record, and has no ignored files at first. info is git's or
-// jj's view of the worktree.
+// checkBegun checks that the run can have made a half-made worktree: it is then on the branch of its record or on
+// no branch, and has no ignored files. Otherwise the error wraps worktrees.ErrUnsaved. info is the worktree's
+// state in git or jj.
 func checkBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info) error {
 	if info.Name == "" {
 		return nil // the folder is not a worktree of this repository, so worktrees.Forget refuses to remove the folder
@@ -162,8 +164,8 @@ func checkBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info 
 	return err
 }
 
-// isHalfFilled reports whether each file of a working copy equals the file of the working copy's commit or of
-// tree. Missing files count as equal.
+// isHalfFilled reports whether each file of a working copy equals the same file in the working copy's commit or in
+// tree. now is the capture of the working copy. Files that are missing in the working copy count as equal.
 func isHalfFilled(ctx context.Context, s *timeline.Store, now *jjbridge.Captured, tree objstore.ID) (bool, error) {
 	commit, err := objstore.ParseID(now.VCS.CommitID)
 	if err != nil {
@@ -186,13 +188,15 @@ func isHalfFilled(ctx context.Context, s *timeline.Store, now *jjbridge.Captured
 	for _, d := range other {
 		isOther[d.Path] = d.Op != jjbridge.OpRemove
 	}
+	// A file is not half-filled if it differs from both trees.
 	return !slices.ContainsFunc(differ, func(d jjbridge.PathChange) bool { return isOther[d.Path] && d.Op != jjbridge.OpRemove }), err
 }
 
 // makeWorktree makes the worktree of spec for a run, and fills the worktree if spec.Fill is true. replay is true
-// if a replay made the worktree before, for the files of a frame; the record keeps replay. makeWorktree writes
-// the record first, so that a half-made worktree is recognized if this process dies. If makeWorktree fails, it
-// removes the worktree and the record.
+// if a replay made the worktree before, for the files of a frame; the new record keeps this. makeWorktree writes a
+// record first, so that a half-made worktree is recognized if this process dies. If git or jj cannot make the
+// worktree, or the worktree cannot be filled, makeWorktree removes the worktree and the record. If only the last
+// write of the record fails, the worktree stays, and its record still says that it is half-made.
 func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, replay bool) (*WorkingCopy, error) {
 	path, err := worktreePath(s, run, spec)
 	if err != nil {
@@ -243,8 +247,9 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return out, timeline.Explain(putMade(s, made))
 }
 
-// newestFiles returns the files of the worktree name at the run's tip, and the commit for these files (see
-// startingCommit). The files are nil if the tip has no files of the worktree.
+// newestFiles returns the record of a worktree at the run's tip, and the commit on which to put the record's files
+// (see startingCommit). name is the task whose own worktree is meant, or "" for the run's. If the tip has no files
+// of the worktree, the record is nil and the commit is zero.
 func newestFiles(s *timeline.Store, head *timeline.Head, name string) (*snapshot.VCS, objstore.ID, error) {
 	vcs, err := head.Entry().VCSRevision()
 	if vcs = WorktreeOf(vcs, name); err != nil || vcs == nil || vcs.Tree.IsZero() {
@@ -254,8 +259,9 @@ func newestFiles(s *timeline.Store, head *timeline.Head, name string) (*snapshot
 	return vcs, commit, err
 }
 
-// worktreePath returns the path at which to make the worktree of spec. A relative path begins at the top of the
-// working copy. Code: no_working_copy if the path depends on a working copy and the store has no working copy.
+// worktreePath returns the absolute path at which to make the worktree of spec for a run. A relative path of spec
+// begins at the top of the working copy. If spec has no path, worktreePath chooses a path beside the working copy.
+// Code: no_working_copy if the path depends on a working copy and the store has none.
 func worktreePath(s *timeline.Store, run string, spec WorktreeSpec) (string, error) {
 	switch path := filepath.FromSlash(spec.Path); {
 	case spec.Path == "":
@@ -273,8 +279,9 @@ func worktreePath(s *timeline.Store, run string, spec WorktreeSpec) (string, err
 	}
 }
 
-// checkNotMade returns worktree_failed if path is an existing worktree of another run or task, or a checkout of
-// a frame. run and name are the run and the task that want the path.
+// checkNotMade returns worktree_failed if path is an existing worktree of another run or task, or a checkout of a
+// frame. run and name are the run and the task that want the path. A worktree whose folder is missing does not
+// count.
 func checkNotMade(s *timeline.Store, run, name, path string) error {
 	all, err := allMade(s)
 	if err != nil {
@@ -291,8 +298,8 @@ func checkNotMade(s *timeline.Store, run, name, path string) error {
 	return nil
 }
 
-// rebase rebases the working copy on the current commit of base, and notes for Rebased whether the working
-// copy's commit changed. An error is a warning.
+// rebase rebases the working copy on the current commit of base, and sets the result of Rebased. An error is a
+// warning.
 func (c *WorkingCopy) rebase(ctx context.Context, base string) {
 	before, beforeErr := c.workspace.Pointer(ctx)
 	if err := worktrees.Rebase(ctx, c.workspace, base); err != nil {
@@ -302,10 +309,10 @@ func (c *WorkingCopy) rebase(ctx context.Context, base string) {
 	c.rebased = beforeErr == nil && afterErr == nil && before != nil && after != nil && before.CommitID != after.CommitID
 }
 
-// Rebased reports whether OpenWorktree has rebased the working copy onto another commit.
+// Rebased reports whether OpenWorktree has rebased the working copy, so that its commit changed.
 func (c *WorkingCopy) Rebased() bool { return c.rebased }
 
-// workspaceAt returns the worktree of list at path. It returns false if list has no such worktree.
+// workspaceAt returns the worktree at path from list, and true. If list has no such worktree, it returns false.
 func workspaceAt(list []worktrees.Info, path string) (worktrees.Info, bool) {
 	for _, info := range list {
 		if info.Path == path {
@@ -315,7 +322,7 @@ func workspaceAt(list []worktrees.Info, path string) (worktrees.Info, bool) {
 	return worktrees.Info{}, false
 }
 
-// isMissing reports whether nothing exists at path. It returns false if path is unreadable.
+// isMissing reports whether nothing exists at path. If this cannot be checked, isMissing returns false.
 func isMissing(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)

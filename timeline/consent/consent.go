@@ -52,7 +52,7 @@ func Ask(s *timeline.Store, workflow *snapshot.Workflow, ask func() error) (Work
 	return agreed, nil
 }
 
-// isTrusted reports whether the clone has a note of the hash.
+// isTrusted reports whether the clone has a note of hash, a workflow's hash. A note is a regular file.
 func isTrusted(s *timeline.Store, hash string) (bool, error) {
 	info, err := os.Lstat(trustedPath(s, hash))
 	if errors.Is(err, fs.ErrNotExist) {

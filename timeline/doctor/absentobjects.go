@@ -73,8 +73,9 @@ func (a *absentObjects) fetchAgain(ctx context.Context, item refs.Item, remotes 
 	return fault.New(fault.MissingObject, "objects of run %q are still missing after a fetch from %s", runOf(item.Name), strings.Join(remotes, " and "))
 }
 
-// fetchFrom copies the missing objects of item's run from one remote, through a temporary repository. The error
-// is missing_object if the remote does not have the run.
+// fetchFrom copies the missing objects of a run from one remote, through a temporary repository. item is the tip of the
+// run, or the ref that holds the pruned run. The error's code is missing_object if the remote does not have the run.
+// Objects that the remote does not have either are not an error.
 func (a *absentObjects) fetchFrom(ctx context.Context, remote string, item refs.Item) (err error) {
 	temp := filepath.Join(a.store.Private(), "tmp")
 	if err := os.MkdirAll(temp, 0o777); err != nil {
@@ -105,8 +106,9 @@ func (a *absentObjects) fetchFrom(ctx context.Context, remote string, item refs.
 	return a.takeObjects(ctx, filepath.Join(scratch, "objects"), item.ID)
 }
 
-// explainFetch adds a code to err, the error of a fetch from remote. The code is missing_object if the remote
-// does not have the run.
+// explainFetch adds a code to err, the error of a fetch from remote. The code is missing_object if the remote does not
+// have the run, and otherwise the code that place.Explain gives err. If the remote is unknown, explainFetch returns the
+// error about this instead of err.
 func (a *absentObjects) explainFetch(remote string, err error) error {
 	if errors.Is(err, refs.ErrNotFound) {
 		return fault.New(fault.MissingObject, "%s does not have the run any more: %w", remote, err)
@@ -133,8 +135,8 @@ func appendTo(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// takeObjects finds the objects that tip reaches and that are missing or corrupt in the store, and copies them
-// from the object directory dir, as far as dir has them. The copies are on stable storage when takeObjects
+// takeObjects copies objects from the object directory dir: the objects that tip reaches and that are missing or
+// corrupt in the store. It skips objects that dir does not have. The copies are on stable storage when takeObjects
 // returns. If dir does not exist, takeObjects does nothing.
 func (a *absentObjects) takeObjects(ctx context.Context, dir string, tip objstore.ID) (err error) {
 	if _, err := os.Stat(dir); err != nil {

@@ -28,13 +28,13 @@ type asideFolder struct {
 	commonDir string // the repository's common directory
 }
 
-// path returns the path of the folder for damaged files, or the path of parts in it.
+// path returns the path of parts in the folder for damaged files. Without parts, it returns the path of the folder.
 func (f asideFolder) path(parts ...string) string {
 	return filepath.Join(append([]string{f.private, damagedFolder}, parts...)...)
 }
 
-// inCommonDir returns the full path of file, a path with slashes below the common directory, as in
-// Finding.Where.
+// inCommonDir returns the file system path of file, a slash-separated path relative to the common directory, as
+// in Finding.Where.
 func (f asideFolder) inCommonDir(file string) string {
 	return filepath.Join(f.commonDir, filepath.FromSlash(file))
 }

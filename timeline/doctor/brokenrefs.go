@@ -10,9 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// brokenRefs notes ref files that are empty or hold no valid id. The refs of the user, and symbolic refs, have
-// no repair: only a person knows their right value. For any other ref, the repair moves the file away and, if
-// the right value is known, sets the ref to it.
+// brokenRefs notes ref files that are empty or hold no valid id. It leaves out refs with invalid names, because another
+// check notes them. The refs of the user, and symbolic refs, have no repair: only a person knows their right value. For
+// any other ref, the repair moves the file away and, if the right value is known, sets the ref to it.
 func (e *examination) brokenRefs(ctx context.Context) error {
 	for _, broken := range e.refs.Others {
 		e.note(Finding{
@@ -46,7 +46,7 @@ func (e *examination) brokenRefs(ctx context.Context) error {
 	return nil
 }
 
-// rightValue returns the right value of the broken ref name, or the zero id if the value is unknown. what is a
+// rightValue returns the right value of the broken ref name, or the zero id if the value is unknown. It also returns a
 // clause for Finding.Repair: how the ref gets its right value again, or why it does not.
 func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objstore.ID, what string, err error) {
 	run := runOf(name)
@@ -94,7 +94,7 @@ func (e *examination) chainOf(ctx context.Context, run string) (map[int64]objsto
 	return chain, nil
 }
 
-// ignoreNotFound returns nil if err is refs.ErrNotFound, and otherwise err.
+// ignoreNotFound returns nil if err wraps refs.ErrNotFound, and otherwise err.
 func ignoreNotFound(err error) error {
 	if errors.Is(err, refs.ErrNotFound) {
 		return nil

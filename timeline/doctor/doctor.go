@@ -101,8 +101,9 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	return e.found, nil
 }
 
-// Repair repairs a finding of Examine and sets finding.Fixed. Before it deletes a file or changes a ref, it
-// saves the file or the ref's value in the folder "damaged" of the store's private folder. The error code is
+// Repair repairs a finding of Examine and sets finding.Fixed. In the folder "damaged" of the store's private folder, it
+// saves each damaged file of refs or objects that it removes, and each value of a ref whose history no ref would reach
+// afterwards. It keeps no copy of other files, such as the index and the locks of dead processes. The error code is
 // usage if only a person can repair the problem.
 func (d *Doctor) Repair(ctx context.Context, finding *Finding) error {
 	if finding.repair == nil {

@@ -173,8 +173,8 @@ func (x *entryIndex) atRemotes(run string) []objstore.ID {
 	return ids
 }
 
-// read reads all commits of the repository and sets byRun to the entries among them. If byRun is set, read
-// does nothing.
+// read reads all commits of the repository and sets byRun to the entries among them. It skips unreadable commits. If
+// byRun is set, read does nothing.
 func (x *entryIndex) read(ctx context.Context) error {
 	if x.byRun != nil {
 		return nil
@@ -230,8 +230,8 @@ func (x *entryIndex) reached(elsewhere []objstore.ID) map[objstore.ID]bool {
 }
 
 // neverAcknowledged reports whether a killed process wrote all entries of a run that are not in reached, and
-// acknowledged none of them. Such entries are only in packs that the process still kept locked, because a
-// process releases its packs before it acknowledges their entries.
+// acknowledged none of them. It returns true if all entries of the run are in reached. Such entries are only in packs
+// that the process still kept locked, because a process releases its packs before it acknowledges their entries.
 //
 // After a day, a merge of packs removes this evidence, and neverAcknowledged returns false.
 func (x *entryIndex) neverAcknowledged(run string, reached map[objstore.ID]bool) (bool, error) {

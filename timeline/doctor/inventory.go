@@ -43,8 +43,8 @@ func runOf(name refs.Name) string {
 // isIn reports whether the ref name is below folder, which ends in a slash.
 func isIn(name refs.Name, folder string) bool { return strings.HasPrefix(string(name), folder) }
 
-// trackedRun returns the ref component of the run whose tip at a remote the tracking ref name records. ok is
-// false if name is not such a tracking ref.
+// trackedRun returns the ref component of a run if name is the tracking ref of the run's tip at a remote. ok is
+// false for every other name.
 func trackedRun(name refs.Name) (component string, ok bool) {
 	parts := strings.Split(strings.TrimPrefix(string(name), refs.RemotesFolder), "/")
 	return parts[len(parts)-1], isIn(name, refs.RemotesFolder) && len(parts) == 2

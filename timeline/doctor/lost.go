@@ -54,8 +54,9 @@ func (e *examination) lostTips(ctx context.Context) error {
 	return errors.Join(e.lostWhole(ctx, named), e.lostHeld(ctx))
 }
 
-// lostTip notes that the ref name is missing: a tip, or the ref that holds a pruned run. The repair creates the
-// ref again with the value id. named is false if only the run's entries prove that the repository had the run.
+// lostTip notes that a ref is missing: a tip, or the ref that holds a pruned run. name is the name of the ref. The
+// repair creates the ref with the value id, unless another process has created the ref. named is false if only the
+// run's entries prove that the repository had the run.
 func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 	what := "this repository has entries of the run, but the ref is missing"
 	if !named {
@@ -73,9 +74,9 @@ func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 	})
 }
 
-// lostEntry returns the id of the entry at which the missing tip of a run should be, or the zero id if this
-// repository never had the run. component is the run's ref component. known is true if a frame ref or a removed
-// line of packed-refs names the run. reached are the ids of the entries that refs reach.
+// lostEntry returns the id of the entry at which the missing tip of a run should be, or the zero id if the run does not
+// count as lost; see lostTips. component is the run's ref component. known is true if a frame ref or a removed line of
+// packed-refs names the run. reached has the ids of the entries that refs reach.
 func (e *examination) lostEntry(ctx context.Context, run, component string, known bool, reached map[objstore.ID]bool) (objstore.ID, error) {
 	if id, err := refAt(ctx, e.store, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
 		return id, err // the run was pruned, and its tombstone is lost

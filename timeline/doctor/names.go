@@ -35,9 +35,9 @@ func (e *examination) names(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// malformed notes that item has an invalid name. If item is a tip, its entry names the run, and the repair
-// renames the ref. If the file of the ref is also broken, the repair moves the file away. Other refs have no
-// repair.
+// malformed notes that item has an invalid name. The repair depends on the ref. If its file is also broken, the
+// repair moves the file away. If item is a tip, its entry names the run, and the repair renames the ref. Any
+// other ref has no repair.
 func (e *examination) malformed(item refs.Item) {
 	f := Finding{Kind: MalformedName, Where: string(item.Name), What: "the name is invalid, so git-smithers ignores the ref"}
 	if item.Broken != nil {

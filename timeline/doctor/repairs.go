@@ -17,8 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// repairs has the repairs of findings. A repair saves each file that it removes, and each value of a ref that
-// it changes, in the folder for damaged files.
+// repairs has the repairs of findings. See Doctor.Repair for what they save in the folder for damaged files.
 type repairs struct {
 	store  *timeline.Store
 	git    *gitRunner
@@ -26,8 +25,8 @@ type repairs struct {
 	absent *absentObjects
 }
 
-// spare adds refspecs that exclude run history to key in the local configuration, and to the configuration in
-// memory. key is the remote.NAME.fetch of a remote.
+// spare adds refspecs that exclude run history to a remote's refspecs for git fetch, in the local configuration and in
+// the configuration in memory. key is their configuration key, remote.NAME.fetch.
 func (r *repairs) spare(ctx context.Context, key string) error {
 	for _, spec := range []string{"^" + refs.Folder + "*", "^" + refs.RemotesFolder + "*"} {
 		if _, err := r.git.run(ctx, "config", "--local", "--add", key, spec); err != nil {
@@ -40,9 +39,9 @@ func (r *repairs) spare(ctx context.Context, key string) error {
 	return nil
 }
 
-// removeLock moves the lock file to the folder for damaged files. The error is ErrLocked if a newer lock has
-// replaced the file. If the lock belongs to a dead process of git-smithers, removeLock removes all locks of
-// dead processes.
+// removeLock removes a lock. If the lock belongs to a dead process of git-smithers, removeLock removes all locks of
+// dead processes. Otherwise it moves the lock file to the folder for damaged files. If the file no longer exists,
+// removeLock does nothing. If a newer lock has replaced the file, the error is ErrLocked.
 func (r *repairs) removeLock(ctx context.Context, lock refs.LockFile) error {
 	if lock.Dead {
 		return r.store.Refs().RecoverLocks(ctx)
@@ -61,9 +60,9 @@ func (r *repairs) removeLock(ctx context.Context, lock refs.LockFile) error {
 	return r.aside.move(lock.File)
 }
 
-// rename creates or advances the ref right to the value of item, and deletes item, a ref with an invalid
-// name. If right is newer, rename only deletes item. If right has another history, both refs stay and the
-// error is ErrConflict.
+// rename replaces item, a ref with an invalid name, by a ref with the name right. If right does not exist or is older
+// than item, rename sets right to item's value. If right has this value or is newer, right stays. In both cases, rename
+// deletes item. If right has another history, both refs stay and the error is ErrConflict.
 func (r *repairs) rename(ctx context.Context, item refs.Item, right refs.Name) error {
 	current, err := r.store.Refs().Resolve(ctx, right)
 	if err := ignoreNotFound(err); err != nil {
@@ -81,9 +80,9 @@ func (r *repairs) rename(ctx context.Context, item refs.Item, right refs.Name) e
 	return err
 }
 
-// replace creates the ref name with the value id of the misplaced file, and moves the file away. It first
-// copies missing objects from the objects folder in private. If the ref exists, replace changes it only if it
-// is a tip and older than id. If the object id is missing, replace only moves the file away.
+// replace moves away file, a misplaced ref file with the value id, and creates the ref name with this value. It first
+// copies missing objects of id from the objects folder in private. If the ref exists, replace changes it only if it is
+// a tip and older than id. If the object id is still missing, replace only moves the file away.
 func (r *repairs) replace(ctx context.Context, file string, name refs.Name, id objstore.ID, private string) error {
 	if err := r.absent.takeObjects(ctx, filepath.Join(private, "objects"), id); err != nil {
 		return err
@@ -107,8 +106,8 @@ func (r *repairs) replace(ctx context.Context, file string, name refs.Name, id o
 	return r.aside.move(file)
 }
 
-// salvage copies the readable objects of a damaged pack to a new pack, and moves the damaged files away. If
-// only the index of the pack is damaged, the pack gets a new index.
+// salvage copies the readable objects of the damaged pack d to a new pack, and moves the damaged files away. If only
+// the index of the pack is damaged, the pack gets a new index.
 func (r *repairs) salvage(ctx context.Context, d objstore.Damage) error {
 	_, err := r.store.Objects().Salvage(ctx, d.Pack, r.aside.path("objects"))
 	return err
@@ -181,8 +180,8 @@ func (r *repairs) moveBack(ctx context.Context, item refs.Item, newest objstore.
 	return r.store.Refs().Apply(ctx, refs.Update{Name: item.Name, Old: item.ID, New: newest})
 }
 
-// keepReached saves the objects that the commit id reaches and the commit tip does not, as a pack in the folder
-// for damaged files. Otherwise git gc might delete these objects. If git cannot list the objects, keepReached
+// keepReached saves objects that git gc might otherwise delete, as a pack in the folder for damaged files:
+// those that id reaches and tip does not. Both are ids of commits. If git cannot list the objects, keepReached
 // saves nothing and returns nil.
 func (r *repairs) keepReached(ctx context.Context, id, tip objstore.ID) error {
 	list, err := r.git.run(ctx, "rev-list", "--objects", id.String(), "^"+tip.String())

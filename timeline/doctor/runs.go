@@ -72,8 +72,8 @@ func (e *examination) lacksObjects() bool {
 	return slices.ContainsFunc(e.found, func(f Finding) bool { return f.Kind == DamagedPack || f.Kind == DamagedObject })
 }
 
-// histories verifies every run and notes each flaw, without a repair. It skips broken refs and the runs in
-// hit, because other findings report them. The keys of hit are run ids.
+// histories verifies every run and notes each flaw, without a repair. It skips broken refs, runs in an older format and
+// the runs in hit, because other findings report them. The keys of hit are run ids.
 func (e *examination) histories(ctx context.Context, hit map[string]bool) error {
 	report, err := verify.Runs(ctx, e.store)
 	if err != nil {
@@ -92,10 +92,12 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 	return nil
 }
 
-// missing notes that the run of item lacks objects. lost has their ids. The repair fetches the objects from the
-// remotes that were last seen to have the run. If no remote was seen to have the run, the repair tries all
-// configured remotes, provided that the tip is readable. If there is no such remote and the tip is lost, too,
-// the repair moves the tip back to the newest readable entry.
+// missing notes that the run of item lacks objects. lost has their ids. The repair is the first that applies:
+//   - It fetches the objects from the remotes that were last seen to have the run.
+//   - If the tip is readable, it tries to fetch the objects from all configured remotes.
+//   - If the tip is lost, it moves the ref back to the newest readable entry.
+//
+// If none applies, the finding has no repair.
 func (e *examination) missing(ctx context.Context, item refs.Item, lost []objstore.ID) error {
 	run := runOf(item.Name)
 	f := Finding{
@@ -178,10 +180,10 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	return e.gaps(row.ID, list, chain)
 }
 
-// overwritten returns the value that ref, a frame ref with a frame number above the tip's, probably had before.
-// The files of a tip and of the newest frame ref may be hard links to one file: a process that writes an older
-// value to one of them writes it to both. overwritten returns the run's newest entry if the entry descends from
-// ref.ID, and otherwise ref.ID.
+// overwritten returns the value that ref probably had before. ref is a frame ref with a higher frame number
+// than the tip. The files of a tip and of the newest frame ref may be hard links to one file: a process that
+// writes an older value to one of them writes it to both. overwritten returns the run's newest entry if the
+// entry descends from ref.ID, and otherwise ref.ID.
 func (e *examination) overwritten(ctx context.Context, run string, ref refs.FrameRef) (objstore.ID, error) {
 	newest, err := e.entries.newest(ctx, run)
 	if err != nil || newest == nil || !timeline.Descends(e.store.Objects(), newest.ID, ref.ID) {
@@ -240,8 +242,8 @@ func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef,
 	})
 }
 
-// gaps notes the frames of chain that should have a ref and are not in list, the refs of run. It leaves out
-// broken refs, because another finding reports them.
+// gaps notes the frames of run that should have a ref and have none. list has the frame refs of run, and chain its
+// frames. gaps leaves out broken refs, because another finding reports them.
 func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]objstore.ID) error {
 	lacking, err := e.store.FrameRefs().Lacking(run, list, chain)
 	if err != nil {

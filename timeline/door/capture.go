@@ -376,9 +376,8 @@ func (c *Capturer) wholeState(state json.RawMessage) ([]snapshot.Change, error) 
 	return snapshot.ChangesTo(before, whole)
 }
 
-// edit returns a function that makes the changes to the run's row. If r has a status, the function sets the
-// end time to at for a final status, and removes the end time for other statuses. at is in milliseconds since
-// 1970.
+// edit returns a function that makes the changes in r to the run's row. If r has a status, the function also sets the
+// end time: to at for a final status, and to nil for other statuses. at is in milliseconds since 1970.
 func (r *runEdit) edit(at int64) func(*snapshot.Run) {
 	return func(row *snapshot.Run) {
 		if r.Workflow != nil {

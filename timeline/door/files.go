@@ -120,8 +120,8 @@ func (c *Capturer) worktrees() ([]snapshot.Worktree, error) {
 	return tip.Worktrees, nil
 }
 
-// endsAttempt reports whether draft ends an attempt: it sets the state of a node, or of an attempt in the
-// journal, to an ended state, and by the tip this attempt has not ended. c.head must not be nil.
+// endsAttempt reports whether draft ends an attempt. This is so if draft gives a node, or an attempt in the journal, an
+// ended state, and the attempt has not ended at the tip. c.head must not be nil.
 func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
 	for _, change := range draft.Journal {
 		if ended, err := c.endsJournaled(change); err != nil || ended {
@@ -241,9 +241,9 @@ func (c *Capturer) runningAttempts(changes []snapshot.Change) ([]string, error) 
 	return keys, nil
 }
 
-// pointAttempts adds to the row of each attempt that draft ends in the journal where the captured files are:
-// the commit, the tree, the number of the frame, and the attempts that were running. It skips attempts whose
-// row already has a commit or a tree. draft.VCS must not be nil.
+// pointAttempts adds the place of the captured files to the journal row of each attempt that draft ends: the commit,
+// the tree, the number of the frame, and the keys of the attempts that were running. It skips a row that already has a
+// commit or a tree. draft.VCS must not be nil.
 func (c *Capturer) pointAttempts(draft *snapshot.Draft) error {
 	frame := int64(0)
 	if c.head != nil {
@@ -267,6 +267,7 @@ func (c *Capturer) pointAttempts(draft *snapshot.Draft) error {
 		if !draft.VCS.Tree.IsZero() {
 			pointer.Tree = draft.VCS.Tree.String()
 		}
+		// The members of pointer are added to the members that the engine has set.
 		data, err := json.Marshal(pointer)
 		if err == nil {
 			err = json.Unmarshal(data, &members)

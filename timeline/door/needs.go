@@ -10,9 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// keepNeeds completes the changes that set a node without needs, the ids of the nodes that the node depends on.
-// Such a change keeps the needs that the node has after the earlier changes or, if none of them sets the node,
-// at the tip. keepNeeds replaces the values in changes.
+// keepNeeds completes the changes that set a node without needs, the ids of the nodes that the node depends on. Such a
+// change keeps the needs that the node has after the earlier changes or, if none of them sets the node, at the tip.
+// keepNeeds replaces the values in changes. For a new run, it does nothing.
 func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 	if c.head == nil {
 		return nil
@@ -36,8 +36,8 @@ func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 	return nil
 }
 
-// keepCarried replaces each element of changes, changes of the journal, by its stored form. If the tip has the
-// changed row, the stored form keeps the row's members that this version does not know.
+// keepCarried replaces each change of the journal in changes by its stored form. If the tip has the changed row, the
+// stored form keeps the row's members that this version does not know.
 func (c *Capturer) keepCarried(changes []snapshot.Change) error {
 	var tip *snapshot.Entry
 	if c.head != nil {
@@ -70,8 +70,8 @@ func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 	return snapshot.Key(row.NodeID, row.Iteration), true
 }
 
-// needsOf returns the needs of a node after the changes earlier, as JSON. If none of them changes the node, the
-// needs are those at the tip. needsOf returns nil if the node does not exist or has no needs.
+// needsOf returns the needs of a node as JSON, as they are after the changes in earlier. If none of these changes the
+// node, the needs are those at the tip. needsOf returns nil if the node does not exist or has no needs.
 func (c *Capturer) needsOf(key string, earlier []snapshot.Change) (json.RawMessage, error) {
 	for _, change := range slices.Backward(earlier) {
 		if change.Collection != snapshot.CollectionNodes || change.Key != key {

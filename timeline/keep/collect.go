@@ -31,9 +31,9 @@ func (k *Keeper) collectNote() idFile { return idFile(filepath.Join(k.store.Priv
 // need. It also keeps unneeded objects that never belonged to a run. With dryRun, Collect deletes nothing and
 // returns the expected result.
 //
-// Collect deletes all refs of a run in one transaction before it deletes objects. After a crash, the next
-// Collect deletes the remaining objects. The error code is locked if another process collects, or if git is
-// changing an index.
+// Collect deletes the refs of all these runs in one transaction before it deletes objects. After a crash or an
+// error, the next Collect deletes the remaining objects. The error code is locked if another process collects, or
+// if git is changing an index. If the error comes after the refs were deleted, Collect also returns the result.
 func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 	lock := flock.New(filepath.Join(k.store.Private(), collectLock))
 	if !dryRun {
@@ -80,9 +80,10 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 	return out, timeline.Explain(k.free(ctx, candidates, out))
 }
 
-// toCollect returns the forgotten runs with the refs that keep their objects: the ref that holds
-// the run, frame refs left by a crash, and tracking refs of remotes. If a new run has the same id,
-// only the held run is collected. The runs that DropOlder moved out of the way are among them.
+// toCollect returns the runs to collect: the forgotten runs, and the runs that DropOlder moved out of the way. Each has
+// the refs that keep its objects: the ref that holds the run, frame refs left by a crash, and tracking refs of remotes.
+// If a new run has the id of a forgotten run, the result has only the ref that holds the forgotten run. all is the
+// result of holdings; toCollect removes that ref from the new run in all.
 func toCollect(all map[string]*runRefs) []*runRefs {
 	out := byID(all, func(h *runRefs) bool {
 		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero() || h.older)
@@ -101,9 +102,9 @@ func toCollect(all map[string]*runRefs) []*runRefs {
 	return out
 }
 
-// candidates returns the objects that Collect may delete: every object that the runs in going reach and no
-// commit of the user's reaches, and the objects that an earlier Collect did not delete. It records all of them
-// for the next Collect. If going is empty, candidates returns only the objects of the earlier Collect.
+// candidates returns the objects that Collect may delete: the objects that the runs in going reach and the user's
+// commits do not reach, and the objects that an earlier Collect did not delete. It records all of them for the next
+// Collect. If going is empty, candidates returns only the objects of the earlier Collect, and records nothing.
 func (k *Keeper) candidates(ctx context.Context, going []*runRefs) (map[objstore.ID]struct{}, error) {
 	ids, err := k.collectNote().read()
 	if err != nil || len(going) == 0 {
@@ -120,9 +121,9 @@ func (k *Keeper) candidates(ctx context.Context, going []*runRefs) (map[objstore
 	return ids, err
 }
 
-// letGo deletes the refs of the forgotten runs in one transaction, and keeps or restores their tombstones. It
-// first records the runs' entries for PruneRemote, and notes each prune for `undo`. If the runs have no refs,
-// letGo changes no ref.
+// letGo deletes the refs of the runs in going, and recreates their lost tombstones, in one transaction. It first
+// records the entries of each run for PruneRemote, and notes each prune for `undo`. If there is no ref to delete or to
+// create, letGo changes no ref.
 func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 	batch := k.store.Objects().Begin()
 	var made, deleted []refs.Update
@@ -156,9 +157,9 @@ func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 	return k.store.Commit(ctx, batch, append(made, deleted...))
 }
 
-// free deletes the candidates that nothing needs. It sets out.Bytes to the number of freed bytes, and
-// out.Left to the size of the unneeded objects that could not be deleted. If no pack was in use, free also
-// deletes the record of candidates.
+// free deletes the candidates that nothing needs. It sets out.Bytes to the number of freed bytes, and out.Left to the
+// size of the unneeded objects that could not be deleted. It also deletes the record of candidates, unless some of the
+// objects stay because their pack is in use.
 func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *Pruned) error {
 	need := needFinder{k.git}
 	var then []objstore.ID

@@ -48,8 +48,9 @@ type NameUsage struct {
 	Usage
 }
 
-// DiskUsage measures the named runs (ids or unique prefixes), or all runs if none is named. Held always
-// covers all pruned runs. In a partial clone, missing objects do not count.
+// DiskUsage measures the named runs (ids or unique prefixes), or all runs if none is named. Held always covers
+// all pruned runs. In a partial clone, missing objects do not count. The error code is run_not_found if a named
+// run does not exist.
 func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, error) {
 	wanted := make(map[string]bool)
 	for _, run := range runs {
@@ -95,8 +96,8 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 	return out, nil
 }
 
-// usage returns the disk usage of the live runs, the first runs of the survey, and of the held runs after
-// them. It does not set Refs, Index and Private.
+// usage returns the disk usage of the surveyed runs: live are the first of them, and the held runs follow. It does not
+// set Refs, Index and Private.
 func (s *survey) usage(live []*runRefs) *DiskUsage {
 	out := &DiskUsage{Runs: make([]RunUsage, len(live))}
 	ofLive := make([]bool, len(s.ids))
@@ -123,7 +124,7 @@ func (s *survey) usage(live []*runRefs) *DiskUsage {
 			usage := into[name]
 			usage.add(s.sizes[at])
 			into[name] = usage
-		case s.owner[at] != ofOther:
+		case s.owner[at] != ofOther: // only held runs need the object
 			out.Held.add(s.sizes[at])
 		}
 	}
@@ -145,9 +146,9 @@ func worktreeOf(path string) (name string, ok bool) {
 	return "", false
 }
 
-// collectionOf returns the collection of path, a path in an entry's tree: outputs/<table> for an output
-// table, the name of another collection of the state, or the first folder of path. It returns "entry" for
-// run.json, vcs.json and objects without a path, such as commits.
+// collectionOf returns the collection of path, a path in an entry's tree. For the folder of an output table, this is
+// outputs/<table>. For run.json, vcs.json and an object without a path, such as a commit, collectionOf returns "entry".
+// For any other path, it returns the first element of the path.
 func collectionOf(path string) string {
 	first, _, _ := strings.Cut(path, "/")
 	if table, ok := strings.CutPrefix(first, "outputs-"); ok {

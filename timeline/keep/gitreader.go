@@ -33,9 +33,9 @@ var userRoots = append(append([]string{}, userRefs...), "--reflog", "--indexed-o
 // an error.
 const evenMissing = "--missing=allow-any"
 
-// walk calls each with the id and path of every object that roots and the git rev-list options reach. path is
-// "" if the object has no path. walk leaves out many, but not all, of the objects that the ids in except reach.
-// In a partial clone, walk leaves out fetched objects, unless options include evenMissing.
+// walk calls the function each with the id and path of every object that roots and the git rev-list options reach. path
+// is "" if the object has no path. walk leaves out many, but not all, of the objects that the ids in except reach. In a
+// partial clone, walk leaves out the objects that came from a promisor remote, unless options include evenMissing.
 func (g *gitReader) walk(ctx context.Context, roots, except []objstore.ID, options []string, each func(id objstore.ID, path string)) error {
 	args := []string{"--no-replace-objects", "rev-list", "--objects"}
 	// In a partial clone, git would otherwise fetch missing objects.
@@ -53,7 +53,8 @@ func (g *gitReader) walk(ctx context.Context, roots, except []objstore.ID, optio
 	})
 }
 
-// sizes calls each with the size on disk, in bytes, of each object of ids. It skips missing objects.
+// sizes calls the function each with the id and the size on disk, in bytes, of every object in ids. It skips
+// missing objects.
 func (g *gitReader) sizes(ctx context.Context, ids []objstore.ID, each func(id objstore.ID, size int64)) error {
 	args := []string{"--no-replace-objects", "cat-file", "--batch-check=%(objectname) %(objectsize:disk)"}
 	return g.lines(ctx, idLines("", ids), args, func(line string) error {
@@ -87,14 +88,15 @@ func (g *gitReader) ourRefs(ctx context.Context) ([]refs.Ref, error) {
 	return list, err
 }
 
-// run runs git in the repository and returns its standard output.
+// run runs git with args in the repository, and returns its standard output.
 func (g *gitReader) run(ctx context.Context, args ...string) (string, error) {
 	out, err := gitexec.New(g.repo, g.env).Run(ctx, args...)
 	return string(out), err
 }
 
-// lines runs git and calls each with every line of its standard output. If each fails, lines calls it no more
-// and returns its error. A warning of git about a broken ref is an error, because git leaves such a ref out.
+// lines runs git with args, and calls the function each with every line of git's standard output. If each returns an
+// error, lines does not call it again and returns this error. A warning of git about a broken ref is an error, because
+// git leaves such a ref out. If ctx ends, lines returns the cause.
 func (g *gitReader) lines(ctx context.Context, stdin io.Reader, args []string, each func(line string) error) (err error) {
 	cmd, err := gitexec.New(g.repo, g.env).Command(ctx, args...)
 	if err != nil {

@@ -52,8 +52,8 @@ func (n needFinder) keepNeeded(ctx context.Context, ids map[objstore.ID]struct{}
 	return append(then, users...), err
 }
 
-// unneeded reports whether all of ids are still unneeded. then are the roots that keepNeeded returned.
-// unneeded searches from the present roots, and skips most of the objects that then reach.
+// unneeded reports whether all of ids are still unneeded. then has the roots that keepNeeded returned. unneeded
+// searches from the present roots, and skips most of the objects that the roots in then reach.
 func (n needFinder) unneeded(ctx context.Context, then []objstore.ID, ids map[objstore.ID]struct{}) (bool, error) {
 	now, err := n.needing(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (n needFinder) unneeded(ctx context.Context, then []objstore.ID, ids map[ob
 }
 
 // needing returns the ids in git-smithers' refs, and the ids of the existing objects in git's files beside
-// refs, see noted.
+// refs; see noted.
 func (n needFinder) needing(ctx context.Context) ([]objstore.ID, error) {
 	list, err := n.git.ourRefs(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ func (n needFinder) needing(ctx context.Context) ([]objstore.ID, error) {
 	return roots, nil
 }
 
-// userTips returns the commits at the user's refs and at the HEADs of all worktrees, see userRefs.
+// userTips returns the commits at the user's refs and at the HEADs of all worktrees; see userRefs.
 func (n needFinder) userTips(ctx context.Context) (tips []objstore.ID, err error) {
 	args := append([]string{"--no-replace-objects", "rev-list", "--no-walk=unsorted"}, userRefs...)
 	err = n.git.lines(ctx, nil, args, func(line string) error {
@@ -150,8 +150,8 @@ func (n needFinder) noted() ([]objstore.ID, error) {
 	return slices.Compact(ids), nil
 }
 
-// idsIn returns the ids that stand as separate words in the file at path. It returns nil if the file is
-// unreadable or larger than 1 MiB. It leaves out the zero id.
+// idsIn returns the ids that stand as separate words in the file at path, without the zero id. It returns nil if the
+// file is unreadable or larger than 1 MiB.
 func idsIn(path string) []objstore.ID {
 	const large = 1 << 20
 	if info, err := os.Stat(path); err != nil || info.Size() > large {
@@ -200,8 +200,8 @@ func (n needFinder) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([
 	return strays, nil
 }
 
-// packed calls add with the id of every object in the pack index at path. If the file is missing, packed
-// returns nil: git gc may have removed the pack.
+// packed calls add with the hexadecimal id of every object in the pack index at path. If the file is missing, because
+// git gc has removed the pack, packed does nothing.
 func (n needFinder) packed(ctx context.Context, path string, add func(digits string)) (err error) {
 	index, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

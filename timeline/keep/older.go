@@ -83,8 +83,9 @@ func (k *Keeper) UndoDrop(ctx context.Context, dryRun bool) (*Older, error) {
 }
 
 // moveOlder calls plan for each run, and makes the moves that plan returns, one transaction for each run. With
-// dryRun, it makes no moves. The result has the state and the reason that plan returns for each run. The error
-// is that of plan, of a transaction, or of Older.refusal.
+// dryRun, it makes no moves. The result has the state and the reason that plan returns for each run. If plan or
+// a transaction fails, moveOlder stops and returns no result. If a run was kept, it returns the result with the
+// error of Older.refusal.
 func (k *Keeper) moveOlder(ctx context.Context, runs []*olderRun, dryRun bool, plan func(*olderRun) (moves []refs.Update, state, why string, err error)) (*Older, error) {
 	out := &Older{Runs: []OlderRun{}}
 	for _, run := range runs {
@@ -118,7 +119,8 @@ func (o *Older) refusal() error {
 		Hint("%s", keepCopy(run)).Detail("runs", o.Runs)
 }
 
-// keepCopy returns a hint with the command that saves a copy of a run that is out of the way.
+// keepCopy returns a hint with the command that saves a copy of a run that is out of the way. If a ref of the run has
+// an invalid name, the hint only says where the refs are.
 func keepCopy(run OlderRun) string {
 	older, err := refs.Older(run.Refs[len(run.Refs)-1])
 	for _, name := range run.Refs {
@@ -154,10 +156,10 @@ func (r *olderRun) names() []refs.Name {
 	return names
 }
 
-// drop returns the updates that move the run's refs out of the way, with the run's new state. held has the refs
-// of the repository by name. The updates that create refs come first, and the update that deletes the tip is
-// the last, so that a crash between two refs loses no ref. If another run with the same id was dropped before,
-// drop returns OlderKept with the reason, and no updates.
+// drop returns the updates that move the run's refs out of the way, with the run's new state and a reason. held has the
+// refs of the repository by name. The updates that create refs come first, and the update that deletes the tip is the
+// last, so that a crash between two refs loses no ref. If another run with the same id was dropped before, drop returns
+// OlderKept with the reason, and no updates. Otherwise the reason is "".
 func (r *olderRun) drop(held map[refs.Name]objstore.ID) (moves []refs.Update, state, why string, err error) {
 	var deleted []refs.Update
 	for _, ref := range r.refs {
@@ -178,10 +180,10 @@ func (r *olderRun) drop(held map[refs.Name]objstore.ID) (moves []refs.Update, st
 	return append(moves, deleted...), OlderDropped, "", nil
 }
 
-// comeBack returns the updates that move the run's refs back, with the run's new state. now has the refs of the
-// repository by name. If another run or a tombstone has the run's id, comeBack returns OlderKept with the
-// reason, and no updates. If a fetch has recreated tracking refs, comeBack leaves these out, and why has their
-// number.
+// comeBack returns the updates that move the run's refs back, with the run's new state and a reason. now has the refs
+// of the repository by name. If another run or a tombstone has the run's id, comeBack returns OlderKept with the
+// reason, and no updates. If a fetch has recreated tracking refs, comeBack leaves these out, and the reason has their
+// number. Otherwise the reason is "".
 func (r *olderRun) comeBack(now map[refs.Name]objstore.ID) (moves []refs.Update, state, why string, err error) {
 	for _, folder := range []string{refs.TipsFolder, refs.GoneFolder} {
 		name := refs.Name(folder + r.component)
@@ -213,7 +215,8 @@ func (r *olderRun) comeBack(now map[refs.Name]objstore.ID) (moves []refs.Update,
 	return append(moves, deleted...), OlderBack, why, nil
 }
 
-// olderRuns returns the runs with refs in list that lead to commits in an older format, sorted by component.
+// olderRuns returns the runs in an older format, sorted by component, each with its refs in list. It leaves out a ref
+// that cannot be moved out of the way, such as a base commit.
 func (k *Keeper) olderRuns(list []refs.Ref) []*olderRun {
 	return groupOlder(list, func(ref refs.Ref) (refs.Name, string, bool) {
 		older := snapshot.OlderFormat(k.store.Objects(), ref.ID)
@@ -271,7 +274,8 @@ func groupOlder(list []refs.Ref, identify func(refs.Ref) (name refs.Name, id str
 	return out
 }
 
-// componentOf returns the ref component of the run to which the ref name belongs.
+// componentOf returns the ref component of the run to which the ref name belongs: the component in the name of a tip or
+// frame ref, and the last element of any other name.
 func componentOf(name refs.Name) string {
 	if component, _, err := name.Split(); err == nil {
 		return component
@@ -279,8 +283,8 @@ func componentOf(name refs.Name) string {
 	return path.Base(string(name))
 }
 
-// heldOlder returns the runs that DropOlder moved out of the way, with the refs that hold them, for Collect and
-// DiskUsage.
+// heldOlder returns the runs that DropOlder moved out of the way, for Collect and DiskUsage. Their refs have
+// the names in refs.OlderFolder.
 func (k *Keeper) heldOlder(list []refs.Ref) []*runRefs {
 	var out []*runRefs
 	for _, run := range k.droppedRuns(list) {

@@ -25,8 +25,8 @@ type pastEntries struct {
 // pastRuns reads and records the entries of pruned runs.
 type pastRuns struct{ store *timeline.Store }
 
-// of returns the entries of the pruned run h: the recorded entries, and the entries in the chain of its
-// tombstone, as far as they are readable. A missing or corrupt entry is not an error.
+// of returns the known entries of the pruned run h: the recorded entries, and the readable entries in the chain of its
+// tombstone. A missing or corrupt entry of the chain is not an error. An unreadable tombstone is an error.
 func (p pastRuns) of(ctx context.Context, h *runRefs) (pastEntries, error) {
 	stone, err := snapshot.ReadTombstone(p.store.Objects(), h.gone)
 	if err != nil {
@@ -79,8 +79,9 @@ func (p pastRuns) file(h *runRefs) idFile {
 	return idFile(filepath.Join(p.store.Private(), pastFolder, h.component))
 }
 
-// record records the entries of a run before the run is collected. It records nothing for a run that is damaged
-// or in an older format, because the list would be incomplete.
+// record records the entries of the run h before the run is collected, and keeps the entries that were recorded
+// before. It records nothing if the run is not held, or if it is damaged or in an older format: then the list
+// would be incomplete.
 func (p pastRuns) record(ctx context.Context, h *runRefs) error {
 	if h.held.IsZero() {
 		return nil

@@ -31,8 +31,8 @@ type Policy struct {
 // chooser selects the runs to prune.
 type chooser struct{ store *timeline.Store }
 
-// choose returns the named runs in the given order, without duplicates. If none is named, choose returns all
-// runs, the newest first, with the reason for each run that the policy keeps. Error codes: run_not_found;
+// choose returns the named runs in the given order, each once. If none is named, choose returns all runs, sorted by
+// their end, the newest first, with the reason for each run that the policy keeps. Error codes: run_not_found;
 // run_owned if a live process executes a named run.
 func (c chooser) choose(ctx context.Context, policy Policy, runs []string) ([]PrunedRun, error) {
 	if len(runs) == 0 {
@@ -62,8 +62,8 @@ func (c chooser) choose(ctx context.Context, policy Policy, runs []string) ([]Pr
 	return out, nil
 }
 
-// judge returns all runs, the run that ended last first. Kept is the reason for which the policy keeps a run,
-// or "" if the policy does not keep the run.
+// judge returns all runs, sorted by their end, the newest first; see endOf. Kept is the reason for which the policy
+// keeps a run, or "" if the policy does not keep the run.
 func (c chooser) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) {
 	runs, err := list.Runs(ctx, c.store)
 	if err != nil {
@@ -96,9 +96,9 @@ func (c chooser) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 // ended.
 const quietUntilEnded = 24 * time.Hour
 
-// hasEnded reports whether a run counts as ended. A run with a final status counts as ended. A waiting run
-// does not, because its question is open. Any other run counts as ended if git-smithers never executed the
-// run and the newest entry is at least quietUntilEnded old.
+// hasEnded reports whether a run counts as ended at the time now. A run with a final status has ended. A waiting run
+// has not ended, because its question is open. Any other run counts as ended if three conditions hold: git-smithers
+// never executed the run, no live process owns it, and its newest entry is at least quietUntilEnded old.
 func (c chooser) hasEnded(ctx context.Context, run list.RunInfo, now time.Time) (bool, error) {
 	status := snapshot.RunStatus(run.Status)
 	switch {

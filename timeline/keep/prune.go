@@ -34,7 +34,8 @@ type Pruned struct {
 
 // Forget removes the named runs or, if none is named, the runs that the policy does not keep. It replaces
 // each run by a tombstone and a ref that holds the run's objects until Collect. Forks of a removed run lose
-// nothing. The result also lists the runs that the policy keeps. With dryRun, Forget removes nothing.
+// nothing. The result also lists the runs that are kept: because of the policy, or because another run with the
+// same id is already pruned and held. With dryRun, Forget removes nothing.
 //
 // Each run is removed in its own transaction; after an error, the runs before it stay removed. Error codes:
 // run_not_found; run_owned if a live process executes a named run; run_pruned if a named run, or another run
@@ -81,9 +82,9 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 	return &Pruned{Runs: chosen, Bytes: bytes}, nil
 }
 
-// measure returns the size on disk of the objects that only the given runs need. It calls each with the index
-// of every run, and the size of the objects that only this run needs. all and others are the results of
-// holdings.
+// measure returns the size on disk, in bytes, of the objects that only the given runs need. It calls the
+// function each for every run, with the run's index in runs and the size of the objects that only this run
+// needs. all and others are the results of holdings.
 func (k *Keeper) measure(ctx context.Context, runs []*runRefs, all map[string]*runRefs, others []refs.Ref, each func(i int, alone int64)) (int64, error) {
 	for _, h := range all {
 		if !slices.Contains(runs, h) {
@@ -133,9 +134,9 @@ func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 	return k.store.Commit(ctx, batch, append(made, updates...))
 }
 
-// toHold returns the entry that must be held so that nothing of h is lost: the run's tip or the entry that is
-// already held, if that entry descends from the tip. It returns the zero id if neither entry descends from
-// the other: a different run is held.
+// toHold returns the entry that must be held so that nothing of h is lost: the newer one of the run's tip and
+// the entry that is already held. If neither entry descends from the other, a different run is held, and toHold
+// returns the zero id.
 func (k *Keeper) toHold(h *runRefs) objstore.ID {
 	switch {
 	case h.held.IsZero(), timeline.Descends(k.store.Objects(), h.tip, h.held):
@@ -170,9 +171,9 @@ func isTip(name refs.Name) int {
 	return 0
 }
 
-// named returns the runs in all that have the given ids and that wanted accepts, in the order of the ids and
-// without duplicates. If no accepted run has a given id, the error is none(id). If accepted ids begin with the
-// given id, the hints of that error are replaced by a list of these ids.
+// named returns the runs in all that have the given ids and that the function wanted accepts, in the order of the ids,
+// each once. If no accepted run has an id, the error is none(id). If the id is a prefix of ids of accepted runs, the
+// error's only hint lists these ids instead.
 func named(runs []string, all map[string]*runRefs, wanted func(*runRefs) bool, none func(run string) *fault.Error) ([]*runRefs, error) {
 	var out []*runRefs
 	for _, run := range runs {
@@ -202,7 +203,7 @@ func named(runs []string, all map[string]*runRefs, wanted func(*runRefs) bool, n
 	return out, nil
 }
 
-// byID returns the runs that wanted accepts, sorted by ref component.
+// byID returns the runs in all that the function wanted accepts, sorted by ref component.
 func byID(all map[string]*runRefs, wanted func(*runRefs) bool) []*runRefs {
 	var out []*runRefs
 	for _, h := range all {

@@ -13,8 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Recall brings forgotten runs back unchanged, and removes their tombstones. Error codes: nothing_pruned if a
-// run is no longer held; older_format if a run is in an older format; run_exists if another run has its id;
+// Recall brings forgotten runs back unchanged, and removes their tombstones. runs are whole ids. Each run returns in
+// its own transaction; after an error, the runs before it stay restored. Error codes: nothing_pruned if a run was never
+// pruned or is no longer held; older_format if a run is in an older format; run_exists if another run has its id;
 // run_owned if a live process executes that run.
 func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
 	list, err := k.git.ourRefs(ctx)
@@ -56,11 +57,12 @@ func (k *Keeper) Recallable(ctx context.Context) ([]string, error) {
 	return runs, nil
 }
 
-// canComeBack reports whether Recall has work for h: the run is held, or h has both a tip and a tombstone,
-// and only the tombstone must go.
+// canComeBack reports whether Recall can restore h: h is held, or h has both a tip and a tombstone. In the second case,
+// only the tombstone must go.
 func canComeBack(h *runRefs) bool { return !h.held.IsZero() || !h.gone.IsZero() && !h.tip.IsZero() }
 
-// nothingPruned returns the error that run cannot be recalled, because it is collected or was never pruned.
+// nothingPruned returns the error, with code nothing_pruned, that run cannot be recalled, because it is collected or
+// was never pruned. all is the result of holdings.
 func nothingPruned(run string, all map[string]*runRefs) *fault.Error {
 	for _, h := range all {
 		if h.id == run && !h.gone.IsZero() {
@@ -72,8 +74,8 @@ func nothingPruned(run string, all map[string]*runRefs) *fault.Error {
 	return fault.New(fault.NothingPruned, "no pruned run is called %q", run).Detail("run", run)
 }
 
-// recall restores the run h in one transaction. It then creates refs for the run's newest frames, as many as
-// smithers.frameRefs allows. It returns the number of frames of the run.
+// recall restores the run h in one transaction, and deletes its frame refs with other values. It then creates refs for
+// the run's newest frames, as many as smithers.frameRefs allows. It returns the number of frames of the run.
 func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err error) {
 	back, err := k.toRecall(ctx, h)
 	if err != nil {
@@ -96,6 +98,7 @@ func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err erro
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return 0, timeline.Explain(err)
 	}
+	// One transaction restores the tip, and removes the tombstone and the ref that holds the run.
 	updates := otherFrames(h, run)
 	if h.tip != back {
 		updates = append(updates, refs.Update{Name: tip, Old: h.tip, New: back})
@@ -113,10 +116,12 @@ func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err erro
 	return run.Row.Frame + 1, timeline.Explain(err)
 }
 
-// toRecall returns the entry at which the run h is restored: the held entry, or the tip if the tip descends
-// from the held entry. If h has a tip that is not in the held run, toRecall returns the held entry only if
-// another run has the tip. Otherwise the error code is run_exists, because a restore would lose the existing
-// run. The code is run_owned if a live process executes the existing run.
+// toRecall returns the entry at which the run h is restored. If h has no tip, this is the held entry. If nothing is
+// held, or the tip descends from the held entry, it is the tip.
+//
+// Otherwise the held entry replaces the tip. This is possible only if the held run or a tip of another run has the
+// tip's entry. Otherwise the error code is run_exists, because a restore would lose the existing run. The code is
+// run_owned if a live process executes the existing run.
 func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) {
 	switch {
 	case h.tip.IsZero(), h.tip == h.held:

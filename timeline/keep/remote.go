@@ -80,6 +80,7 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 	}
 	if !dryRun && len(moves) > 0 {
 		outcomes, err := moving.Push(ctx, to.Name, moves)
+		// Even with an error, the remote may have made some of the moves.
 		for i, h := range chosen {
 			err = errors.Join(err, k.tookThere(ctx, h, plans[h.component], outcomes, &out.Runs[i]))
 		}
@@ -90,9 +91,10 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 	return out, refusedThere(out)
 }
 
-// prunedHere returns the runs with a tombstone and without a tip in list, the refs of this repository: the
-// named runs, or all such runs if none is named. The error code is nothing_pruned if a named run is not among
-// them.
+// prunedHere returns the named runs, or all pruned runs if none is named. A run is pruned if list, the refs of
+// this repository, has its tombstone and no tip. The error code is nothing_pruned if a named run is not pruned,
+// and older_format if its tombstone is in an older format. Without names, prunedHere leaves out such tombstones
+// with a warning.
 func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) {
 	all, _ := k.holdings(list)
 	isGone := func(h *runRefs) bool { return !h.gone.IsZero() && h.tip.IsZero() }
@@ -134,7 +136,8 @@ type atRemote struct {
 	frames []refs.Ref
 }
 
-// planThere groups list, a remote's refs, by the ref component of a run. It ignores refs of other kinds.
+// planThere groups list, the refs of a remote, by run. The keys of the result are ref components. planThere ignores
+// refs that belong to no run.
 func planThere(list []refs.Ref) map[string]*atRemote {
 	out := make(map[string]*atRemote)
 	for _, ref := range list {
@@ -170,9 +173,10 @@ type remotePrune struct {
 	stone    refs.Name        // the tracking ref of the run's tombstone in this repository
 }
 
-// judgeThere plans the deletion of the pruned run h. there holds the run's refs at the remote, or is nil if
-// the remote has no refs of the run. remote is the remote's component in ref names. If the remote's tip does
-// not belong to the pruned run, the plan deletes nothing and pushes no tombstone.
+// judgeThere plans the deletion of the pruned run h at a remote. there holds the run's refs at the remote, or is nil if
+// the remote has no refs of the run. remote is the remote's component in ref names. If the remote's tip is not a known
+// entry of the pruned run, the plan has no moves, and its state is ThereMoved or ThereUnknown. Frame refs of unknown
+// entries stay at the remote, and the reason has their number.
 func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, remote string) (remotePrune, error) {
 	out := remotePrune{PrunedThere: PrunedThere{RunID: h.id, State: ThereAbsent}}
 	tip, err1 := refs.Tip(h.id)
@@ -218,8 +222,9 @@ func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, re
 	return out, nil
 }
 
-// tookThere sets out to the remote's answers for the run h, and updates the run's tracking refs. outcomes may
-// include answers for other runs. A refusal outweighs a ref that changed at the remote.
+// tookThere sets the state and the reason in out if the remote refused a move of the run h or had changed a ref. A
+// refusal outweighs a changed ref. It also updates the tracking refs of the tip and the tombstone that the remote
+// moved. outcomes may include outcomes for other runs.
 func (k *Keeper) tookThere(ctx context.Context, h *runRefs, plan remotePrune, outcomes []transport.Outcome, out *PrunedThere) error {
 	var updates []refs.Update
 	for _, one := range outcomes {

@@ -32,9 +32,9 @@ func (h *runRefs) roots() []objstore.ID {
 	return roots
 }
 
-// holdings groups the refs in list by run, and returns the other refs separately. The keys of runs are ref
-// components. A run that DropOlder moved out of the way is listed separately from the run that has its id now:
-// its key is refs.OlderFolder and its ref component. Tombstones are among the other refs, too.
+// holdings groups the refs in list by run. The keys of runs are ref components. A run that DropOlder moved out of the
+// way is separate from a run that has its id now: its key is refs.OlderFolder and its ref component. others has the
+// refs that keep no objects of a run: tombstones, and refs that belong to no run.
 func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []refs.Ref) {
 	runs = make(map[string]*runRefs)
 	of := func(component string) *runRefs {
@@ -93,8 +93,8 @@ func keptBy(name refs.Name) (folder, component string) {
 	return "", ""
 }
 
-// readID reads the id of the run h, whose ref component is a hash, from its tip, its held entry or its
-// tombstone. It returns "" if all of them are unreadable.
+// readID reads the id of the run h from its tip, its held entry or its tombstone, because the ref component of h is a
+// hash. It returns "" if all of them are unreadable.
 func (k *Keeper) readID(h *runRefs) string {
 	for _, tip := range []objstore.ID{h.tip, h.held} {
 		if entry, err := snapshot.ReadEntry(k.store.Objects(), tip); err == nil {

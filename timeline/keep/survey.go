@@ -25,9 +25,9 @@ const (
 	ofUser  int32 = -3 // the user's commits, reflogs or indexes need the object
 )
 
-// survey returns a survey of runs. others are all other refs of git-smithers. options are added to the git
-// rev-list commands. In a partial clone, survey leaves out all fetched objects, unless options include
-// evenMissing.
+// survey surveys runs. It leaves out objects that the user's commits reach. others are all other refs of git-smithers.
+// options are added to the git rev-list commands. In a partial clone, survey also leaves out the objects that came from
+// a promisor remote, unless options include evenMissing.
 func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref, options ...string) (*survey, error) {
 	s := &survey{places: make(map[objstore.ID]int32), reach: make([][]int32, len(runs))}
 	notUsers := slices.Concat(options, []string{"--not"}, userRefs)
@@ -52,6 +52,7 @@ func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref,
 	for i, ref := range others {
 		roots[i] = ref.ID
 	}
+	// Other runs are marked first, because the user's marks must replace theirs.
 	k.progress("reading other runs", 0, 0)
 	if err := k.git.walk(ctx, roots, nil, notUsers, mark(ofOther)); err != nil {
 		return nil, err

@@ -78,8 +78,8 @@ func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int)
 	effect.Failed = effect.Failed || e.State == snapshot.AttemptFailed
 }
 
-// frameAt returns the index of the frame with the given number in frames, which are sorted by number. found is
-// false if frames does not have the frame.
+// frameAt returns the index of the frame with the given number in frames. frames is sorted by number. found is false if
+// frames does not have the frame.
 func frameAt(frames []FrameInfo, number int64) (at int, found bool) {
 	if last := len(frames) - 1; last >= 0 && frames[last].FrameNo == number { // fast path: most frames are based on the last frame of frames
 		return last, true
@@ -87,8 +87,9 @@ func frameAt(frames []FrameInfo, number int64) (at int, found bool) {
 	return slices.BinarySearchFunc(frames, number, func(f FrameInfo, no int64) int { return cmp.Compare(f.FrameNo, no) })
 }
 
-// addChanges sets Changed for each frame whose files differ from those of the frame on which it is based. It
-// returns the pairs of trees to compare, which may have duplicates.
+// addChanges sets Changed in the effect of each frame whose files differ from those of the frame on which it is based.
+// It leaves out a frame if the files of one of the two frames were not captured. It returns the pairs of trees to
+// compare, which may have duplicates.
 func addChanges(out []Effect, frames []FrameInfo) []sqliteindex.TreePair {
 	var pairs []sqliteindex.TreePair
 	for i, f := range frames {

@@ -42,7 +42,8 @@ type FrameMatch struct {
 // path if its captured files differ at the path from the files captured before the frame. A frame that a fork
 // shares with its parent counts as a frame of the parent. The result is never nil.
 //
-// Error codes: usage if the query is invalid, or Commit is not a commit; run_not_found.
+// Error codes: usage if the query is invalid, or Commit is not a commit; run_not_found; limit_exceeded if a query by
+// path finds too many changed paths.
 func FramesOf(ctx context.Context, s *timeline.Store, query FrameQuery) ([]FrameMatch, error) {
 	if err := query.check(); err != nil {
 		return nil, err
@@ -89,10 +90,10 @@ func FramesOf(ctx context.Context, s *timeline.Store, query FrameQuery) ([]Frame
 	return out, nil
 }
 
-// framesAt returns the index rows of the frames of the change or the commit of query. If Commit may be the
-// beginning of a commit id, framesAt first searches the index for it, and otherwise resolves Commit as a
-// revision. It returns nil if Commit is neither a known beginning nor a revision, or a usage error if Commit
-// cannot be a commit id either.
+// framesAt returns the index rows of the frames of the change or the commit of query. If Commit may be the beginning of
+// a commit id, framesAt first searches the index for commits that begin with Commit. If there is none, it resolves
+// Commit as a revision. If this fails, too, framesAt returns nil if Commit may be the beginning of a commit id, and
+// otherwise an error with code usage.
 func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, query FrameQuery) ([]sqliteindex.FrameRow, error) {
 	if query.Change != "" {
 		return index.FramesByChange(ctx, strings.ToLower(query.Change))
@@ -118,8 +119,8 @@ func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, 
 	return index.FramesByCommit(ctx, commit)
 }
 
-// asIndexed returns entry as the run row.RunID numbers it; row is the index row of the entry. In a fork with an
-// extension, an entry of another run is a frame of the fork, with another number.
+// asIndexed returns entry with the frame number that it has in the run row.RunID. row is the index row of the entry. In
+// a fork with an extension, an entry of another run is a frame of the fork, with another number.
 func asIndexed(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, row sqliteindex.FrameRow, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if entry.Run == row.RunID && entry.Frame == row.FrameNo {
 		return entry, nil

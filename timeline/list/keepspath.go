@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// KeepsPath reports whether the newest frame of any run of query, a query by path, has files at the path. It
-// returns true for the path ".". It skips tips with a damaged revision.
+// KeepsPath reports whether the newest entry of any run that query selects has captured files at query.Path. query must
+// be a query by path. KeepsPath returns true for the path ".". It skips a run without a readable revision.
 func KeepsPath(ctx context.Context, s *timeline.Store, query FrameQuery) (bool, error) {
 	if err := query.check(); err != nil {
 		return false, err

@@ -116,8 +116,9 @@ func (t *pathSearch) lookAtFirsts(ctx context.Context) error {
 	return nil
 }
 
-// compare records in t.found the changes at the path between two trees of a working copy. before is the older
-// tree, and now has the files of a newer frame. name is the name of the working copy.
+// compare records in t.found the changes at the path between two trees of a working copy. before is the older tree, and
+// now has the files of a newer frame. name is the name of the working copy. If all searched runs together changed too
+// many paths, the error wraps objstore.ErrTreeSize.
 func (t *pathSearch) compare(ctx context.Context, name string, before objstore.ID, now newerFiles) error {
 	changes, err := code.ChangedFiles(ctx, t.objects, before, now.tree, t.path)
 	if err != nil || len(changes) == 0 {
@@ -144,9 +145,10 @@ func (t *pathSearch) compare(ctx context.Context, name string, before objstore.I
 	return nil
 }
 
-// since sets match.Since if the files of the frames between the current frame and the match were not
-// captured. name is the name of the working copy. since does nothing if the current frame belongs to the
-// parent run.
+// since sets match.Since if the files of the current frame, the older side of the comparison, are out of date: they
+// were captured at an older frame, and attempts have ended between the two frames. match.Since is then the number of
+// this older frame, unless it has a lower number already. name is the name of the working copy. If the current frame
+// belongs to the parent run, since does nothing.
 func (t *pathSearch) since(ctx context.Context, name string, match *FrameMatch) error {
 	if t.at.Run != t.run {
 		return nil

@@ -156,8 +156,9 @@ func (r timelineReader) frames(rows []sqliteindex.FrameRow) []FrameInfo {
 	return frames
 }
 
-// addForks adds every fork to the last shown frame at or before its start. If all shown frames are later, it
-// adds the fork to the first frame, so that every fork is listed.
+// addForks adds every fork in children to the last shown frame at or before its start. If all shown frames are
+// later, it adds the fork to the first of them. It leaves out a fork whose parent frame is unknown, and does
+// nothing if no frame is shown.
 func addForks(frames []FrameInfo, children []sqliteindex.RunRow) {
 	if len(frames) == 0 {
 		return
@@ -173,8 +174,7 @@ func addForks(frames []FrameInfo, children []sqliteindex.RunRow) {
 	}
 }
 
-// frameVCS returns the revision in summary, in the format of snapshot.Header.VCS, or nil if summary has no
-// revision.
+// frameVCS parses summary, a revision in the format of snapshot.Header.VCS. It returns nil if summary has no revision.
 func frameVCS(summary string) *FrameVCS {
 	kind, ids, ok := strings.Cut(summary, ":")
 	if !ok {

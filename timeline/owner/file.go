@@ -35,17 +35,19 @@ type Runs struct{ path string }
 // In returns the Runs of a store. private is the path of the store's private folder.
 func In(private string) Runs { return Runs{filepath.Join(private, claimsFolder)} }
 
-// Folder returns the folder of a run. The folder may be missing. The error wraps refs.ErrMalformed if run is
-// empty.
+// Folder returns the folder of the run with the id run. It does not check whether the folder exists. The error
+// wraps refs.ErrMalformed if run is empty.
 func (r Runs) Folder(run string) (Folder, error) {
 	component, err := refs.EscapeRun(run)
 	return r.Component(component), err
 }
 
-// Component returns the folder of the run with the given ref component (see refs.EscapeRun).
+// Component returns the folder of the run with the given ref component (see refs.EscapeRun). It does not check
+// whether the folder exists.
 func (r Runs) Component(component string) Folder { return Folder{filepath.Join(r.path, component)} }
 
-// Components returns the ref components of the runs that have a folder.
+// Components returns the ref components of the runs that have a folder. If no run was executed here, it returns
+// nil.
 func (r Runs) Components() ([]string, error) {
 	entries, err := os.ReadDir(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,9 +96,10 @@ func (f *File) Token() string { return filepath.Base(f.path) }
 // errCleared is the error of newFile if another process removed the file or its folder too early.
 var errCleared = errors.New("the claim's file was removed while it was made")
 
-// Claim makes, writes and locks the file of a new claim, and makes the folder if the folder is missing. epoch is
-// the run's epoch with the claim. now is the time of the claim and of the first heartbeat. If durable is true,
-// the file and its folders are on stable storage when Claim returns. If Claim fails, it removes the file.
+// Claim makes, locks and writes the file of a new claim, and makes the folder if it is missing. epoch is the run's
+// epoch with the claim. now is the time of the claim and of the first heartbeat. If durable is true, the file and
+// its folders are on stable storage when Claim returns. If Claim cannot write the file, it removes the file and a
+// new folder.
 func (d Folder) Claim(epoch int64, now time.Time, durable bool) (*File, error) {
 	var f *File
 	made, err := false, errCleared
@@ -121,7 +124,7 @@ func (d Folder) Claim(epoch int64, now time.Time, durable bool) (*File, error) {
 	return f, nil
 }
 
-// make makes the folder. It returns false without an error if the folder exists.
+// make makes the folder and returns true. If the folder exists, make returns false without an error.
 func (d Folder) make() (bool, error) {
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o777); err != nil {
 		return false, err
@@ -133,8 +136,8 @@ func (d Folder) make() (bool, error) {
 	return err == nil, err
 }
 
-// newFile makes and locks an empty file with a random name. It returns errCleared if the file or the folder was
-// removed before the file was locked.
+// newFile makes and locks an empty file with a random name in the folder. If another process removes the folder or
+// the file before the file is locked, newFile returns errCleared.
 func (d Folder) newFile() (*File, error) {
 	var random [tokenBytes]byte
 	rand.Read(random[:])
@@ -155,8 +158,8 @@ func (d Folder) newFile() (*File, error) {
 	return nil, errors.Join(errCleared, f.Discard())
 }
 
-// write writes the process that made the claim to the file. If durable is true, write puts the file, its folder
-// and the folder above on stable storage.
+// write writes owner, a description of the process that made the claim, to the file. If durable is true, write
+// puts the file, its folder and the folder above on stable storage.
 func (f *File) write(owner process, durable bool) error {
 	data, err := json.Marshal(owner)
 	if err != nil {
@@ -178,8 +181,8 @@ func (f *File) write(owner process, durable bool) error {
 	return errors.Join(fsx.SyncDir(folder), fsx.SyncDir(filepath.Dir(folder)))
 }
 
-// Touch records a heartbeat: that this process is alive at the time now. The error wraps fs.ErrNotExist if
-// another process has removed the file.
+// Touch records a heartbeat, which shows that this process is alive. now is the current time. The error wraps
+// fs.ErrNotExist if another process has removed the file.
 func (f *File) Touch(now time.Time) error { return os.Chtimes(f.path, now, now) }
 
 // Discard removes the file and then unlocks the file. In the other order, another process could take this
@@ -209,8 +212,9 @@ type claim struct {
 	locked  bool      // the process that made the claim has the lock, and is therefore alive
 }
 
-// look reads the file of a claim. If the content is unreadable, process is zero. If the lock cannot be tried,
-// locked is true. The error wraps fs.ErrNotExist if the claim has no file.
+// look returns the state of the claim with the given token, according to its file. If the content of the file is
+// unreadable, the field process is zero. If the lock cannot be tried, the field locked is true. The error wraps
+// fs.ErrNotExist if the claim has no file.
 func (d Folder) look(token string) (claim, error) {
 	path := filepath.Join(d.path, token)
 	info, err := os.Stat(path)
@@ -231,8 +235,9 @@ func (d Folder) look(token string) (claim, error) {
 	return seen, nil // if the lock cannot be tried, the time of the heartbeat alone decides
 }
 
-// ifDead calls f with the path of a claim's file if the process that made the claim is dead, and returns the
-// error of f. The file stays locked meanwhile. If the process is alive, ifDead returns nil.
+// ifDead calls f with the path of a claim's file if the process that made the claim is dead, and returns the error
+// of f. The file stays locked meanwhile. If the process is alive, ifDead returns nil. If the lock cannot be tried,
+// ifDead returns that error; it wraps fs.ErrNotExist if the claim has no file.
 func (d Folder) ifDead(token string, f func(path string) error) error {
 	path := filepath.Join(d.path, token)
 	// The lock is shared, so that two readers do not take each other for the owner.
@@ -244,9 +249,9 @@ func (d Folder) ifDead(token string, f func(path string) error) error {
 	return errors.Join(f(path), lock.Close())
 }
 
-// Clear removes the file of the claim with the token old, so that the claim's process learns that it has lost the
-// run. Clear also removes the files of dead processes. If old is "", Clear removes only the files of dead
-// processes. Missing files are not an error.
+// Clear removes the files of claims whose process is dead. old is the token of a claim that was taken over, or "".
+// Clear also removes the file of this claim, even if its process is alive: this process then learns that it has
+// lost the run. A missing file is not an error, but a missing folder is an error.
 func (d Folder) Clear(old string) error {
 	entries, err := os.ReadDir(d.path)
 	for _, entry := range entries {
@@ -265,14 +270,14 @@ func (d Folder) Clear(old string) error {
 	return err
 }
 
-// Remove removes the folder and the files of dead processes. If a live process has claimed the run, Remove keeps
-// the folder.
+// Remove removes the files of dead processes, and then the folder. If a live process has claimed the run, Remove
+// keeps the folder. Errors are ignored.
 func (d Folder) Remove() {
 	if d.Clear("") == nil {
 		_ = os.Remove(d.path) // the removal fails, as it should, if the folder has a claim
 	}
 }
 
-// Leave unlocks the file and keeps the file. The run's row still names this claim, and the file shows that the
-// claim was made on this machine.
+// Leave unlocks the file and keeps the file. The caller calls Leave if the run's row still names this claim: the
+// file then shows that the claim was made on this machine.
 func (f *File) Leave() error { return f.lock.Close() }

@@ -20,9 +20,9 @@ type Owner struct {
 	BeatAt time.Time // the time of the last heartbeat; zero if unknown
 }
 
-// Of returns the owner of a run according to its row and the claim's file. The owner is live if its process is
-// alive and the last heartbeat, at the time now, is at most stale old. Without a readable file, the result has
-// only Token set.
+// Of returns the owner that the row of a run names, with the state of the owner's process according to the claim's
+// file. now is the current time. The owner is live if its process is alive and its last heartbeat is at most the
+// duration stale before now. If the claim has no readable file on this machine, the result has only Token set.
 func (r Runs) Of(row snapshot.Run, now time.Time, stale time.Duration) Owner {
 	owner := Owner{Token: row.Owner}
 	folder, err := r.Folder(row.ID)

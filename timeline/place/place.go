@@ -23,9 +23,12 @@ type Place struct {
 	Component  string // the component of refs/smithers-remote/ for this place
 }
 
-// Find returns the place that a request names: the name of a remote, a URL or a path. If remote is "", Find
-// returns the place of the setting smithers.remote, the remote of the current branch, the only remote, or
-// origin: the first of these that exists. The error is remote_not_found if there is no such remote.
+// Find returns the place that a request names: the name of a remote, a URL or a path. As with git, a relative path
+// starts at the top of the working copy.
+//
+// If remote is "", Find uses the setting smithers.remote. Without this setting, it uses the first of these remotes
+// that exists: the remote of the current branch, the only remote, and origin. The error is remote_not_found if no
+// such remote exists, or if remote is neither a remote nor a URL or path.
 func Find(s *timeline.Store, remote string) (Place, error) {
 	remotes := Remotes(s)
 	if remote == "" {
@@ -46,7 +49,8 @@ func placeOf(name string, configured bool) Place {
 	return Place{name, configured, refs.RemoteComponent(name, configured)}
 }
 
-// noRemote returns remote_not_found with message, and hints that name the existing remotes.
+// noRemote returns the error remote_not_found with message. Its hints list the existing remotes or, if there are
+// none, the command that adds a remote.
 func noRemote(message string, remotes []string) *fault.Error {
 	err := fault.New(fault.RemoteNotFound, "%s", message)
 	switch len(remotes) {
@@ -72,8 +76,8 @@ func Remotes(s *timeline.Store) []string {
 	return slices.Compact(names)
 }
 
-// Configured returns the places that the configuration names, by component: each remote, and the place of each
-// remote's URL.
+// Configured returns the places that the configuration names: each remote, and the place of each remote's URL. The
+// keys are the components of the places.
 func Configured(s *timeline.Store) map[string]Place {
 	places := make(map[string]Place)
 	for _, remote := range Remotes(s) {
@@ -86,7 +90,7 @@ func Configured(s *timeline.Store) map[string]Place {
 }
 
 // defaultRemote returns the remote for a request that names no remote, or "" if there is no default remote. See
-// Find for the order.
+// Find for the order. remotes are the configured remotes.
 func defaultRemote(s *timeline.Store, remotes []string) string {
 	if s.Settings().Remote != "" {
 		return s.Settings().Remote
@@ -115,14 +119,14 @@ func branch(s *timeline.Store) string {
 	return branch
 }
 
-// isAddress reports whether name may be a URL, host:path or a path, and not the name of a remote. As for git, a
-// relative path starts at the top of the working copy.
+// isAddress reports whether name may be a URL, host:path or a path: it has a colon, a slash or a backslash, and
+// does not begin with a dash.
 func isAddress(name string) bool {
 	return strings.ContainsAny(name, `:/\`) && !strings.HasPrefix(name, "-")
 }
 
-// URL returns the address of a place: the push URL or else the URL of a configured remote, and otherwise the
-// place's name. The result may hold a password.
+// URL returns the address of a place. For a remote, this is the push URL or, if there is none, the URL. For any
+// other place, this is the place's name. The result may hold a password.
 func URL(s *timeline.Store, at Place) string {
 	if !at.Configured {
 		return at.Name
@@ -132,8 +136,8 @@ func URL(s *timeline.Store, at Place) string {
 	return cmp.Or(push, url)
 }
 
-// Shown returns the place's name for people. If the place is a URL with a password, or an http or https URL,
-// Shown leaves out the user and the password, since the user may be a token.
+// Shown returns the place's name in a form that is safe to show. If the name is a URL with a password, or an http
+// or https URL, Shown leaves out the user and the password, since the user may be a token.
 func (p Place) Shown() string {
 	scheme, rest, isURL := strings.Cut(p.Name, "://")
 	host, path, slash := strings.Cut(rest, "/")

@@ -31,9 +31,9 @@ func (f *fetch) tip(component string) transportSpec {
 	return transportSpec{From: refs.TipsFolder + component, To: refs.RemoteFolder(f.from.Component) + component}
 }
 
-// bring fetches the refs that specs name. With prune, it also deletes the tracking refs of refs that the remote
-// no longer has. If a named ref is missing, the error wraps refs.ErrNotFound. Any other error has a code:
-// broken_ref, fetch_refused or a code of the remote.
+// bring fetches the refs that specs names. If prune is true, it also deletes each tracking ref whose ref the remote no
+// longer has. If a ref that specs names in full does not exist at the remote, the error wraps refs.ErrNotFound. Any
+// other error has a code: broken_ref, fetch_refused or a code of the remote.
 func (f *fetch) bring(ctx context.Context, specs []transportSpec, prune bool) error {
 	err := f.transport().Fetch(ctx, f.from.Name, specs, prune)
 	if errors.Is(err, refs.ErrNotFound) {
@@ -50,7 +50,8 @@ func (f *fetch) bring(ctx context.Context, specs []transportSpec, prune bool) er
 	return f.from.Explain(err)
 }
 
-// tellStrangers warns about each tip of the remote whose name is invalid.
+// tellStrangers warns about the tracking refs of the remote that have an invalid name: those of its tips, and those of
+// its tombstones. The fetch ignores these refs.
 func (f *fetch) tellStrangers(ctx context.Context) error {
 	folder := refs.RemoteFolder(f.from.Component)
 	out, err := gitexec.New(f.store.Repo(), f.store.Env()).Run(ctx, "for-each-ref", "--format=%(refname)", folder)

@@ -16,10 +16,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
-// Bundle writes the named runs (ids or unique prefixes) and all objects that they reach to w, as a git bundle
-// that `git clone` and `git fetch` can read, too. It returns the ids of the runs, each once. The error is
-// older_format if a run is in an older format, because Unbundle would refuse the run. After an error, the
-// output is not a valid bundle.
+// Bundle writes the named runs (ids or unique prefixes) and all objects that they reach to w, as a git bundle that `git
+// clone` and `git fetch` can read, too. It returns the ids of the runs, each once. The error's code is usage if no run
+// is named, and older_format if a run is in an older format, because Unbundle would refuse the run. After an error, w
+// may have an incomplete bundle.
 func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]string, error) {
 	var ids []string
 	var names []refs.Name
@@ -47,15 +47,15 @@ func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]str
 	return ids, timeline.Explain(s.transport().Bundle(ctx, w, names, nil))
 }
 
-// Unbundle fetches runs from the bundle file at path, as [Sharer.Fetch] fetches runs from a remote. Without
-// runs, it fetches all runs in the bundle. Unlike Fetch, it keeps no tracking refs. The error's code is
-// invalid_bundle if git cannot read the file as a bundle, or one of Fetch's codes.
+// Unbundle fetches runs from the bundle file at path, as [Sharer.Fetch] fetches runs from a remote. runs are whole run
+// ids; without runs, Unbundle fetches all runs in the bundle. At the end, it deletes the tracking refs of the bundle.
+// The error's code is invalid_bundle if git cannot read the file as a bundle, or one of Fetch's codes.
 func (s *Sharer) Unbundle(ctx context.Context, path string, runs ...string) (*Fetched, error) {
 	return s.UnbundleAs(ctx, path, "", runs...)
 }
 
-// UnbundleAs fetches runs like [Sharer.Unbundle]. If as is not empty, it stores the one named run under the id
-// as; see FetchRequest.As.
+// UnbundleAs fetches runs like [Sharer.Unbundle]. If as is not empty, exactly one run must be named, and UnbundleAs
+// stores that run under the id as; see FetchRequest.As.
 func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string) (*Fetched, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string
 	return out, explainBundle(err, path)
 }
 
-// checkBundle returns an error with code invalid_bundle if the file at path cannot be opened or does not
-// begin like a bundle.
+// checkBundle returns an error with code invalid_bundle if the file at path cannot be opened or does not begin
+// with the header of a git bundle.
 func checkBundle(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -92,9 +92,9 @@ func checkBundle(path string) error {
 	return nil
 }
 
-// explainBundle returns an error with code invalid_bundle and git's reason if git could not read the bundle
-// at path: the bundle is cut short or damaged, or needs objects that this repository lacks. It returns any
-// other error unchanged.
+// explainBundle turns an error of git about the bundle at path into an error with code invalid_bundle and git's
+// reason: the bundle is cut short or damaged, or needs objects that this repository lacks. It returns any other
+// error, and nil, unchanged.
 func explainBundle(err error, path string) error {
 	if code := fault.CodeOf(err); code != fault.RemoteFailed && code != fault.GitFailed {
 		return err

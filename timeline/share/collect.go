@@ -11,8 +11,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// collect sets p.runs to the requested runs, and p.gone to the tombstones of this repository. Without named
-// runs, it takes the runs of all tips.
+// collect sets p.runs to the runs to push, and p.gone to the tombstones to push. If the request names runs, p.runs gets
+// the named runs, and p.gone their tombstones. Otherwise p.runs gets the runs of all tips, and p.gone all tombstones of
+// this repository. collect then skips, with a warning, a tip whose run id cannot be read. PushRequest.Revive without
+// named runs is an error with code usage.
 func (p *push) collect(ctx context.Context) error {
 	gone, err := p.store.Refs().Gone(ctx)
 	if err = p.broken(err); err != nil {
@@ -41,7 +43,7 @@ func (p *push) collect(ctx context.Context) error {
 	return nil
 }
 
-// readTombstones adds to p.gone the tombstones of runs in p.runs that were pruned since collect.
+// readTombstones adds the tombstones of the runs in p.runs to p.gone, because a run may have been pruned since collect.
 func (p *push) readTombstones(ctx context.Context) error {
 	for _, run := range p.runs {
 		name, err := refs.Gone(run.RunID)
@@ -58,12 +60,14 @@ func (p *push) readTombstones(ctx context.Context) error {
 	return nil
 }
 
-// collectNamed sets p.runs to the named runs, each once, and removes the tombstones of other runs from
-// p.gone. A run that was pruned in this repository must be named by its whole id.
+// collectNamed sets p.runs to the named runs, each once, and removes the tombstones of all other runs from
+// p.gone. A run is named by its id or a unique prefix. A run that was pruned in this repository must be named
+// by its whole id; its Tip is zero.
 func (p *push) collectNamed(ctx context.Context) error {
 	stones := make(map[string]objstore.ID)
 	for _, name := range p.req.Runs {
 		run, err := p.store.ResolveRun(ctx, name)
+		// A pruned run has no tip, but its tombstone can be pushed if name is the run's whole id.
 		component, _ := refs.EscapeRun(name)
 		if stone := p.gone[component]; fault.CodeOf(err) == fault.RunPruned && !stone.IsZero() {
 			run, err = name, nil

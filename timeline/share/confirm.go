@@ -21,9 +21,14 @@ import (
 const shownFiles = 10
 
 // confirmFiles decides whether the untracked files of the runs in open may be pushed, and returns the runs that
-// may be pushed. It follows the setting smithers.pushFiles. If the setting forbids untracked files, the runs
-// that have such files are refused. If the setting is ask, an earlier permission for this remote suffices, and
-// otherwise confirmFiles asks PushRequest.Confirm. Without permission, the error's code is unconfirmed.
+// may be pushed. The setting smithers.pushFiles decides:
+//   - yes: all runs may be pushed.
+//   - no: confirmFiles refuses the runs with untracked files and leaves them out.
+//   - ask: all runs may be pushed if a person has permitted untracked files for this remote, earlier or in this
+//     push. Otherwise confirmFiles calls ask.
+//
+// Before it refuses or asks, confirmFiles reads the files of all runs. It ends a run that cannot be read as
+// damaged or refused, and leaves the run out.
 func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoingRun, error) {
 	if p.store.Settings().PushFiles == timeline.PushYes || p.confirmed {
 		return open, nil
@@ -46,8 +51,8 @@ func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoi
 	return open, p.ask(open, files)
 }
 
-// filesOf returns the untracked files of each run. A file that several runs share belongs to the first of
-// them. If a run cannot be read, filesOf ends the run as damaged or refused and leaves it out.
+// filesOf returns the untracked files of each run in open. If several runs have a file, each of these runs has the file
+// in the result. If a run cannot be read, filesOf ends the run as damaged or refused, and the result lacks the run.
 func (p *push) filesOf(ctx context.Context, open []*outgoingRun) (map[*outgoingRun][]UntrackedFile, error) {
 	known := make(map[objstore.ID]bool)
 	for _, id := range p.there.tips {
@@ -73,7 +78,8 @@ func (p *push) filesOf(ctx context.Context, open []*outgoingRun) (map[*outgoingR
 	return files, nil
 }
 
-// withhold refuses the runs with untracked files and returns the other runs.
+// withhold ends each run in open that has untracked files as refused, and adds the files to p.withheld. It
+// returns the other runs.
 func (p *push) withhold(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) []*outgoingRun {
 	var clean []*outgoingRun
 	for _, run := range open {
@@ -88,9 +94,9 @@ func (p *push) withhold(open []*outgoingRun, files map[*outgoingRun][]UntrackedF
 	return clean
 }
 
-// ask asks whether the files may be pushed, and stores the answer if it is yes. If the runs have no files, it
-// does not ask. A dry run only adds a reason to each run with files. An answer of no, or no way to ask, is an
-// error with code unconfirmed.
+// ask asks PushRequest.Confirm whether the untracked files of the runs in open may be pushed, and stores the answer if
+// it is yes. If the runs have no untracked files, ask does nothing. A dry run does not ask; it only adds a reason to
+// each run with untracked files. If the answer is no, or PushRequest.Confirm is nil, the error's code is unconfirmed.
 func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) error {
 	var all []UntrackedFile
 	for _, run := range open {
@@ -123,14 +129,15 @@ const (
 	hintPushFiles = "`git config smithers.pushFiles yes` allows untracked files for every remote; the value no forbids them"
 )
 
-// notConfirmed returns the error for a person who answered no: the files may not be pushed.
+// notConfirmed returns the error, with code unconfirmed, for a person who answered that the files must not be
+// pushed. to is the remote.
 func notConfirmed(to place.Place, files []UntrackedFile) error {
 	return fault.New(fault.Unconfirmed, "pushing untracked files to %s was not confirmed", to.Shown()).
 		Hint(hintYes).Hint(hintPushFiles).Detail("files", files)
 }
 
-// unconfirmed returns the error that the user has not agreed to push the files. It lists each path once, even
-// if several runs have the path.
+// unconfirmed returns the error, with code unconfirmed, that a push of the files needs a permission. to is the remote.
+// The error lists each path once, even if several runs have the path.
 func unconfirmed(to place.Place, files []UntrackedFile) *fault.Error {
 	paths := ByPath(files)
 	what := "untracked files"
@@ -155,8 +162,8 @@ func (a pushAnswers) path(to place.Place) string {
 	return filepath.Join(a.store.Private(), "pushes", to.Component)
 }
 
-// content returns the content of the file for a yes. The content has the hash of the remote's address, so a
-// remote that gets a new address needs a new answer.
+// content returns the content of the file that stores a yes for a remote. The content has the hash of the remote's
+// address, so a remote that gets a new address needs a new answer.
 func (a pushAnswers) content(to place.Place) string {
 	sum := sha256.Sum256([]byte(place.URL(a.store, to)))
 	return "untracked files may go to " + hex.EncodeToString(sum[:]) + "\n"
@@ -171,7 +178,7 @@ func (a pushAnswers) given(to place.Place) (bool, error) {
 	return string(data) == a.content(to), nil
 }
 
-// keep stores that a person allowed untracked files for a remote at its present address.
+// keep stores that a person has allowed untracked files for a remote at its present address.
 func (a pushAnswers) keep(to place.Place) error {
 	path := a.path(to)
 	err := os.MkdirAll(filepath.Dir(path), 0o777)

@@ -21,11 +21,12 @@ func isUnreadable(err error) bool {
 		errors.Is(err, snapshot.ErrLimit) || errors.Is(err, snapshot.ErrInvalid)
 }
 
-// objectName matches an object id in git's messages.
+// objectName matches an object id in the reason of a damaged run.
 var objectName = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 
-// damage returns the error that run was not pushed because an object of the run is missing or damaged in this
-// repository. It returns nil if run is nil.
+// damage returns the error about run, which was not pushed because one of its objects is missing or damaged in this
+// repository. run.Reason describes the fault. The error's code is missing_object if the object that run.Reason names is
+// missing, and otherwise corrupt_object. If run is nil, damage returns nil.
 func (p *push) damage(run *outgoingRun) error {
 	if run == nil {
 		return nil

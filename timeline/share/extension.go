@@ -24,8 +24,8 @@ type extension struct {
 	journal []snapshot.Change // changes of attempts whose frame numbers differ in the new run
 }
 
-// extension returns the extension of parent: its frames, from tip back to the parent's frame, and its journal.
-// The caller sets the id, the subject and the events.
+// extension returns a description of the new run that begins at parent, a frame of an existing run, and takes over the
+// entries after parent up to tip. It sets all fields but id, subject and events, which the caller sets.
 func (s splitter) extension(ctx context.Context, tip *snapshot.Entry, parent *snapshot.Parent) (*extension, error) {
 	own, err := s.store.Frames(ctx, tip, parent.Commit)
 	if err != nil {
@@ -39,7 +39,8 @@ func (s splitter) extension(ctx context.Context, tip *snapshot.Entry, parent *sn
 	return x, s.renumber(x)
 }
 
-// renumber sets x.journal: for each attempt with a frame number, the change to the new run's number.
+// renumber sets x.journal to the changes that give the attempts of x.tip the frame numbers of the new run. An attempt
+// whose numbers stay the same needs no change.
 func (s splitter) renumber(x *extension) error {
 	attempts, err := x.tip.Attempts()
 	if err != nil {
@@ -65,10 +66,12 @@ func (s splitter) renumber(x *extension) error {
 	return nil
 }
 
-// eventsAfter returns the events of the entries of tip's run that follow the entry last, in order. If last is
-// the zero id, it returns all events of the run. In a run that is itself an extension, last may be an entry of
-// the extended run. The run's first own entry repeats all events of the extension, so eventsAfter then returns
-// only those of its events that follow last.
+// eventsAfter returns those events of tip's run that follow a given entry, the oldest first. last is the id of this
+// entry; zero means all events of the run.
+//
+// The run may itself be an extension, and last may be an entry of the extended run. The run's first own entry repeats
+// the events of the extended run. eventsAfter then returns those of the repeated events that follow last, and the
+// events of the later entries.
 func (s splitter) eventsAfter(tip *snapshot.Entry, last objstore.ID) ([]snapshot.Event, error) {
 	var newestFirst [][]snapshot.Event
 	entries := snapshot.NewWalk(s.store.Objects(), tip)
@@ -77,11 +80,13 @@ func (s splitter) eventsAfter(tip *snapshot.Entry, last objstore.ID) ([]snapshot
 		if err != nil {
 			return nil, err
 		}
-		if entry != nil && entry.IsView() && !last.IsZero() {
+		if entry != nil && entry.IsView() && !last.IsZero() { // last is an entry of the extended run
 			again, err := s.eventsAfter(entry.Stored(), last)
 			if err != nil {
 				return nil, err
 			}
+			// The first own entry has RunForked and then the repeated events. Keep as many of the repeated events
+			// as follow last in the extended run.
 			first := &newestFirst[len(newestFirst)-1]
 			*first = (*first)[max(0, len(*first)-len(again)):]
 			break
@@ -99,8 +104,9 @@ func (s splitter) eventsAfter(tip *snapshot.Entry, last objstore.ID) ([]snapshot
 	return slices.Concat(newestFirst...), nil
 }
 
-// write writes the first entry of the new run, and records in this clone that the fork was made here. It sets
-// x.parent.AtMs. It checks existing data only against the limits of the format.
+// write writes the first entry of the new run x to w and returns the entry. It sets x.parent.AtMs, and records in this
+// clone that the fork was made here. Because the data of the entry exists already, only the limits of the format apply
+// to it, and not this repository's lower limits.
 func (s splitter) write(x *extension, w objstore.Writer) (*snapshot.Entry, error) {
 	at := s.store.Now().UnixMilli()
 	fork := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at}
@@ -131,8 +137,8 @@ func (s splitter) write(x *extension, w objstore.Writer) (*snapshot.Entry, error
 	})
 }
 
-// updates returns the ref updates that create the new run: the update of its tip, and those of its frame
-// refs.
+// updates returns the ref updates that create the new run x: one creates its tip ref with the value tip, the
+// others create its frame refs.
 func (s splitter) updates(x *extension, tip objstore.ID) ([]refs.Update, error) {
 	name, err := refs.Tip(x.id)
 	if err != nil {
@@ -142,8 +148,8 @@ func (s splitter) updates(x *extension, tip objstore.ID) ([]refs.Update, error) 
 	return append([]refs.Update{{Name: name, New: tip}}, frames...), err
 }
 
-// keptRefs returns the updates that create refs for the newest of the run's given frames, for at most as many
-// frames as smithers.frameRefs allows. frames is sorted, newest first.
+// keptRefs returns the updates that create refs for the newest of the given frames of run, at most smithers.frameRefs
+// updates. frames is sorted, newest first.
 func (s splitter) keptRefs(run string, frames []refs.FrameRef) ([]refs.Update, error) {
 	frames = frames[:min(int64(len(frames)), s.store.Settings().FrameRefs)]
 	updates := make([]refs.Update, len(frames))

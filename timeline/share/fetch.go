@@ -65,11 +65,17 @@ type Fetched struct {
 // the run was pruned in either repository. If the remote's run fails the checks, or is in an older format, only
 // its tracking ref under refs/smithers-remote changes.
 //
-// Error codes: remote_not_found, remote_failed, run_not_found; run_pruned if a run with the id FetchRequest.As
-// was pruned in this repository. With these further codes, Fetched has the result for each run: fetch_refused
-// if a run is invalid, broken_ref if a local ref is broken, run_owned if a run is busy, run_exists if a named
-// run differs from the local run, older_format if a named run is in an older format, run_pruned if a named run
-// was pruned.
+// Error codes: remote_not_found, remote_failed, run_not_found; fetch_refused or broken_ref if git could not
+// fetch; invalid_run_id, run_exists or run_pruned if FetchRequest.As is not free for a new run; usage if
+// FetchRequest.As is set and not exactly one run is named.
+//
+// With these codes, Fetched has the result for each run:
+//   - fetch_refused if a run is invalid
+//   - broken_ref if a local ref is broken
+//   - run_owned if a run is busy
+//   - run_exists if a named run differs from the local run
+//   - run_pruned if a named run was pruned
+//   - older_format if a named run is in an older format
 func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) {
 	from, err := place.Find(s.store, req.Remote)
 	if err != nil {
@@ -78,7 +84,9 @@ func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) 
 	return s.fetch(ctx, from, req)
 }
 
-// fetch makes the fetch that Fetch describes, from a resolved place.
+// fetch makes the fetch that Fetch describes. from is the remote or the bundle. If req.As is set and not exactly one
+// run is named, the error's code is usage and the result is nil. After any other error, the result has the runs that
+// were finished before the error.
 func (s *Sharer) fetch(ctx context.Context, from place.Place, req FetchRequest) (*Fetched, error) {
 	if req.As != "" && len(req.Runs) != 1 {
 		return nil, fault.New(fault.Usage, "--as needs exactly one run, but %d were named", len(req.Runs)).Hint("name one run")
@@ -113,7 +121,8 @@ func (f *fetch) again() string {
 	return "git smithers " + cmp.Or(f.req.command, "fetch") + " " + fault.Word(f.from.Shown())
 }
 
-// run fetches the requested refs, and applies each fetched run to the local run. The results are in f.out.
+// run fetches the requested refs, applies each fetched run to the local run, and sets the results in f.out. A fault of
+// a single run is a state in its result, not an error.
 func (f *fetch) run(ctx context.Context) (err error) {
 	// git does not fetch objects that exist, even if only a pruned run has them. So keep all objects until the refs
 	// have moved.
@@ -154,8 +163,8 @@ func (f *fetch) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// bringAll fetches all tips and tombstones, and deletes the tracking refs of tips and tombstones that the
-// remote no longer has.
+// bringAll fetches all tips and tombstones, and deletes the tracking refs of tips and tombstones that the remote no
+// longer has. It warns about tracking refs with invalid names.
 func (f *fetch) bringAll(ctx context.Context) error {
 	if err := f.bring(ctx, []transportSpec{f.tips(), f.stones()}, true); err != nil {
 		return err
@@ -163,7 +172,8 @@ func (f *fetch) bringAll(ctx context.Context) error {
 	return f.tellStrangers(ctx)
 }
 
-// bringNamed fetches the named runs and all tombstones. It returns the ref components of the runs, each once.
+// bringNamed fetches the named runs and all tombstones. It returns the ref components of the named runs, each once. If
+// the remote has neither a tip nor a tombstone of a named run, the error's code is run_not_found.
 func (f *fetch) bringNamed(ctx context.Context) ([]string, error) {
 	var specs []transportSpec
 	var components []string
@@ -185,8 +195,9 @@ func (f *fetch) bringNamed(ctx context.Context) ([]string, error) {
 	return components, f.bringThere(ctx, components)
 }
 
-// bringThere fetches the named runs that the remote has, and all tombstones, after bringNamed has found a tip
-// missing. If the remote has neither a tip nor a tombstone of a run, the error's code is run_not_found.
+// bringThere fetches those of the named runs that the remote has, and all tombstones. bringNamed calls it if the tip of
+// a named run is missing at the remote. components are the ref components of the named runs. If the remote has neither
+// a tip nor a tombstone of a named run, bringThere fetches nothing and the error's code is run_not_found.
 func (f *fetch) bringThere(ctx context.Context, components []string) error {
 	list, err := f.transport().List(ctx, f.from.Name, refs.Folder)
 	if err != nil {
@@ -213,8 +224,8 @@ func (f *fetch) bringThere(ctx context.Context, components []string) error {
 	return f.bring(ctx, specs, false)
 }
 
-// refusal returns the error for the most serious state of a run that was not fetched, or nil if no state is an
-// error. Unrelated, pruned and older runs are an error only if the request names runs.
+// refusal returns the error for the most serious state in f.out.Runs, or nil if no state is an error. Invalid, broken
+// and busy runs are always an error. Unrelated, pruned and older runs are an error only if the request names runs.
 func (f *fetch) refusal() error {
 	var invalid, broken, busy, other, pruned, older *FetchedRun
 	for i := range f.out.Runs {
@@ -257,7 +268,8 @@ func (f *fetch) refusal() error {
 	return err.Detail("runs", f.out.Runs)
 }
 
-// prunedRun returns the error with code run_pruned for a named run, with hints for getting the run back.
+// prunedRun returns the error with code run_pruned for a named run that was pruned. Its hints are the commands that
+// bring the run back, as far as such commands exist.
 func (f *fetch) prunedRun(run *FetchedRun) *fault.Error {
 	err := fault.New(fault.RunPruned, "run %q was not fetched from %s: %s", run.RunID, f.from.Shown(), run.Reason)
 	if run.Reason == prunedHere {
@@ -269,7 +281,7 @@ func (f *fetch) prunedRun(run *FetchedRun) *fault.Error {
 	return err
 }
 
-// takeAs returns the hint for fetching a run under another id.
+// takeAs returns the hint with the command that fetches run, a run id, under another id.
 func (f *fetch) takeAs(run string) string {
 	return fmt.Sprintf("`%s %s --as NEWID` fetches the run under another id", f.again(), fault.Word(run))
 }

@@ -36,8 +36,10 @@ func (f *fetch) forward(ctx context.Context, run *incomingRun, theirTip objstore
 	return f.frameRefs(ctx, run.RunID, fresh.Frames)
 }
 
-// frameRefs creates the missing refs of frames. If the limit leaves no room for all frames, it creates none.
-// It does not check existing refs; the command verify does.
+// frameRefs creates a ref for each of the given frames of run that has none. If smithers.frameRefs leaves no
+// room for all frames, it creates none. If a frame ref is broken or another process creates one first,
+// frameRefs stops without an error, because a frame without a ref is found through the chain. It does not check
+// the values of existing refs; the command verify does.
 func (f *fetch) frameRefs(ctx context.Context, run string, frames []refs.FrameRef) error {
 	room, err := f.room(ctx)
 	if err != nil || int64(len(frames)) > *room {
@@ -71,8 +73,8 @@ func (f *fetch) frameRefs(ctx context.Context, run string, frames []refs.FrameRe
 	return f.store.Refs().PackIfMany(ctx)
 }
 
-// tolerate returns nil if err means that a frame ref is broken, which is a warning, or that another process is
-// creating the ref. The frame is then found through the chain. tolerate returns any other error unchanged.
+// tolerate returns nil if err, from the creation of frame refs, means that a ref is broken or that another process is
+// creating the ref. A broken ref is also a warning. tolerate returns any other error unchanged.
 func (f *fetch) tolerate(err error) error {
 	if errors.Is(err, refs.ErrConflict) {
 		return nil
@@ -80,8 +82,8 @@ func (f *fetch) tolerate(err error) error {
 	return f.broken(err)
 }
 
-// room returns a pointer to the number of frame refs that may still be created in this repository. The caller
-// subtracts the refs that it creates.
+// room returns a pointer to the number of frame refs that this fetch may still create. The first call counts the refs
+// of this repository. The caller subtracts the refs that it creates.
 func (f *fetch) room(ctx context.Context) (*int64, error) {
 	if f.budget != nil {
 		return f.budget, nil

@@ -13,11 +13,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// sendFrames creates frame refs at the remote for the runs that are equal on both sides, if --frames asks for
-// them. It begins with the runs that were pushed or named, and continues with the newest runs, up to
-// smithers.remoteFrameRefs. It reads the frames from the chains, because a sealed run has no frame refs in
-// this repository, and a local ref may be wrong. A frame ref that was not created is only a reason in the
-// run's result.
+// sendFrames creates frame refs at the remote for the runs that are equal on both sides, up to
+// smithers.remoteFrameRefs. It begins with the runs that were pushed or named, the newest first, and continues with the
+// other runs. Without --frames, and in a dry run, it does nothing.
+//
+// sendFrames reads the frames from the chains, because a sealed run has no frame refs in this repository, and a
+// local ref may be wrong. If a frame ref is not created, the run's result only has a reason. sendFrames returns
+// the errors of the connection.
 func (p *push) sendFrames(ctx context.Context) error {
 	if !p.req.Frames || p.req.DryRun {
 		return nil
@@ -40,8 +42,9 @@ func (p *push) sendFrames(ctx context.Context) error {
 	return p.to.Explain(err)
 }
 
-// frameMoves returns the moves that create frame refs, and the run of each move. It considers runs that were
-// neither pushed nor named only while the limit leaves room.
+// frameMoves returns the moves that create frame refs, and owner, the run of each move. Runs that were pushed or named
+// come first. The other runs follow only while smithers.remoteFrameRefs leaves room. If this limit or a damaged object
+// leaves out frames of a run, frameMoves sets the run's reason.
 func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner map[refs.Name]*outgoingRun, err error) {
 	owner = make(map[refs.Name]*outgoingRun)
 	left := p.store.Settings().RemoteFrameRefs - int64(len(p.there.frames))
@@ -56,7 +59,7 @@ func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner ma
 			} else if err != nil {
 				return nil, nil, err
 			}
-			if left -= int64(len(found)); left < 0 {
+			if left -= int64(len(found)); left < 0 { // one frame more than fits was found
 				run.Reason = cmp.Or(run.Reason, "the remote has as many frame refs as smithers.remoteFrameRefs allows")
 				found, left = found[:len(found)-1], 0
 			}
@@ -68,9 +71,9 @@ func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner ma
 	return moves, owner, nil
 }
 
-// framesToMake returns the moves that create the missing frame refs of a run at the remote, newest first. It returns
-// at most limit+1 moves: one move more than limit means that the run has more missing frame refs than limit. With an
-// error, it may return some moves.
+// framesToMake returns the moves that create the missing frame refs of run at the remote, newest first. It returns at
+// most limit+1 moves, so that limit+1 moves tell the caller that the limit is too low. With an error, it may also
+// return moves for the frames before the fault.
 func (p *push) framesToMake(ctx context.Context, run *outgoingRun, limit int64) (moves []transport.Move, err error) {
 	for frame, err := range p.framesOf(run.Tip) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
@@ -91,8 +94,8 @@ func (p *push) framesToMake(ctx context.Context, run *outgoingRun, limit int64) 
 	return moves, nil
 }
 
-// framesOf yields the frames of tip's run, newest first, from the chain. Frame 0 of a fork is the parent's
-// entry. After an error, the iteration ends.
+// framesOf yields the frames of tip's run from the chain, newest first. If the run is a fork without an own entry for
+// frame 0, its frame 0 is the parent's entry. After an error, the iteration ends.
 func (s *Sharer) framesOf(tip objstore.ID) iter.Seq2[refs.FrameRef, error] {
 	return func(yield func(refs.FrameRef, error) bool) {
 		newest, err := snapshot.ReadEntry(s.store.Objects(), tip)

@@ -10,9 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/refs/transport"
 )
 
-// judge compares each open run with the remote's run, and returns the runs to push. It ends the other runs with
-// a state and a reason, and updates the tracking refs. If this repository lacks the remote's tip, judge fetches
-// that tip only if the run is named, or was continued in this repository since the last push.
+// judge compares each run that has no final state with the remote's run, and returns the runs to push. It ends the
+// other runs with a state and a reason, and updates the tracking refs.
+//
+// If this repository lacks the remote's tip, judge must fetch that tip to compare it. It saves the fetch for an unnamed
+// run whose local tip equals the tracking ref: the remote then has newer entries, and the run is current.
 func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 	var open, unknown []*outgoingRun
 	var found []refs.Update // updates of tracking refs
@@ -39,7 +41,7 @@ func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 				found = append(found, p.sighting(run, there)...)
 			case !run.named && p.tracked.tips[run.component] == run.Tip:
 				run.end(StateCurrent, "the remote has newer entries")
-			default:
+			default: // the remote's tip must be fetched before the comparison
 				unknown = append(unknown, run)
 			}
 		}
@@ -81,8 +83,8 @@ const (
 	prunedThere = "the run was pruned at the remote"
 )
 
-// isPruned reports whether this repository or the remote has a tombstone of the run. If so, isPruned ends the
-// run as pruned. The remote's tombstone does not count if the request revives the run and names it.
+// isPruned reports whether this repository or the remote has a tombstone of run. If so, it ends the run as pruned. The
+// remote's tombstone does not count if the request names the run and PushRequest.Revive is set.
 func (p *push) isPruned(run *outgoingRun) bool {
 	here, there := p.gone[run.component], p.there.gone[run.component]
 	switch {
@@ -96,8 +98,9 @@ func (p *push) isPruned(run *outgoingRun) bool {
 	return true
 }
 
-// compare compares a run with theirTip, the remote's tip. If the run continues the remote's run, compare
-// returns open with the run added. Otherwise it ends the run with a state and a reason, and returns open.
+// compare compares run with theirTip, the remote's tip. open has the runs to push so far. If run continues the
+// remote's run, compare returns open with run appended. Otherwise it ends run with a state and a reason, and
+// returns open unchanged.
 func (p *push) compare(run *outgoingRun, theirTip objstore.ID, open []*outgoingRun) []*outgoingRun {
 	kin, err := relate(p.store.Objects(), run.Tip, theirTip)
 	switch {
@@ -118,8 +121,9 @@ func (p *push) compare(run *outgoingRun, theirTip objstore.ID, open []*outgoingR
 	return open
 }
 
-// fetchTips fetches the remote's tips of runs into their tracking refs, for comparison. If a tip is damaged
-// or deleted, it ends all runs as diverged. It returns only errors of the connection or ctx.
+// fetchTips fetches the remote's tips of runs into their tracking refs, for comparison. If git cannot fetch them, for
+// example because one tip is damaged or was just deleted, fetchTips ends all runs as diverged. It returns the errors of
+// the connection and of ctx, and the error about an invalid run id.
 func (p *push) fetchTips(ctx context.Context, runs []*outgoingRun) error {
 	if len(runs) == 0 {
 		return nil
@@ -147,7 +151,8 @@ func (p *push) fetchTips(ctx context.Context, runs []*outgoingRun) error {
 	return nil
 }
 
-// runID returns the run id of a tip. If the ref component is a hash, runID reads the id from the tip's entry.
+// runID returns the run id of a tip. If the ref component is a hash, runID reads the id from the tip's entry,
+// which may be in an older format.
 func (s *Sharer) runID(tip refs.TipRef) (string, error) {
 	run, ok, err := refs.UnescapeRun(tip.Component)
 	if err != nil || ok {

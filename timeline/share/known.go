@@ -19,14 +19,13 @@ import (
 // addressBook stores the addresses of remotes that the configuration does not name.
 type addressBook struct{ store *timeline.Store }
 
-// path returns the path of the file that stores the address of the remote with a ref component. The stored
-// address has no secrets.
+// path returns the path of the file that stores the address of a remote. component is the remote's ref component.
 func (b addressBook) path(component string) string {
 	return filepath.Join(b.store.Private(), "remotes", component)
 }
 
-// note stores the address of a remote that the configuration does not name, for later messages. A failure is
-// only a warning.
+// note stores the address of a remote, without secrets, so that later messages can show it. If the configuration names
+// the remote, or the address is already stored, note does nothing. A failure is only a warning.
 func (b addressBook) note(at place.Place) {
 	if at.Configured || b.place(at.Component).Name == at.Shown() {
 		return
@@ -41,8 +40,8 @@ func (b addressBook) note(at place.Place) {
 	}
 }
 
-// place returns the remote with a ref component. Its name is the stored address, or else the name that the
-// component encodes, or else the component.
+// place returns the remote with the given ref component. The remote's name is its stored address. If no address is
+// stored, the name is the one that the component encodes, or else the component itself.
 func (b addressBook) place(component string) place.Place {
 	name := component
 	if data, err := os.ReadFile(b.path(component)); err == nil {
@@ -59,9 +58,9 @@ type Forgotten struct {
 	Refs   int    `json:"refs"` // number of deleted tracking refs
 }
 
-// Forget deletes everything that this repository stores about a remote: its tracking refs, its address, and
-// the permission to push untracked files. It does not contact the remote. If this repository stores nothing
-// about the remote, the error's code is remote_not_found.
+// Forget deletes everything that this repository stores about a remote: its tracking refs, its address, and the
+// permission to push untracked files. remote is the remote's name, URL or ref component. Forget does not contact the
+// remote. If this repository stores nothing about the remote, the error's code is remote_not_found.
 func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) {
 	places, err := s.places(ctx, nil)
 	if err != nil {
@@ -92,8 +91,8 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) 
 		Hint("`git smithers remote` lists the known remotes").Detail("remote", remote)
 }
 
-// forget deletes the tracking refs of a remote, including refs with invalid names, and returns the number of
-// deleted refs.
+// forget deletes the tracking refs of a remote, including refs with invalid names, and returns the number of refs to
+// delete. If git fails, some or all of these refs still exist.
 func (s *Sharer) forget(ctx context.Context, at place.Place) (int, error) {
 	git := gitexec.Process{Dir: s.store.Repo().CommonDir, Env: gitexec.PlumbingEnv(s.store.Env()), Options: []string{"--git-dir=."}}
 	list := git

@@ -10,12 +10,13 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// moveAside creates the fork, and moves the run's tip to the remote's tip. If made is not zero, the fork exists
-// already and made is its tip.
+// moveAside makes a split: it creates the fork, moves the run's tip to the remote's tip, and creates refs for the run's
+// new frames. If made is not zero, an interrupted fetch has created the fork already, and made is the fork's tip.
 //
-// moveAside first deletes the frame refs that the run will lose, so that no frame ref ever points to a wrong
-// frame. A frame without a ref is found through the chain. moveAside deletes frame refs only while the run's
-// tip is still the local tip. Otherwise another process may have split the run and created these refs.
+// moveAside first deletes the frame refs that the run will lose, so that no frame ref ever points to a wrong frame. A
+// frame without a ref is found through the chain. moveAside deletes frame refs only while the run's tip is still the
+// local tip, because otherwise another process may have split the run and created these refs. If the run's tip then
+// cannot be moved, moveAside recreates the deleted frame refs.
 func (s splitter) moveAside(ctx context.Context, what split, fork *extension, made objstore.ID) error {
 	batch := s.store.Objects().Begin()
 	updates, err := s.forkUpdates(ctx, batch, fork, made)
@@ -53,8 +54,9 @@ func (s splitter) moveAside(ctx context.Context, what split, fork *extension, ma
 	return err
 }
 
-// forkUpdates writes the fork's first entry, and returns the ref updates that create the fork. If made is not
-// zero, the fork exists, and forkUpdates returns only the updates that create the fork's missing frame refs.
+// forkUpdates returns the ref updates that create the fork, and writes the fork's first entry to w. If made is not
+// zero, the fork exists: forkUpdates then writes nothing, and returns the updates that create the fork's missing frame
+// refs. A broken frame ref is not missing.
 func (s splitter) forkUpdates(ctx context.Context, w objstore.Writer, fork *extension, made objstore.ID) ([]refs.Update, error) {
 	if made.IsZero() {
 		entry, err := s.write(fork, w)
@@ -79,8 +81,9 @@ func (s splitter) forkUpdates(ctx context.Context, w objstore.Writer, fork *exte
 	return missing, nil
 }
 
-// dropRefs deletes the frame refs of a run for which drop returns true, and returns the updates that delete them. The
-// same transaction makes the updates in others, so the deletion fails if a ref of others has moved.
+// dropRefs deletes the frame refs of run for which drop returns true, and returns the updates that delete them. The
+// updates in others are part of the same transaction, so no ref is deleted if a ref that others names has moved. If
+// drop returns true for no frame ref, dropRefs changes nothing and returns nil.
 func (s splitter) dropRefs(ctx context.Context, run string, others []refs.Update, drop func(refs.FrameRef) bool) ([]refs.Update, error) {
 	list, err := s.store.Refs().Frames(ctx, run)
 	if err != nil && !errors.Is(err, refs.ErrBroken) { // the command verify reports broken refs
@@ -103,9 +106,9 @@ func (s splitter) dropRefs(ctx context.Context, run string, others []refs.Update
 	return updates, s.store.Refs().Apply(ctx, slices.Concat(others, updates)...)
 }
 
-// putBack recreates the frame refs that the updates in dropped deleted, if the run's tip has not moved since.
-// still is an update that leaves the tip unchanged. A failure is only a warning, because a frame without a
-// ref is found through the chain.
+// putBack recreates the frame refs that the updates in dropped have deleted. still is an update that leaves the run's
+// tip unchanged: if the tip has moved since, putBack does not recreate the refs. A failure is only a warning, because a
+// frame without a ref is found through the chain.
 func (s splitter) putBack(ctx context.Context, still refs.Update, dropped []refs.Update) {
 	for _, update := range dropped {
 		err := s.store.Refs().Apply(ctx, still, refs.Update{Name: update.Name, New: update.Old})

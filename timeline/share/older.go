@@ -25,7 +25,7 @@ func (s *Sharer) older(tip objstore.ID) *snapshot.OlderFormatError {
 // isOlderTip reports whether a tip is in an older format.
 func (s *Sharer) isOlderTip(tip objstore.ID) bool { return s.older(tip) != nil }
 
-// runAt returns the id of the run that an entry belongs to. The entry may be in an older format.
+// runAt returns the id of the run that an entry belongs to. The entry may be in an older format, if it names its run.
 func (s *Sharer) runAt(id objstore.ID) (string, error) {
 	entry, err := snapshot.ReadEntry(s.store.Objects(), id)
 	if older, ok := errors.AsType[*snapshot.OlderFormatError](err); ok && older.Run != "" {
@@ -37,9 +37,9 @@ func (s *Sharer) runAt(id objstore.ID) (string, error) {
 	return entry.Run, nil
 }
 
-// isOlder reports whether the local tip of run is in an older format. If so, it ends the run with that reason.
-// It returns false for an unnamed run whose local tip equals theirTip, the remote's tip, without reading the
-// tip.
+// isOlder reports whether the local tip of run is in an older format. If so, it ends the run with state older.
+// theirTip is the remote's tip. If an unnamed run has the same tip in this repository and at the remote,
+// isOlder returns false without reading the tip.
 func (p *push) isOlder(run *outgoingRun, theirTip objstore.ID) bool {
 	if theirTip == run.Tip && !run.named {
 		return false
@@ -53,8 +53,8 @@ func (p *push) isOlder(run *outgoingRun, theirTip objstore.ID) bool {
 	return true
 }
 
-// isOlderThere reports whether err, the error of a comparison with the remote's run, means that the remote's
-// run is in an older format. If so, it ends the run with that reason.
+// isOlderThere reports whether err, from the comparison of run with the remote's run, means that the remote's run is in
+// an older format. If so, it ends the run as unrelated, with the format as the reason.
 func (p *push) isOlderThere(run *outgoingRun, err error) bool {
 	older, ok := errors.AsType[*snapshot.OlderFormatError](err)
 	if !ok {
@@ -65,8 +65,8 @@ func (p *push) isOlderThere(run *outgoingRun, err error) bool {
 	return true
 }
 
-// olderRefusal returns older_format for the first named run in an older format, or nil if no named run is in an
-// older format.
+// olderRefusal returns an error with code older_format for the first named run that is in an older format, or
+// nil if there is no such run.
 func (p *push) olderRefusal() error {
 	for _, run := range p.runs {
 		if run.older != nil && run.named {
@@ -76,8 +76,8 @@ func (p *push) olderRefusal() error {
 	return nil
 }
 
-// hintOlderThere returns the hint for a run that the remote has in an older format: the command that deletes
-// the remote's run. to is the remote.
+// hintOlderThere returns the hint for a run that a remote has in an older format: the command that deletes the remote's
+// run. to is the remote. If the run id is invalid, the hint has no command.
 func (r *outgoingRun) hintOlderThere(to place.Place) string {
 	tip, err := refs.Tip(r.RunID)
 	if err != nil {
@@ -86,8 +86,8 @@ func (r *outgoingRun) hintOlderThere(to place.Place) string {
 	return fmt.Sprintf("`git push %s --delete %s` deletes the remote's run; then push again", fault.Word(to.Shown()), fault.Word(string(tip)))
 }
 
-// withoutOlderStones returns moves, which push tombstones, without the tombstones in an older format. It warns
-// once about the tombstones that it leaves out.
+// withoutOlderStones returns moves without the tombstones in an older format. Each of moves pushes a tombstone. If
+// withoutOlderStones leaves out tombstones, it warns once with their number.
 func (p *push) withoutOlderStones(moves []transport.Move) []transport.Move {
 	var kept []transport.Move
 	for _, move := range moves {
@@ -102,9 +102,11 @@ func (p *push) withoutOlderStones(moves []transport.Move) []transport.Move {
 	return kept
 }
 
-// isOlder reports whether run is in an older format at the remote or in this repository. If so, it ends the run
-// with that reason. theirTip is the remote's tip. Unless the request names runs, the result is reported only if
-// the remote's tip has changed since the last fetch.
+// isOlder reports whether run is in an older format at the remote or in this repository. The local run does not count
+// if FetchRequest.As is set, because the fetch does not change it then. theirTip is the remote's tip.
+//
+// If run is in an older format, isOlder ends it with state older and a reason. The result is quiet if the remote's tip
+// has not changed since the last fetch.
 func (f *fetch) isOlder(run *incomingRun, theirTip objstore.ID) bool {
 	if older := f.older(theirTip); older != nil {
 		run.end(StateOlder, fmt.Sprintf("the run is in format %d, which this version does not read", older.Format))
@@ -117,7 +119,8 @@ func (f *fetch) isOlder(run *incomingRun, theirTip objstore.ID) bool {
 	return true
 }
 
-// olderRun returns older_format for a named run that was not fetched because it is in an older format.
+// olderRun returns the error with code older_format for a named run that was not fetched, because the run is in an
+// older format in this repository or at the remote.
 func (f *fetch) olderRun(run *FetchedRun) *fault.Error {
 	if older := f.older(run.Tip); older != nil {
 		return timeline.OlderFormat(older)

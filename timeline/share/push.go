@@ -67,14 +67,16 @@ type Pushed struct {
 const rounds = 5
 
 // Push pushes runs to a remote, and the tombstones of runs that were pruned in this repository. It lists the
-// remote's refs once, and considers only runs that were named or whose tip differs. It does not push a run that
-// was pruned at the remote, or a run in an older format. If req.Remote is set, Push contacts the remote even if
-// there is nothing to push.
+// remote's refs, and considers only runs that were named or whose tip differs. It does not push a run in an older
+// format. It pushes a run that was pruned at the remote only if PushRequest.Revive is set. If req.Remote is set,
+// Push contacts the remote even if there is nothing to push.
 //
-// Error codes: remote_not_found; remote_failed; unconfirmed if the user has not agreed to push untracked files.
-// The following codes come with the result for each run in Pushed, and the first that applies is returned:
-// push_refused if a run was refused, except an unnamed run that was pruned; older_format if a named run is in
-// an older format; missing_object or corrupt_object if a run is damaged in this repository.
+// Error codes: usage; remote_not_found; remote_failed; run_not_found if a named run does not exist; unconfirmed if
+// the user has not agreed to push untracked files. The following codes come with the result for each run in
+// Pushed. If several apply, Push returns the first of them:
+//   - push_refused if a run was refused, except an unnamed run that was pruned
+//   - older_format if a named run is in an older format
+//   - missing_object or corrupt_object if a run is damaged in this repository
 func (s *Sharer) Push(ctx context.Context, req PushRequest) (*Pushed, error) {
 	to, err := place.Find(s.store, req.Remote)
 	if err != nil {
@@ -124,8 +126,9 @@ type outgoingRun struct {
 // end sets the final state of the run and the reason. The push then skips the run.
 func (r *outgoingRun) end(state, reason string) { r.State, r.Reason, r.done = state, reason, true }
 
-// run lists the remote's refs and pushes the runs. It repeats both if another process moved a ref first, at
-// most rounds times.
+// run lists the remote's refs, pushes the runs, and creates frame refs at the remote. It starts again, for at most
+// rounds attempts, if another process has moved a ref of a run first, or after a person was asked about untracked
+// files. After the last attempt, it ends each unfinished run as diverged.
 func (p *push) run(ctx context.Context) error {
 	for range rounds {
 		if err := p.look(ctx); err != nil {
@@ -161,8 +164,9 @@ func (p *push) run(ctx context.Context) error {
 	return p.sendFrames(ctx)
 }
 
-// send pushes the tips of open and the tombstones. again is true if another process moved the remote's ref of
-// a run first. A dry run only sets the states.
+// send pushes the tips of the runs in open, and the tombstones, and records the outcomes. again is true if another
+// process moved the remote's ref of a run first, so that the run must be compared again. In a dry run, and if there is
+// nothing to move, send only ends the runs as pushed.
 func (p *push) send(ctx context.Context, open []*outgoingRun) (again bool, err error) {
 	moves, owner, err := p.moves(open)
 	if err != nil {
@@ -184,8 +188,9 @@ func (p *push) send(ctx context.Context, open []*outgoingRun) (again bool, err e
 	return again, p.to.Explain(err)
 }
 
-// moves returns the moves of tips and tombstones, and the run of each move. owner has no run for a tombstone
-// that is created at the remote.
+// moves returns the moves of the tombstones and of the tips of the runs in open. owner has the run of each move that
+// belongs to a run: the move of its tip and, for a revived run, the deletion of its tombstone at the remote. A move
+// that creates a tombstone has no run.
 func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[refs.Name]*outgoingRun, err error) {
 	for _, component := range slices.Sorted(maps.Keys(p.gone)) {
 		if p.there.gone[component].IsZero() {
@@ -208,8 +213,9 @@ func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[ref
 	return moves, owner, nil
 }
 
-// settle records the outcome of a move in its run, and reports whether the run must be tried again. run is
-// nil for a tombstone; a refused tombstone is a warning.
+// settle records the outcome of a move in run, and reports whether the run must be tried again, because another process
+// moved the ref first. run is nil if the move creates a tombstone. If the remote refuses such a move, settle warns; it
+// ignores all other outcomes of such a move.
 func (p *push) settle(run *outgoingRun, outcome transport.Outcome) (again bool) {
 	if run == nil {
 		if outcome.Status == transport.Refused {
@@ -235,8 +241,8 @@ func (p *push) settle(run *outgoingRun, outcome transport.Outcome) (again bool) 
 	return false
 }
 
-// result returns the results of the runs. It leaves out a run that is current, was not named, and got no new
-// frame refs.
+// result returns the results of the runs that have a state. It leaves out a run that is current, was not named,
+// and got no new frame refs.
 func (p *push) result() *Pushed {
 	out := &Pushed{Remote: p.to.Shown(), Runs: []PushedRun{}}
 	for _, run := range p.runs {
@@ -247,8 +253,9 @@ func (p *push) result() *Pushed {
 	return out
 }
 
-// refusal returns the error for the runs that were not pushed, or nil if all were pushed. It ignores a pruned
-// run that was not named.
+// refusal returns the error about runs that were not pushed, or nil if no run is at fault. It looks for these faults in
+// this order: untracked files that smithers.pushFiles forbids; runs that are diverged, unrelated or refused, or pruned
+// and named; named runs in an older format; damaged runs.
 func (p *push) refusal() error {
 	if len(p.withheld) > 0 {
 		return unconfirmed(p.to, p.withheld).Hint("the runs with untracked files were not pushed, because smithers.pushFiles is no")
@@ -318,7 +325,7 @@ func (r *outgoingRun) why() string {
 	return "the remote refused the run"
 }
 
-// hint returns the hint for a run that was not pushed to the remote to.
+// hint returns the hint for a run that was not pushed: what to do next. to is the remote.
 func (r *outgoingRun) hint(to place.Place) string {
 	switch r.State {
 	case StateDiverged:

@@ -27,9 +27,9 @@ type relation struct {
 	behind int         // number of entries that only the remote's chain has
 }
 
-// relate compares the chains of two tips of a run. It reads the commits that only one chain has, about as
-// many commits of the other chain, and no trees. Entries before a run's first entry do not count. So two
-// forks of one run are unrelated, even if they have the same id.
+// relate compares the chains of two tips of a run: local is the tip in this repository, and remote the tip at a remote.
+// It reads the commits that only one chain has, about as many commits of the other chain, and no trees. Entries before
+// a run's first entry do not count. So two forks of one run are unrelated, even if they have the same id.
 func relate(objects objstore.Reader, local, remote objstore.ID) (relation, error) {
 	if local == remote {
 		return relation{kinship: same, common: local}, nil
@@ -70,8 +70,9 @@ func meet(here, there *walk) (common objstore.ID, ok bool) {
 	return objstore.ID{}, false
 }
 
-// relationAt returns the relation of two chains with a common entry. own and others are the numbers of
-// entries that only the local or only the remote's chain has; at least one of them is not 0.
+// relationAt returns the relation of two chains whose newest common entry is common. own is the number of
+// entries that only the local chain has. others is the number of entries that only the remote's chain has. At
+// least one of the numbers is not 0.
 func relationAt(common objstore.ID, own, others int) relation {
 	r := relation{common: common, ahead: own, behind: others}
 	switch {
@@ -92,7 +93,7 @@ type walk struct {
 	seen    map[objstore.ID]int // the number of steps from the tip to each entry
 }
 
-// walkFrom returns a walk at the entry tip.
+// walkFrom returns a walk that begins at the entry with the id tip.
 func walkFrom(objects objstore.Reader, tip objstore.ID) (*walk, error) {
 	at, err := snapshot.ReadEntry(objects, tip)
 	return &walk{objects, at, map[objstore.ID]int{tip: 0}}, err

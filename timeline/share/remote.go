@@ -44,9 +44,9 @@ type RemoteState struct {
 	Runs       []RunAt `json:"runs"`    // the other runs, sorted by id; never nil
 }
 
-// Remotes returns the state of each named remote. Without names, it returns the states of push's default
-// remote and of all remotes with tracking refs. It reads only local refs. A run that cannot be read is a
-// warning.
+// Remotes returns the state of each named remote. Without names, it returns the states of push's default remote, if one
+// exists, and of all remotes with tracking refs. It reads only local refs. A run that cannot be read is a warning, and
+// its remote's state does not count it.
 func (s *Sharer) Remotes(ctx context.Context, remotes ...string) ([]RemoteState, error) {
 	places, err := s.places(ctx, remotes)
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *Sharer) here(ctx context.Context) (atRemote, error) {
 	return out, nil
 }
 
-// places returns the named remotes. Without names, it returns push's default remote and all remotes with
-// tracking refs.
+// places returns the named remotes. Without names, it returns push's default remote, if one exists, and all
+// remotes with tracking refs.
 func (s *Sharer) places(ctx context.Context, remotes []string) ([]place.Place, error) {
 	var places []place.Place
 	for _, remote := range remotes {
@@ -130,8 +130,8 @@ func (s *Sharer) rememberedPlaces(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// stateAt returns the state of a remote. at is the remote, and here has this repository's refs, which stateAt
-// compares with the tracking refs of the remote. A run that cannot be read is a warning.
+// stateAt returns the state of a remote. at is the remote. stateAt compares the remote's tracking refs with here, the
+// refs of this repository. It skips, with a warning, a run that cannot be read.
 func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (RemoteState, error) {
 	state := RemoteState{Remote: at.Shown(), Runs: []RunAt{}}
 	there, err := s.remembered(ctx, at.Component)
@@ -165,8 +165,9 @@ func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (Re
 	return state, ctx.Err()
 }
 
-// compareAt compares the run with the given ref component. The result's State is "" if both sides are equal,
-// and its RunID is not set.
+// compareAt compares a run in this repository with the same run at a remote. component is the run's ref component, here
+// has the refs of this repository, and there the tracking refs of the remote. The result's State is "" if both sides
+// are equal. compareAt does not set the result's RunID.
 func (s *Sharer) compareAt(ctx context.Context, component string, here, there atRemote) (RunAt, error) {
 	local, remote := here.tips[component], there.tips[component]
 	if local != remote && slices.ContainsFunc([]objstore.ID{local, remote}, s.isOlderTip) {
@@ -200,7 +201,8 @@ func (s *Sharer) compareAt(ctx context.Context, component string, here, there at
 	return at, err
 }
 
-// length returns the number of entries in the chain of the run with the given tip.
+// length returns the number of entries of the run with the given tip. With an error, it returns the number of
+// entries that it has read.
 func (s *Sharer) length(ctx context.Context, tip objstore.ID) (int, error) {
 	w, err := walkFrom(s.store.Objects(), tip)
 	for err == nil && w.at != nil {

@@ -25,9 +25,10 @@ type split struct {
 // splitter makes new runs from the entries of existing histories.
 type splitter struct{ store *timeline.Store }
 
-// splitOff makes a fork of the local continuation of a run, moves the run's tip and frames to the remote's,
-// and returns the fork's id. The id is derived from the run's id and the local tip, so that a later fetch can
-// continue an interrupted split. After a crash, the run may have lost only frame refs that it would not keep.
+// splitOff makes a fork of the local continuation of a run, moves the run's tip and frame refs to the remote's
+// entries, and returns the fork's id. The id is derived from the run's id and the local tip, so that a later
+// fetch can continue an interrupted split. After a crash, the run may have lost only frame refs that the split
+// would delete. Worktrees and files of attempts that belong to the local continuation move to the fork.
 //
 // If a live process in this repository owns the run, the error's code is run_owned. If the tip has moved in
 // the meantime, the code is conflict. In both cases the run is unchanged.
@@ -59,14 +60,15 @@ func (s splitter) splitOff(ctx context.Context, what split) (fork string, err er
 	if err := s.moveAside(ctx, what, added, made); err != nil {
 		return "", timeline.Explain(err)
 	}
+	// The fork continues the local work, so this machine's files and worktrees of the run now belong to the fork.
 	claim.HandOver(context.WithoutCancel(ctx), s.store, what.run, id)
 	code.HandOver(s.store, what.run, id)
 	return id, nil
 }
 
-// adoptAs makes a new run with the given id from the checked history of tip, which belongs to another run.
-// The new run is a fork: its frame 0 is the first frame of that history, and its frames are the same commits.
-// The error's code is run_exists if a run has the id, and run_pruned if a run with the id was pruned.
+// adoptAs makes a new run with the given id from the checked history of tip, which belongs to another run. The new run
+// is a fork: its frame 0 is the first frame of that history, and its frames are the same commits. The error's code is
+// run_exists if a run has the id, run_pruned if a run with the id was pruned, and invalid_run_id if the id is invalid.
 func (s splitter) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) error {
 	if err := timeline.CheckNew(ctx, s.store, id); err != nil {
 		return err
@@ -77,7 +79,7 @@ func (s splitter) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) e
 		return timeline.Explain(err)
 	}
 	parent.Commit = first.ID
-	if parent.Commit == tip.ID {
+	if parent.Commit == tip.ID { // nothing follows frame 0
 		parent.Extension = objstore.ID{}
 	}
 	added, err := s.extension(ctx, tip, parent)
@@ -98,14 +100,14 @@ func (s splitter) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) e
 		return timeline.Explain(err)
 	}
 	err = s.store.Commit(ctx, batch, updates)
-	if fault.CodeOf(err) == fault.Conflict {
+	if fault.CodeOf(err) == fault.Conflict { // a run with the id exists
 		return fault.New(fault.RunExists, "run %q exists already", id).Hint("choose another id").Detail("runId", id)
 	}
 	return err
 }
 
-// parentOf returns the parent of the fork: the newest frame at or before the common entry. row is the row of
-// the run.
+// parentOf returns the parent of the fork: the newest frame at or before the common entry. row is the row of the run at
+// the local tip. If the local chain does not have the common entry, parentOf returns an error.
 func (s splitter) parentOf(what split, row snapshot.Run) (*snapshot.Parent, error) {
 	both := false
 	found, err := s.frameAt(what.local, func(e *snapshot.Entry) bool {
@@ -121,9 +123,9 @@ func (s splitter) parentOf(what split, row snapshot.Run) (*snapshot.Parent, erro
 	return &snapshot.Parent{RunID: row.ID, Frame: found.Frame, Commit: found.ID, Extension: what.local.ID}, nil
 }
 
-// frameAt returns the newest entry of tip's run for which accepts returns true, as a frame. If accepts
-// returns false for all entries and the run is a fork, frameAt returns the parent's entry as frame 0. If the
-// run is not a fork, the error wraps objstore.ErrCorrupt.
+// frameAt returns the newest entry of tip's run for which accepts returns true, as a frame. If accepts returns false
+// for all entries, frameAt returns the parent's entry as frame 0 if the run is a fork. If the run is not a fork, the
+// error wraps objstore.ErrCorrupt.
 func (s splitter) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) bool) (refs.FrameRef, error) {
 	for entry, err := range s.store.Chain(tip) {
 		if err != nil {
@@ -143,9 +145,10 @@ func (s splitter) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) boo
 	return refs.FrameRef{Frame: 0, ID: row.Parent.Commit}, nil
 }
 
-// forkID returns the id for the fork. made is the tip of the fork if an interrupted fetch has already created
-// it, and otherwise zero. The id ends with 8 digits of the local tip's id; if another run has or had that id,
-// forkID tries more digits.
+// forkID returns the id for the fork: the run's id and the first 8 digits of the local tip's id. If this id
+// would be too long, it has only the digits. If another run has or had the id, forkID tries more digits. If
+// every such id is taken, the error's code is run_exists. made is the tip of the fork if an interrupted fetch
+// has already created it, and otherwise zero.
 func (s splitter) forkID(ctx context.Context, what split) (id string, made objstore.ID, err error) {
 	const digits = 8
 	hash := what.local.ID.String()
@@ -176,8 +179,8 @@ func (s splitter) forkID(ctx context.Context, what split) (id string, made objst
 	return "", objstore.ID{}, fault.New(fault.RunExists, "run %q and every other id for the fork of run %q are taken", id, what.run)
 }
 
-// isFree reports whether no run has the id or was pruned with it. If a run has the id, tip is the run's tip;
-// otherwise tip is zero.
+// isFree reports whether a new run may have the id: no run has it, and no pruned run had it. It also returns the tip of
+// the run that has the id, or the zero id if no run has it.
 func (s splitter) isFree(ctx context.Context, id string) (bool, objstore.ID, error) {
 	tip, err := refs.Tip(id)
 	if err != nil {

@@ -24,9 +24,10 @@ type incomingRun struct {
 // end sets the state of the run and the reason.
 func (r *incomingRun) end(state, reason string) { r.State, r.Reason = state, reason }
 
-// take applies the fetched run with a ref component to the local run, and appends the result to f.out.Runs.
-// If another process moves the run in the meantime, take tries again, at most rounds times in total. A fault
-// of the run itself is a state in the result; take returns only other errors.
+// take applies the fetched run with the given ref component to the local run, and appends the result to f.out.Runs. It
+// leaves out a quiet result if the request names no runs. If another process moves the run in the meantime, take tries
+// again, at most rounds times in total, and then returns an error that wraps refs.ErrConflict. A fault of the run
+// itself is not an error but a state in the result.
 func (f *fetch) take(ctx context.Context, component string) error {
 	for try := 1; ; try++ {
 		run := &incomingRun{component: component}
@@ -42,11 +43,11 @@ func (f *fetch) take(ctx context.Context, component string) error {
 	}
 }
 
-// takeOnce makes one attempt to apply a fetched run, and sets the result in run. If another process moves the
-// run in the meantime, the error wraps refs.ErrConflict.
+// takeOnce makes one attempt to apply a fetched run to the local run, and sets the result in run. run has only its ref
+// component. If another process moves the run in the meantime, the error wraps refs.ErrConflict.
 func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 	there := f.after.tips[run.component]
-	isNew := there != f.before.tips[run.component]
+	isNew := there != f.before.tips[run.component] // otherwise the last fetch has reported the run already
 	if err := f.identify(run, there); err != nil || run.State != "" {
 		return err
 	}
@@ -59,7 +60,7 @@ func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 		run.end(StateBroken, err.Error())
 	case err != nil:
 		return err
-	case f.req.As != "" && !there.IsZero():
+	case f.req.As != "" && !there.IsZero(): // the local run with this id does not matter
 		return f.takeUnder(ctx, run, there)
 	case !gone.IsZero():
 		run.end(StatePruned, prunedHere)
@@ -79,8 +80,9 @@ func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 	return nil
 }
 
-// identify sets run.RunID. If the ref component is a hash, identify reads the id from the entry theirTip, the
-// remote's tip. If the id cannot be determined, identify ends the run as invalid or pruned.
+// identify sets run.RunID. If run's ref component is a hash, identify reads the id from the entry theirTip, the
+// remote's tip. It ends the run as invalid if this entry cannot be read or belongs to another run, and as pruned if
+// theirTip is zero. In these cases, run.RunID is the ref component.
 func (f *fetch) identify(run *incomingRun, theirTip objstore.ID) error {
 	id, ok, err := refs.UnescapeRun(run.component)
 	if err != nil {
@@ -109,8 +111,7 @@ func (f *fetch) identify(run *incomingRun, theirTip objstore.ID) error {
 	return nil
 }
 
-// resolve returns the target of a ref of a run, or the zero id if the ref does not exist. named returns the
-// ref's name.
+// resolve returns the target of the ref named(run), or the zero id if this ref does not exist. run is a run id.
 func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, error), run string) (objstore.ID, error) {
 	name, err := named(run)
 	if err != nil {
@@ -123,8 +124,9 @@ func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, erro
 	return id, err
 }
 
-// check checks the entries of a run from tip back to until, without the entry until; a zero until means all
-// entries. sound is true if the entries pass the checks. Otherwise check ends the run as invalid.
+// check checks the entries of a run from tip back to until, an entry that it leaves out. If until is zero, it checks
+// all entries. sound is true if the entries pass the checks. Otherwise check ends the run as invalid. If err is not
+// nil, sound means nothing.
 func (f *fetch) check(ctx context.Context, run *incomingRun, tip, until objstore.ID) (sound bool, err error) {
 	problems, err := f.verifier.Verify(ctx, run.RunID, tip, until, func() {
 		f.checked++
@@ -136,8 +138,8 @@ func (f *fetch) check(ctx context.Context, run *incomingRun, tip, until objstore
 	return len(problems) == 0, err
 }
 
-// create checks a run that is new in this repository, and creates the run's tip at theirTip, the remote's tip.
-// A run that fails the checks becomes invalid.
+// create checks a run that is new in this repository, and creates the run's tip at theirTip, the remote's tip. If the
+// run fails the checks, create ends the run as invalid.
 func (f *fetch) create(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
 	if sound, err := f.check(ctx, run, theirTip, objstore.ID{}); err != nil || !sound {
 		return err
@@ -146,8 +148,9 @@ func (f *fetch) create(ctx context.Context, run *incomingRun, theirTip objstore.
 	return f.forward(ctx, run, theirTip)
 }
 
-// takeUnder checks the run whose tip at the remote is theirTip, and stores the run under the id
-// FetchRequest.As. A run that fails the checks becomes invalid.
+// takeUnder checks the run whose tip at the remote is theirTip, and stores the run under the id FetchRequest.As. If the
+// run is in an older format or fails the checks, takeUnder only ends the run with a state and a reason. The error's
+// code is run_exists, run_pruned or invalid_run_id if no new run may have the id.
 func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
 	if f.isOlder(run, theirTip) {
 		return nil
@@ -169,7 +172,7 @@ func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, theirTip objsto
 }
 
 // compare compares a run that exists in this repository with theirTip, the remote's tip. It moves the local tip
-// forward, splits the run, or ends the run with another state.
+// forward, splits the run, or ends the run with another state: invalid if theirTip cannot be read or fails the checks.
 func (f *fetch) compare(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
 	if tip, err := snapshot.ReadEntry(f.store.Objects(), theirTip); err != nil || tip.Run != run.RunID {
 		_, err := f.check(ctx, run, theirTip, objstore.ID{}) // check sets the state and the reason
@@ -198,9 +201,9 @@ func (f *fetch) compare(ctx context.Context, run *incomingRun, theirTip objstore
 	return nil
 }
 
-// divide splits a run that was continued both in this repository and at the remote. Before that, it checks the
-// entries from theirTip, the remote's tip, back to common, the newest common entry. If a process in this
-// repository executes the run, the run becomes busy.
+// divide splits a run that was continued both in this repository and at the remote. Before that, it checks the entries
+// from theirTip, the remote's tip, back to common, the newest common entry. If an entry fails the checks, divide ends
+// the run as invalid. If a process in this repository executes the run, divide ends the run as busy.
 func (f *fetch) divide(ctx context.Context, run *incomingRun, theirTip, common objstore.ID) error {
 	if sound, err := f.check(ctx, run, theirTip, common); err != nil || !sound {
 		return err

@@ -37,8 +37,8 @@ func (s *Sharer) progress(what string, done, total int) {
 	}
 }
 
-// remembered returns the tracking refs of the remote with a ref component. It leaves frames empty. Broken
-// refs are warnings.
+// remembered returns the tracking refs of the remote with the given ref component. It leaves frames empty. A
+// broken ref is only a warning.
 func (s *Sharer) remembered(ctx context.Context, component string) (atRemote, error) {
 	out := newAtRemote()
 	tips, err := s.store.Refs().RemoteTips(ctx, component)
@@ -63,15 +63,16 @@ func (s *Sharer) broken(err error) error {
 	return err
 }
 
-// fill adds the value of each ref to the map into. The keys are the ref components. from has the refs.
+// fill sets into[component] to the id of each ref in from.
 func fill(into map[string]objstore.ID, from []refs.TipRef) {
 	for _, ref := range from {
 		into[ref.Component] = ref.ID
 	}
 }
 
-// look lists the remote's refs and sets p.there and p.tracked. It fetches changed tombstones, and deletes the
-// tracking refs of tips that the remote no longer has. It fetches no tips.
+// look lists the remote's refs and sets p.there and p.tracked. It fetches changed tombstones, and deletes the tracking
+// refs of tips that the remote no longer has. It fetches no tips. It also stores the address of the remote if the
+// configuration does not name the remote.
 func (p *push) look(ctx context.Context) error {
 	list, err := p.transport().List(ctx, p.to.Name, refs.Folder)
 	if err != nil {
@@ -120,8 +121,8 @@ func (p *push) forgetVanished(ctx context.Context) {
 	p.track(ctx, moves)
 }
 
-// track moves tracking refs. It skips a ref that another process has moved, because the next look corrects
-// that ref. Any other failure is a warning.
+// track makes the updates of tracking refs in moves. It skips a ref that another process has moved, because the next
+// call of look corrects that ref. Any other failure is a warning.
 func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 	if len(moves) == 0 {
 		return
@@ -138,8 +139,8 @@ func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 	}
 }
 
-// remember sets the tracking ref of each ref that the remote moved, or that was already at its new value. A
-// failure is a warning.
+// remember updates the tracking ref of each ref that the remote moved, created or deleted, or that already had its new
+// value. A failure is a warning.
 func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
 	ctx = context.WithoutCancel(ctx) // the remote has moved its refs, even if this process is cancelled
 	var moves []refs.Update

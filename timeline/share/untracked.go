@@ -43,11 +43,13 @@ const (
 	maxKept     = 2 * objstore.MaxTreePaths
 )
 
-// untrackedFiles returns the untracked files that a push of a run would send, sorted by path. It reads the
-// captured files of the entries from tip back to an entry in known, which the remote has. Like a push, it
-// continues into the runs that the run was forked from. It leaves out the files of the captured commit and
-// the paths of the known entry. A missing commit has no files. The size of a file is the size at its newest
-// capture.
+// untrackedFiles returns the untracked files that a push of run would send, sorted by path. tip is the run's tip, and
+// known has the entries that the remote has.
+//
+// untrackedFiles reads the captured files of the entries from tip back to the first entry in known. Like a
+// push, it continues into the runs that the run was forked from. It leaves out files in the user's commits, and
+// paths that the entry in known has. A commit that is missing in this repository counts as empty. The size of a
+// file is the size at its newest capture.
 func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID, known map[objstore.ID]bool) ([]UntrackedFile, error) {
 	u := untrackedFinder{
 		objects: s.store.Objects(), meter: objstore.NewTreeMeter(s.store.Objects()), known: known,
@@ -68,8 +70,8 @@ func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID
 	return files, nil
 }
 
-// walk adds the untracked files of the entries from id back to an entry in u.known, and removes the files of
-// that entry.
+// walk adds to u.files the untracked files of the entries from id back to the first entry in u.known. It then removes
+// the paths that this known entry has. If no entry is in u.known, walk reads all entries.
 func (u *untrackedFinder) walk(ctx context.Context, id objstore.ID) error {
 	for !id.IsZero() {
 		if err := ctx.Err(); err != nil {
@@ -96,8 +98,8 @@ func (u *untrackedFinder) walk(ctx context.Context, id objstore.ID) error {
 	return nil
 }
 
-// newCopies returns the working copies of an entry, or nil if an entry before it in the walk had the same
-// vcs.json.
+// newCopies returns the captured working copies of an entry. It returns nil if the entry has no vcs.json, or the same
+// vcs.json as an entry that newCopies has read before.
 func (u *untrackedFinder) newCopies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	id, err := entry.VCSID()
 	if err != nil || id.IsZero() || u.seen[id] {
@@ -107,7 +109,7 @@ func (u *untrackedFinder) newCopies(entry *snapshot.Entry) ([]*snapshot.VCS, err
 	return copies(entry)
 }
 
-// copies returns the working copies of an entry whose files were captured.
+// copies returns those working copies of an entry that have captured files: the main one and linked worktrees.
 func copies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	vcs, err := entry.VCSRevision()
 	if err != nil || vcs == nil {
@@ -120,7 +122,8 @@ func copies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	return slices.DeleteFunc(all, func(v *snapshot.VCS) bool { return v.Tree.IsZero() }), nil
 }
 
-// capture adds to u.files the files of a working copy that are not in the user's commits.
+// capture adds to u.files the files of the captured working copy vcs that are not in the user's commits. If the working
+// copy is too large, the error is a TreeSizeError.
 func (u *untrackedFinder) capture(ctx context.Context, vcs *snapshot.VCS) error {
 	commits, err := u.commitsOf(vcs)
 	if err != nil {
@@ -146,8 +149,9 @@ func (u *untrackedFinder) capture(ctx context.Context, vcs *snapshot.VCS) error 
 	return u.added(ctx, tracked, vcs.Tree, "")
 }
 
-// commitsOf returns the commits that the user made: the commit that is checked out or, in jj, its parents,
-// because jj commits everything in the working copy. It returns nil if the revision is not a git commit.
+// commitsOf returns the commits that the user made for the working copy vcs. In git, this is the commit that is checked
+// out. In jj, these are the parents of that commit, because jj commits everything in the working copy. If the revision
+// is not a git commit, commitsOf returns nil.
 func (u *untrackedFinder) commitsOf(vcs *snapshot.VCS) ([]objstore.ID, error) {
 	commit, err := objstore.ParseID(vcs.CommitID)
 	if err != nil {
@@ -187,9 +191,9 @@ func readCommit(r objstore.Reader, id objstore.ID) (tree objstore.ID, parents []
 	return tree, parents, nil
 }
 
-// added adds to u.files the files below tree that are at no path of the trees in tracked. prefix is the path of
-// tree and ends with "/", or is "". added does not read a tree that is in tracked. If the run has too many
-// files, the error is a TreeSizeError.
+// added adds to u.files each file below tree, unless a tree in tracked has a file at the same path. tracked has the
+// user's trees at the path of tree. prefix is this path followed by "/", or "" for the root. added does not read a tree
+// that is in tracked. If the run has too many files, the error is a TreeSizeError.
 func (u *untrackedFinder) added(ctx context.Context, tracked []objstore.ID, tree objstore.ID, prefix string) error {
 	if slices.Contains(tracked, tree) || u.wasWalked(tracked, tree, prefix) {
 		return nil
@@ -223,8 +227,8 @@ func (u *untrackedFinder) added(ctx context.Context, tracked []objstore.ID, tree
 	return nil
 }
 
-// wasWalked reports whether tree was compared before at the same path with the same tracked tree, and records
-// the comparison. With several tracked trees, it returns false and records nothing.
+// wasWalked reports whether tree was compared before at the same path with the same tracked tree, or with none if
+// tracked is empty. It also records the comparison. With several tracked trees, it returns false and records nothing.
 func (u *untrackedFinder) wasWalked(tracked []objstore.ID, tree objstore.ID, path string) bool {
 	if len(tracked) > 1 {
 		return false
@@ -260,7 +264,7 @@ func (u *untrackedFinder) addedAt(ctx context.Context, before []objstore.TreeEnt
 	return nil
 }
 
-// leaveOut removes from u.files the paths of the captured files of an entry that the remote has.
+// leaveOut removes from u.files each path at which an entry has a captured file. The remote has this entry already.
 func (u *untrackedFinder) leaveOut(ctx context.Context, entry *snapshot.Entry) error {
 	vcs, err := copies(entry)
 	if err != nil {
@@ -274,8 +278,8 @@ func (u *untrackedFinder) leaveOut(ctx context.Context, entry *snapshot.Entry) e
 	return nil
 }
 
-// dropFilesOf removes from u.files the paths at which tree has a file. paths are the candidates: sorted, and
-// each begins with prefix, the path of tree. dropFilesOf reads each tree once.
+// dropFilesOf removes from u.files each path in paths at which tree has a file. paths is sorted. Each path begins with
+// prefix, which is the path of tree followed by "/", or "" for the root. dropFilesOf reads each tree once.
 func (u *untrackedFinder) dropFilesOf(ctx context.Context, tree objstore.ID, paths []string, prefix string) error {
 	if len(paths) == 0 {
 		return nil
@@ -312,7 +316,7 @@ func (u *untrackedFinder) dropFilesOf(ctx context.Context, tree objstore.ID, pat
 	return nil
 }
 
-// endOf returns the number of paths at the start of paths, which is sorted, that begin with prefix.
+// endOf returns the number of paths at the start of paths that begin with prefix. paths is sorted.
 func endOf(paths []string, prefix string) int {
 	n, _ := slices.BinarySearchFunc(paths, prefix, func(path, prefix string) int {
 		if strings.HasPrefix(path, prefix) {

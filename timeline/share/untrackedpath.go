@@ -13,7 +13,7 @@ type UntrackedPath struct {
 	Runs  []string // ids of the runs
 }
 
-// ByPath returns the paths of untracked files, sorted, each once with its runs.
+// ByPath groups files by path. It returns each path once, with its runs and its largest size, sorted by path.
 func ByPath(files []UntrackedFile) []UntrackedPath {
 	files = slices.SortedStableFunc(slices.Values(files), func(a, b UntrackedFile) int { return cmp.Compare(a.Path, b.Path) })
 	var out []UntrackedPath

@@ -24,11 +24,11 @@ type attemptChanges struct {
 	changes   []snapshot.Change // changes of the journal
 	cancelled []string          // the keys of the attempts that changes cancels, sorted
 	nodes     map[string]bool   // the keys of the nodes with later attempts that since cancelled
-	logs      []string          // the keys of attempts whose live logs changes copies to the journal
+	logs      []string          // the keys of the attempts whose live logs are copied to the journal
 }
 
-// stepOver returns attemptChanges without a change, for the attempts at the tip. why is the reason in the
-// errors of cancelled attempts.
+// stepOver returns attemptChanges without a change, for the attempts at the tip. why is the reason in the errors of
+// cancelled attempts. at is the time of the change, in milliseconds since 1970.
 func (t *plan) stepOver(why string, at int64) *attemptChanges {
 	return &attemptChanges{
 		store: t.store, tip: t.head.Entry(), why: steppedOver + ": " + why, at: at,
@@ -46,9 +46,9 @@ func (p *attemptChanges) all(wanted func(snapshot.Attempt) bool) error {
 	})
 }
 
-// since takes the attempts back to an earlier entry. Every attempt that earlier has gets its row in earlier.
-// Every later attempt is cancelled. If ended is true, since also cancels the attempts that were in progress in
-// earlier, because no process continues them.
+// since takes the attempts back to their state in earlier, an older entry. Every attempt that earlier has gets its row
+// in earlier. Every later attempt is cancelled, and its node is added to p.nodes. If ended is true, since also cancels
+// the attempts that were in progress in earlier, because no process continues them.
 func (p *attemptChanges) since(earlier *snapshot.Entry, ended bool) error {
 	known, err := earlier.Attempts()
 	if err != nil {
@@ -67,7 +67,7 @@ func (p *attemptChanges) since(earlier *snapshot.Entry, ended bool) error {
 			return nil
 		}
 		was, err := snapshot.DecodeAttempt(page.Row{Key: row.Key, Value: value})
-		if err == nil {
+		if err == nil { // in a view of an extended run, the stored frame numbers are those of that run
 			was, err = earlier.Renumber(was)
 		}
 		if err != nil {
@@ -140,8 +140,8 @@ func (p *attemptChanges) set(row page.Row) {
 	})
 }
 
-// forgetLogs removes the files of the live logs that changes copies to the journal. Call it after the changes
-// are recorded.
+// forgetLogs removes the files of the live logs that p.changes copies to the journal. Call it after these
+// changes are recorded.
 func (p *attemptChanges) forgetLogs() {
 	for _, key := range p.logs {
 		claim.LiveLogsOf(p.store, p.tip.Run).Remove(key)

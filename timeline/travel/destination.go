@@ -33,9 +33,9 @@ func (p *destination) name(run string) string {
 	return p.address.String()
 }
 
-// beforeAttempt returns the destination just before the attempt with the key: the newest entry without the
-// attempt, since every later entry has the attempt in its journal. The error is frame_not_found if no frame
-// precedes the attempt.
+// beforeAttempt returns the destination just before the attempt with the key. Its entry is the newest entry without the
+// attempt, because every later entry has the attempt in its journal. Its frame is the newest frame at that entry. The
+// error is frame_not_found if no frame precedes the attempt.
 func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*destination, error) {
 	var read objstore.ID
 	var then *snapshot.Entry
@@ -48,7 +48,7 @@ func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*destina
 			if err != nil {
 				return nil, timeline.Explain(err)
 			}
-			if attempts.ID() == read && !read.IsZero() {
+			if attempts.ID() == read && !read.IsZero() { // the same attempts as in the entry that was read last
 				continue
 			}
 			read = attempts.ID()
@@ -69,8 +69,8 @@ func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*destina
 		Hint("`git smithers reset %s` takes the run back to its beginning", fault.Word(head.Row().ID))
 }
 
-// destinationAt returns the destination at the entry then, for the run with the id run. frame is the entry of
-// the newest frame at then.
+// destinationAt returns the destination of the run with the id run at then, an entry. frame is the entry of the
+// newest frame at then.
 func destinationAt(run string, then, frame *snapshot.Entry) *destination {
 	switch {
 	case frame.Run == run:
@@ -81,9 +81,9 @@ func destinationAt(run string, then, frame *snapshot.Entry) *destination {
 	return &destination{then, timeline.Address{Run: frame.Run, Frame: frame.Frame}, snapshot.NoFrame}
 }
 
-// dropped returns the numbers of the frames that leave the timeline if the next frame after tip is based on the
-// frame with the number based. newest is the number of the newest frame at tip. The result is sorted and never
-// nil.
+// dropped returns the numbers of the frames that leave the timeline if the next frame after tip is based on an older
+// frame. based is the number of this older frame; if it is snapshot.NoFrame, all frames of the timeline leave it.
+// newest is the number of the newest frame at tip. The result is sorted and never nil.
 func dropped(s *timeline.Store, tip *snapshot.Entry, newest, based int64) ([]int64, error) {
 	out := []int64{}
 	// live goes back from the newest frame, and kept from the frame based, each to the frame on which its frame is

@@ -15,8 +15,8 @@ func (t *plan) started(newest int64) []snapshot.Event {
 	return []snapshot.Event{t.event("TimeTravelStarted", newest, nil, t.store.Now().UnixMilli())}
 }
 
-// finished returns the events of the new frame: NodePending for every node that became pending, the end of
-// the operation, and the new status if the turn changes the status.
+// finished returns the events of the new frame: NodePending for every node that became pending, the end of the
+// operation, and the new status if the turn changes the status. at is the time in milliseconds since 1970.
 func (t *plan) finished(turn *turn, at int64) []snapshot.Event {
 	var events []snapshot.Event
 	for _, key := range t.out.Reset {
@@ -47,7 +47,7 @@ func statusEvent(run string, status snapshot.RunStatus, at int64) snapshot.Event
 }
 
 // event returns an event of the given kind for the travel, reset or undo. from is the newest frame before the
-// operation. how is the outcome, or nil if the operation has not ended.
+// operation. how has the outcome, or is nil if the operation has not ended. at is the time in milliseconds since 1970.
 func (t *plan) event(kind string, from int64, how *outcome, at int64) snapshot.Event {
 	payload := struct {
 		Run       string `json:"runId"`

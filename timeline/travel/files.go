@@ -10,9 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// restores adds to the plan the restore of the files at the entry then. If only is nil, restores covers every
-// working copy of the run; otherwise only the working copy with this name. The name "" means the working copy
-// that the tasks share. restores records worktrees that no longer exist in t.missing and t.out.Missing.
+// restores adds to the plan the restore of the files at then, an older entry. If only is nil, restores covers every
+// working copy of the run; otherwise only the working copy with this name. The name "" means the working copy that the
+// tasks share. If a worktree no longer exists, restores adds it to t.missing and t.out.Missing instead.
 func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string) error {
 	vcs, err := then.VCSRevision()
 	if err != nil {
@@ -87,8 +87,8 @@ func (t *plan) restoresShared(ctx context.Context, vcs *snapshot.VCS) error {
 	return nil
 }
 
-// restoresIn adds to the plan the restore of vcs into the working copy files, and returns the result that the
-// restore fills in. name is the task that owns the working copy, or "" for the shared working copy.
+// restoresIn adds to the plan the restore of vcs into files, a working copy, and returns the result that the restore
+// fills in. name is the task that owns the working copy, or "" for the shared working copy.
 func (t *plan) restoresIn(files *code.WorkingCopy, name string, vcs *snapshot.VCS) *code.Restored {
 	out := &code.Restored{From: t.out.To, VCS: vcs, Beside: vcs.Attempts}
 	t.files.All = append(t.files.All, &code.RestoreJob{Store: t.store, Copy: files, Name: name, Want: vcs, Stays: t.stays, Out: out})

@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// unownedAt opens the run of an address and, if the address names a frame, loads the frame; otherwise the
+// unownedAt opens the run of an address. If the address names a frame, unownedAt also loads the frame; otherwise the
 // frame is nil. If a live process owns the run, the error is run_owned.
 func unownedAt(ctx context.Context, s *timeline.Store, address string) (*timeline.Head, *timeline.Loaded, error) {
 	head, frame, err := s.OpenToChange(ctx, address)
@@ -20,9 +20,9 @@ func unownedAt(ctx context.Context, s *timeline.Store, address string) (*timelin
 	return head, frame, s.RefuseOwned(head.Row())
 }
 
-// travelToFrame takes a run back to frame. If frame is nil, the error is invalid_address. The op is recorded
-// as a reset to the frame, because every version of git-smithers can undo such a reset. An op of the kind
-// travel without a node belongs to another engine.
+// travelToFrame takes the run of head back to frame. If frame is nil, the error is invalid_address. The op is recorded
+// as a reset to the frame, because every version of git-smithers can undo such a reset. An op of the kind travel
+// without a node belongs to another engine.
 func travelToFrame(ctx context.Context, s *timeline.Store, head *timeline.Head, frame *timeline.Loaded, req Request) (*Result, error) {
 	if frame == nil {
 		return nil, fault.New(fault.InvalidAddress, "travel needs a frame or a node, but %q is a run", req.Run).

@@ -55,8 +55,9 @@ func newPlan(s *timeline.Store, head *timeline.Head, op snapshot.Op) *plan {
 	}
 }
 
-// do executes the plan and returns its result. It first makes every check that can refuse the operation. Then
-// it claims the run, saves and restores the files, and appends the frame. The frame also ends the claim.
+// do executes the plan and returns its result. It first makes every check that can refuse the operation. Then it claims
+// the run, saves and restores the files, and appends the frame. The frame also ends the claim. If a restore fails after
+// the run got the start event, do appends the end event with the error; see failed.
 func (t *plan) do(ctx context.Context) (*Result, error) {
 	defer t.files.Close()
 	if err := t.files.Confirmed(ctx, t.confirm, func() error { return t.prepare(ctx) }); err != nil {
@@ -187,6 +188,7 @@ func (t *plan) fence(held *claim.Claim) error {
 // Save has already appended the start event.
 func (t *plan) record(ctx context.Context, announced bool) error {
 	var steps *attemptChanges
+	// Update calls the function again if another process has moved the tip.
 	err := t.files.Update(ctx, func() (*snapshot.Draft, error) {
 		draft, err := t.draft()
 		if err != nil {
@@ -231,8 +233,8 @@ type travelDraft struct {
 	steps *attemptChanges
 }
 
-// draft returns the draft of the new frame on the current tip. It sets Reset, From, Dropped and Cancelled of
-// t.out.
+// draft returns the draft of the new frame on the current tip, without its files and its op. It sets Reset, From,
+// Dropped and Cancelled of t.out, and stores nothing.
 func (t *plan) draft() (*travelDraft, error) {
 	at := t.store.Now().UnixMilli()
 	turn, err := t.turn(at)
@@ -286,9 +288,9 @@ func (t *plan) draft() (*travelDraft, error) {
 	return &travelDraft{draft, turn.steps}, nil
 }
 
-// redefine sets turn.workflow and turn.row so that the run continues with the workflow of re. If re has no
-// workflow, the run continues with the workflow at turn.then; if that is also the tip's workflow, redefine
-// changes nothing. turn.row updates the run's row.
+// redefine makes the run continue with the workflow of re or, if re has none, with the workflow at turn.then. It sets
+// turn.workflow, and turn.row, a function that updates the run's row. If re has no workflow and turn.then is nil or has
+// the tip's workflow, redefine changes nothing.
 func (t *plan) redefine(turn *turn, re Redefinition) error {
 	if re.Workflow != nil {
 		turn.workflow = re.Workflow

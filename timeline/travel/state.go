@@ -52,9 +52,9 @@ func (b *backReset) unfinished(nodes map[string]bool) ([]snapshot.Change, error)
 	return reset.Nodes(state, keys, true)
 }
 
-// downstream returns the changes that make the node with the key pending, and every node that needs it,
-// directly or not. A node that is already pending stays unchanged, because it may have a count of tries. The
-// node itself also stays unchanged if it waits. downstream returns nil if the state does not have the node.
+// downstream returns the changes that make two kinds of nodes pending: the node with the key, unless it waits, and
+// every node that needs this node, directly or not. A node that is already pending stays unchanged, because it may have
+// a count of tries. downstream returns nil if the state does not have the node.
 func (b *backReset) downstream(key string) ([]snapshot.Change, error) {
 	state, err := b.now()
 	if err != nil {
@@ -90,7 +90,8 @@ func (b *backReset) downstream(key string) ([]snapshot.Change, error) {
 	return changes, stays
 }
 
-// alone returns the changes that make the node with the key pending, without the nodes that need it.
+// alone returns the changes that make the node with the key pending, without the nodes that need it. If the state does
+// not have the node, the error is reset.ErrUnknownNode.
 func (b *backReset) alone(key string) ([]snapshot.Change, error) {
 	state, err := b.now()
 	if err != nil {
@@ -99,8 +100,8 @@ func (b *backReset) alone(key string) ([]snapshot.Change, error) {
 	return reset.Nodes(state, []string{key}, true)
 }
 
-// becamePending returns the keys of the nodes that are pending in after and not in before, sorted. The result
-// is never nil.
+// becamePending returns the keys of the nodes that are pending in the state after and were not pending in the state
+// before, sorted. The result is never nil.
 func becamePending(before, after *snapshot.State) ([]string, error) {
 	keys := []string{}
 	for delta, err := range page.Diff(before.Nodes(), after.Nodes()) {

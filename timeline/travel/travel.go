@@ -122,8 +122,8 @@ func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	return t.do(ctx)
 }
 
-// unowned opens the run with the whole id run. If a live process owns the run, the error is run_owned, and
-// unowned also returns the head.
+// unowned opens the run with the whole id run. If a live process owns the run, unowned returns the head with
+// the error run_owned.
 func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head, error) {
 	id, err := s.ResolveRunToChange(ctx, run)
 	if err != nil {
@@ -136,9 +136,10 @@ func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head
 	return head, s.RefuseOwned(head.Row())
 }
 
-// back returns the turn of a travel; to is the destination, and where names the destination for readers. back
-// makes the node with the key pending, and the nodes that need this node. The key "" means no node. re is the
-// workflow with which the run continues. at is the time in milliseconds since 1970.
+// back returns the turn of a travel to the destination to. The text where names the destination for readers.
+// The turn cancels the later attempts and makes their nodes pending. It also makes the node with the key
+// pending, and the nodes that need this node; the key "" means no node. re is the workflow with which the run
+// continues. at is the time in milliseconds since 1970.
 func (t *plan) back(to *destination, where, key string, re Redefinition, at int64) (*turn, error) {
 	state, err := to.then.State()
 	if err != nil {

@@ -54,7 +54,8 @@ func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, err
 	return done, err
 }
 
-// undoNewest takes back the newest op of the run req.Run that is not undone. req.Run must be a whole id.
+// undoNewest takes back the newest op of the run req.Run that is not undone. req.Run must be a whole id. The error is
+// nothing_to_undo if the run has no such op, and undo_refused if undo cannot take the op back.
 func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, error) {
 	head, err := unowned(ctx, s, req.Run)
 	if err != nil {
@@ -80,7 +81,7 @@ func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Resul
 	t.subject = "undone: " + describeOp(op)
 	t.out.To = timeline.Address{Run: head.Row().ID, Frame: row.Frame}
 	t.turn = func(at int64) (*turn, error) { return t.before(then, row, at) }
-	if filesAlone(op) {
+	if filesAlone(op) { // the state stays
 		t.turn = func(int64) (*turn, error) { return &turn{}, nil }
 	}
 	if op.Files && !req.NoFiles {
@@ -120,8 +121,8 @@ func describeOp(op snapshot.Op) string {
 	return out
 }
 
-// before returns the turn of an undo that goes back to then, the entry before the op. row is the run's row in
-// then. at is the time in milliseconds since 1970.
+// before returns the turn of an undo that goes back to then, the entry before the op. row is the run's row in then. The
+// run gets its status in row back, but running becomes pending. at is the time in milliseconds since 1970.
 func (t *plan) before(then *snapshot.Entry, row snapshot.Run, at int64) (*turn, error) {
 	steps := t.stepOver("the run went back to before "+describeOp(*t.undoes), at)
 	if err := steps.since(then, false); err != nil {

@@ -13,9 +13,9 @@ const (
 	runsInLine  = 20 // the maximal number of runs in a command of a hint
 )
 
-// refuseOlder returns undo_refused for an undo without a run. here are the operations of this clone that the
-// undo cannot take back, newest first. older is the next older operation, which undo can take back, or nil. The
-// hints name the commands that take these operations back.
+// refuseOlder returns undo_refused for an undo without a run. here has the operations of this clone that the undo
+// cannot take back, newest first. older is the next older operation, which undo can take back, or nil. The hints name
+// the commands that take these operations back.
 func refuseOlder(here []PassedOver, older *undoable) error {
 	groups := groupPrunes(here)
 	err := fault.New(fault.UndoRefused, "undo cannot take back the last operation of this clone: %s", describePassed(groups[0]))
@@ -39,9 +39,9 @@ func refuseOlder(here []PassedOver, older *undoable) error {
 	return err.Detail("passedOver", passedDetails(here))
 }
 
-// nothingToUndo returns nothing_to_undo for an undo without a run in a repository without an op to undo. passed
-// are the operations that the undo leaves alone: first those of this clone, newest first, and then those of
-// other clones. The hints describe the first.
+// nothingToUndo returns nothing_to_undo for an undo without a run in a repository without an op to undo. passed has the
+// operations that the undo leaves alone: first those of this clone, newest first, and then those of other clones. The
+// hints describe the first of them, and count the others.
 func nothingToUndo(passed []PassedOver) error {
 	err := fault.New(fault.NothingToUndo, "this clone has no operation to undo")
 	if len(passed) == 0 {

@@ -61,11 +61,11 @@ func runToUndo(ctx context.Context, s *timeline.Store) (run string, passed []Pas
 	var found *undoable
 	for i, one := range all {
 		switch {
-		case one.line == 0:
+		case one.line == 0: // an operation of another clone
 			elsewhere = append(elsewhere, one.PassedOver)
-		case one.Why == "" && found == nil:
+		case one.Why == "" && found == nil: // the newest op that undo can take back
 			found = &all[i]
-		case found == nil:
+		case found == nil: // a newer operation that undo cannot take back
 			here = append(here, one.PassedOver)
 		}
 	}
@@ -79,8 +79,8 @@ func runToUndo(ctx context.Context, s *timeline.Store) (run string, passed []Pas
 	return found.Run, slices.DeleteFunc(elsewhere, func(one PassedOver) bool { return !newer(one) }), nil
 }
 
-// undoableOps returns, for every run with an op that is not undone, the newest such op. lines is the list of
-// this clone, see timeline.DoneHere. undoableOps skips unreadable runs with a warning.
+// undoableOps returns, for every run with an op that is not undone, the newest such op. lines has the line numbers of
+// the operations in the list of this clone; see timeline.DoneHere. undoableOps skips unreadable runs with a warning.
 func undoableOps(ctx context.Context, s *timeline.Store, lines map[string]int) ([]undoable, error) {
 	tips, err := s.Refs().Tips(ctx)
 	if _, err = timeline.BrokenRefs(err); err != nil {
@@ -105,9 +105,10 @@ func undoableOps(ctx context.Context, s *timeline.Store, lines map[string]int) (
 	return out, nil
 }
 
-// undoableAt returns the newest op at tip that is not undone. Its number is 0 if the run has no such op.
-// lines is the list of this clone. If every clone may undo the op, but lines does not have it, Why is
-// PassedElsewhere.
+// undoableAt returns the newest op at tip that is not undone. If the run has no such op, the result's op has
+// the number 0. lines has the line numbers of the operations in the list of this clone. The result's line is
+// the last line of any op of the run that is not undone. If undo could take the newest op back, but lines does
+// not have this op, Why is PassedElsewhere.
 func undoableAt(s *timeline.Store, tip refs.TipRef, lines map[string]int) (undoable, error) {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip.ID)
 	if err != nil {
@@ -155,8 +156,8 @@ func whyPassed(entry *snapshot.Entry, op snapshot.Op) (string, error) {
 	return "", nil
 }
 
-// prunedHere returns the prunes of this clone that are not taken back. lines is the list of this clone.
-// prunedHere skips unreadable tombstones with a warning.
+// prunedHere returns the prunes of this clone that are not taken back. lines has the line numbers of the operations in
+// the list of this clone. prunedHere skips unreadable tombstones with a warning, and broken refs without a warning.
 func prunedHere(ctx context.Context, s *timeline.Store, lines map[string]int) ([]undoable, error) {
 	stones, err := s.Refs().Gone(ctx)
 	if _, err = timeline.BrokenRefs(err); err != nil {

@@ -16,16 +16,15 @@ type brokenChain struct {
 	err error       // the reason
 }
 
-// brokenTip checks the run with the given id, whose tip ref is broken, as far as its frame refs reach. err is
-// the error of the tip ref, which brokenTip notes.
+// brokenTip checks a run with a broken tip ref, as far as its frame refs reach. id is the run's id. brokenTip notes
+// err, the error of the tip ref.
 func (v *verifier) brokenTip(ctx context.Context, id string, err error) error {
 	v.report.Runs++
 	return v.withoutTip(ctx, id, objstore.ID{}, err)
 }
 
-// withoutTip checks the run with the given id, whose newest entry is unreadable, as far as its frame refs
-// reach. tip is the id of that entry, or zero if the tip ref is broken. err is the reason, which withoutTip
-// notes.
+// withoutTip checks a run with an unreadable newest entry, as far as its frame refs reach. id is the run's id. tip is
+// the id of the newest entry, or zero if the tip ref is broken. withoutTip notes err, the reason.
 func (v *verifier) withoutTip(ctx context.Context, id string, tip objstore.ID, err error) error {
 	frames := make(map[int64]objstore.ID)
 	if err := v.remains(ctx, id, nil, frames, &brokenChain{tip, err}); err != nil {

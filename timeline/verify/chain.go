@@ -38,8 +38,9 @@ func (v *verifier) follows(older, newer *link, ops *opsVerifier) error {
 	return ops.step(older.stored(), newer)
 }
 
-// begins checks first, the first entry of the chain of a run. If the run is a fork and first is not a frame,
-// first must keep the state of the frame from which the run was forked.
+// begins checks first, the first entry of the chain of a run: its events, its journal and its ops. If the run is a fork
+// and first is not a frame, first must keep the state of the frame from which the run was forked; see keepsState. If
+// the run begins with an extension, begins makes the checks of beginsExtension instead.
 func (v *verifier) begins(first *link, ops *opsVerifier) error {
 	if first.entry.IsView() {
 		return v.beginsExtension(first, ops)

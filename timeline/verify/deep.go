@@ -14,8 +14,9 @@ import (
 )
 
 // Deep makes the checks of [Runs] and further checks. It reads every file with objects, including duplicates.
-// It checks that tombstones and held tips are readable, and compares each index row of the runs with the
-// refs. If progress is not nil, Deep calls it with the number of checked files.
+// It checks that tombstones and held tips are readable, and compares each index row of the runs with the refs.
+// If progress is not nil, Deep calls it with the number of checked files and the number of all files. If there
+// is an error, there is no report.
 func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int), runs ...string) (*Report, error) {
 	var ids []string
 	for _, run := range runs {

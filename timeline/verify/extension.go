@@ -9,9 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// extends checks newer, the first own entry of a fork with an extension, against older, the newest entry of
-// the extension. The caller checks the entries before as entries of the extended run, so extends makes ops
-// continue with that run.
+// extends checks newer, the first own entry of a fork with an extension, against older, the newest entry of the
+// extension. The caller checks all older entries as entries of the extended run, so extends makes ops continue
+// with that run.
 func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
 	p := newer.row.Parent
 	switch {
@@ -96,8 +96,8 @@ func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
 	number := entry.Frame
 	parent := first.row.Parent
 	switch sameRun := entry.Run == first.stored().Run; {
-	case sameRun:
-	case parent != nil && parent.Extension == entry.ID:
+	case sameRun: // the frame is an entry of the extended run
+	case parent != nil && parent.Extension == entry.ID: // the frame ends the extended run's own extension
 		number -= parent.Frame
 	default:
 		number, from = 0, nil // frame 0 of the extended run is a frame of that run's parent

@@ -80,7 +80,7 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objst
 			return
 		}
 		newer = at
-		if at.entry.ID == until {
+		if at.entry.ID == until { // until and all entries before it are known to be valid
 			v.fetchedTip(ctx, tip, ops, v.goOnKnown(ctx, tip, at.entry, ops))
 			return
 		}
@@ -118,8 +118,8 @@ func (v *verifier) fetchedTip(ctx context.Context, tip *snapshot.Entry, ops *ops
 	}
 }
 
-// goOnKnown records in ops the entries before known, an entry that is known to be valid. It stops when ops
-// has the entry before each new op.
+// goOnKnown records in ops the entries before known, an entry that is known to be valid. For each op that the fetched
+// entries added, ops needs the entry before the op. goOnKnown stops as soon as ops has all these entries.
 func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, ops *opsVerifier) error {
 	list, err := timeline.OpsAt(tip)
 	if err != nil {

@@ -73,8 +73,8 @@ func newFileVerifier(objects objstore.Reader) *fileVerifier {
 	}
 }
 
-// captured checks all objects that the trees of vcs, the shared working copy and the worktrees of tasks,
-// reach. vcs may be nil.
+// captured checks all objects that the captured trees in vcs reach: the trees of the shared working copy and of the
+// tasks' worktrees. vcs may be nil.
 func (v *fileVerifier) captured(ctx context.Context, vcs *snapshot.VCS) error {
 	if vcs == nil {
 		return nil
@@ -131,8 +131,8 @@ func (v *fileVerifier) attempts(ctx context.Context, entry *snapshot.Entry) erro
 	return nil
 }
 
-// root checks the tree with the given id and all objects that it reaches. Errors begin with what, the name of
-// the tree. root accepts the zero id, which means that no files were captured.
+// root checks the tree with the given id and all objects that it reaches. The zero id means that no files were
+// captured, so it is no error. Errors begin with the text what, the name of the tree.
 func (v *fileVerifier) root(ctx context.Context, what string, id objstore.ID) error {
 	if id.IsZero() {
 		return nil
@@ -152,8 +152,8 @@ func tooLarge(size objstore.TreeSize, id objstore.ID) *fileDamage {
 	return nil
 }
 
-// check returns nil if damage is nil, and otherwise damage as an error. The error begins with what, the name of
-// the tree.
+// check returns nil if damage is nil, and otherwise damage as an error. The error begins with the text what,
+// the name of the tree.
 func (v *fileVerifier) check(what string, damage *fileDamage) error {
 	switch {
 	case damage == nil:
@@ -164,7 +164,7 @@ func (v *fileVerifier) check(what string, damage *fileDamage) error {
 	return fmt.Errorf("%s: %q: %w", what, damage.path(), damage.err)
 }
 
-// entry checks the object of e, an entry of a tree, and all objects that it reaches. above is the size of the
+// entry checks the object of e, an entry of a tree, and all objects that this object reaches. above is the size of the
 // trees above. entry skips submodules, because other repositories have their commits.
 func (v *fileVerifier) entry(ctx context.Context, e objstore.TreeEntry, above objstore.TreeSize) *fileDamage {
 	switch e.Mode {
@@ -177,8 +177,9 @@ func (v *fileVerifier) entry(ctx context.Context, e objstore.TreeEntry, above ob
 	return v.object(ctx, e.ID, objstore.Blob, above)
 }
 
-// object checks a blob, or a tree and all objects that it reaches. It returns nil if they are sound, or if
-// they may be missing. above is the size of the trees on the path to the object.
+// object checks the object id of the given kind: a blob, or a tree and all objects that the tree reaches. It returns
+// nil if they are sound, or if a promised object is missing in a partial clone. With onlyTrees, it does not read blobs.
+// above is the size of the trees on the path to the object.
 func (v *fileVerifier) object(ctx context.Context, id objstore.ID, kind objstore.Kind, above objstore.TreeSize) *fileDamage {
 	if damage, ok := v.checked[id]; ok {
 		return damage

@@ -60,7 +60,7 @@ func (o *opsVerifier) step(older *snapshot.Entry, newer *link) error {
 	return nil
 }
 
-// add records that the entry by adds op. It returns an error if op names a frame that does not exist yet.
+// add records op and by, the entry that adds op. It returns an error if op names a frame that does not exist yet.
 func (o *opsVerifier) add(op snapshot.Op, by *link) error {
 	o.made[op.Number] = o.place[by.entry.ID]
 	for _, frame := range []*int64{op.Frame, op.To} {
@@ -71,8 +71,8 @@ func (o *opsVerifier) add(op snapshot.Op, by *link) error {
 	return nil
 }
 
-// undone returns an error unless the change from row to after only marks an op as undone, for the first time,
-// by a new op. known is the number of ops before the change.
+// undone returns an error unless an entry only marks an op as undone, for the first time, by a new op. row is the op's
+// row before the change, and after is the op after the change. known is the number of ops before the change.
 func undone(row page.Row, after snapshot.Op, known int) error {
 	before, err := snapshot.DecodeOp(row)
 	if err != nil {

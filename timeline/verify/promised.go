@@ -14,8 +14,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// unpromisedRounds is the maximal number of git processes of Unpromised. Each process finds one object, and
-// reads again the list of objects that the promisor packs name.
+// unpromisedRounds is the maximal number of searches that Unpromised makes. Each search finds one object, and
+// git reads the list of objects that the promisor packs name again.
 const unpromisedRounds = 100
 
 // unexpectedlyMissing matches the message of git rev-list about a missing object that no remote promises.

@@ -113,8 +113,8 @@ func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
 	return v.report, nil
 }
 
-// hashedRun returns the id of the run of tip, whose ref component is a hash of the id. If the run is
-// unreadable, hashedRun returns the component.
+// hashedRun returns the id of the run of tip. The ref component of tip is a hash of this id. If the run is unreadable,
+// hashedRun returns the component.
 func hashedRun(s *timeline.Store, tip refs.TipRef) string {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip.ID)
 	if err != nil {
@@ -158,7 +158,7 @@ func (v *verifier) note(run string, entry *snapshot.Entry, err error) {
 	v.noteAt(run, entry.ID, entry.Frame, err)
 }
 
-// noteAt adds err to the report as a problem of run. commit is the id of the entry, or zero; frame is its
+// noteAt adds err to the report as a problem of run. commit is the id of the entry, or zero. frame is the entry's frame
 // number, or snapshot.NoFrame.
 func (v *verifier) noteAt(run string, commit objstore.ID, frame int64, err error) {
 	p := Problem{Run: run, Code: fault.CodeOf(timeline.Explain(err)), What: err.Error()}
@@ -219,7 +219,7 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	if err := v.files.attempts(ctx, entry); err != nil {
 		v.note(id, entry, err)
 	}
-	if row.Parent != nil {
+	if row.Parent != nil { // frame 0 of a fork may be a frame of the parent
 		if _, ok := frames[0]; !ok {
 			frames[0] = row.Parent.Commit
 		}

@@ -23,8 +23,8 @@ type Hashes struct {
 	Known bool   // Graph is certain
 }
 
-// Of returns the hashes of the workflow file whose path is file, and keeps them in files. After an error it
-// keeps nothing.
+// Of returns the hashes of the workflow file whose path is file. The first successful call for a file keeps the
+// hashes in files; later calls return these hashes.
 func (files Files) Of(file string) (Hashes, error) {
 	if hashes, ok := files[file]; ok {
 		return hashes, nil
@@ -62,9 +62,9 @@ func Sum(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Repository returns the top of the repository that contains folder, and its kind, "jj" or "git". Like
-// Smithers, it takes the nearest folder that has .jj or .git, even if that is empty or damaged. If there is
-// no such folder, both results are "".
+// Repository returns the top of the repository that contains folder, and the repository's kind, "jj" or "git".
+// Like Smithers, it takes the nearest folder that has .jj or .git, even if .jj or .git is empty or damaged. If
+// there is no such folder, both results are "".
 func Repository(folder string) (top, kind string) {
 	for dir := filepath.Clean(folder); ; dir = filepath.Dir(dir) {
 		for _, kind := range []string{"jj", "git"} {

@@ -23,10 +23,10 @@ var (
 	errNoModule = errors.New("a module is missing")
 )
 
-// GraphHash returns the hash by which Smithers identifies a workflow file together with all modules that the
-// file imports by relative paths. The hash covers their absolute paths and contents. If a module does not
-// exist, hash is "", because Smithers then has no hash. known is false, and hash is "", if the imports are
-// uncertain.
+// GraphHash returns the hash by which Smithers identifies a workflow file together with all modules that the file
+// imports by relative paths. The hash covers the modules' absolute paths and contents. If a module does not
+// exist, hash is "" and known is true, because Smithers then has no hash. If the imports of a module are
+// uncertain, a module cannot be read, or a limit is exceeded, hash is "" and known is false.
 func GraphHash(workflow string) (hash string, known bool) {
 	g := moduleGraph{hashes: make(map[string]string)}
 	switch err := g.add(filepath.Clean(workflow)); {
@@ -41,8 +41,9 @@ func GraphHash(workflow string) (hash string, known bool) {
 // moduleGraph collects the hashes of modules' contents by the modules' paths.
 type moduleGraph struct{ hashes map[string]string }
 
-// add adds the module whose path is file and, recursively, the modules that it imports. The error is
-// errNoModule if a module is missing, and errUnclear if the imports of any module are uncertain.
+// add adds the module whose path is file and, recursively, the modules that it imports. The error is errNoModule
+// if a module is missing. The error is errUnclear if the imports of any module are uncertain, a module cannot be
+// read, or a limit is exceeded.
 func (g *moduleGraph) add(file string) error {
 	if _, known := g.hashes[file]; known {
 		return nil
@@ -75,9 +76,9 @@ func (g *moduleGraph) add(file string) error {
 	return missing
 }
 
-// readModule returns the text of the module whose path is file. The error is errNoModule if file is missing. It
-// is errUnclear if file is too large or cannot be read, is not UTF-8, or begins with a byte order mark, because
-// Smithers may decode such a file in another way.
+// readModule returns the text of the module whose path is file. The error is errNoModule if file is missing. The
+// error is errUnclear if file is too large, is not a regular file or cannot be read. It is also errUnclear if the
+// text is not UTF-8 or begins with a byte order mark, because Smithers may decode such a text in another way.
 func readModule(file string) (string, error) {
 	info, err := os.Stat(file)
 	switch {

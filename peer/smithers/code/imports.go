@@ -9,11 +9,12 @@ import (
 	"unicode"
 )
 
-// importsOf returns the relative paths of the modules that a source file imports, as Smithers finds them. Smithers uses
-// Bun's scanner, which leaves out imports of types alone. ok is false if the result is uncertain.
+// importsOf returns the relative paths of the modules that a source file imports, as Smithers finds them.
+// Smithers uses Bun's scanner, which leaves out imports of types alone. ok is false if the result is uncertain.
 //
-// importsOf parses statements from the beginning of source up to the first statement that is not an import. It only
-// searches the rest: ok is false if the rest may import a module by a relative path.
+// importsOf parses the statements of a TypeScript or JavaScript file, from the beginning up to the first
+// statement that is not an import. It only searches the rest, and all of any other file: ok is false if the
+// searched text may import a module by a relative path.
 func importsOf(file, source string) (specifiers []string, ok bool) {
 	s := importScanner{text: source}
 	switch strings.ToLower(filepath.Ext(file)) {
@@ -81,8 +82,9 @@ func (s *importScanner) statements() {
 	}
 }
 
-// statement reads one statement that imports or exports from another module. If there is no such statement at
-// the present position, it returns false and keeps the position.
+// statement reads one statement that imports or exports from another module. If the module's path is relative and
+// the statement imports more than types, statement adds the path to s.found. If there is no such statement at the
+// present position, it returns false and keeps the position.
 func (s *importScanner) statement() bool {
 	start := s.at
 	var tokens []string
@@ -143,8 +145,8 @@ func importsValues(tokens []string) (values, ok bool) {
 	return values && !typesOnly, ok
 }
 
-// bindsValues returns the results of importsValues for a clause that is in braces or begins with a star.
-// keyword is import or export.
+// bindsValues returns the results of importsValues for a statement whose clause is in braces or begins with a
+// star. keyword is import or export, and clause has the words between keyword and "from".
 func bindsValues(keyword string, clause []string) (values, ok bool) {
 	if clause[0] == "*" {
 		named := len(clause) == 3 && clause[1] == "as" && isName(clause[2])

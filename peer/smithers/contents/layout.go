@@ -95,9 +95,9 @@ func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	return nil
 }
 
-// sameAs returns the name of an earlier table that has exactly the rows of value, the table called name, or ""
-// if there is no such table. If value has no rows, the earlier table must also be called like name in snake
-// case.
+// sameAs looks for an earlier table that has exactly the same rows as value, the array of the table called name.
+// It returns the name of the earlier table, or "" if there is no such table. If value has no rows, the name of
+// the earlier table must also be name in snake case.
 func (r *Reading) sameAs(name string, value []byte) string {
 	for _, k := range r.keys {
 		rows, ok := r.tables[k.Name]
@@ -112,7 +112,7 @@ func (r *Reading) sameAs(name string, value []byte) string {
 	return ""
 }
 
-// sameRows reports whether an array consists of exactly the given rows, in order and byte for byte.
+// sameRows reports whether array, a JSON array, consists of exactly the given rows, in order and byte for byte.
 func sameRows(rows []rowText, array []byte) bool {
 	i := 0
 	for row := range jsonobject.Elements(array) {
@@ -140,8 +140,8 @@ func snakeCase(key string) string {
 	return b.String()
 }
 
-// readTable reads array, the rows of the output table with the given name, into r. If r.run is "", readTable
-// sets it to the run's id in a row. The errors are those of Read.
+// readTable reads array, the rows of the output table with the given name, into r. If r.run is "", readTable sets
+// r.run to the first run's id in the rows. The errors are those of Read.
 func (r *Reading) readTable(name string, array []byte, limits snapshot.Limits) error {
 	if name == "" {
 		return notState("a table without a name")
@@ -164,7 +164,8 @@ func (r *Reading) readTable(name string, array []byte, limits snapshot.Limits) e
 
 // readOutput returns the output in a row, without a table, and the run's id in the row. The value is the row
 // without runId, nodeId and iteration. The value keeps its spelling if these three members come first as Smithers
-// writes them; otherwise only the members keep their spelling.
+// writes them; otherwise only the members keep their spelling. readOutput returns an error if nodeId is missing,
+// or if one of the three members has an invalid value.
 func readOutput(row []byte) (o snapshot.Output, run string, err error) {
 	var rest [][]byte
 	for m := range jsonobject.Members(row) {

@@ -38,8 +38,8 @@ func Read(c source.Contents, rendered string, limits snapshot.Limits) (snapshot.
 	return r.Whole, nil
 }
 
-// Parse reads the texts of a snapshot as Read does. It also returns the details of the texts, from which
-// Reading.Shape makes a Shape.
+// Parse reads the texts of a snapshot as Read does, with the same parameters and errors. It also returns the
+// details of the texts, from which Reading.Shape makes a Shape.
 func Parse(c source.Contents, rendered string, limits snapshot.Limits) (*Reading, error) {
 	r, err := parseContents(c, limits)
 	if err != nil {
@@ -78,7 +78,7 @@ func notState(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", source.ErrDamaged, fmt.Errorf(format, args...))
 }
 
-// parseContents parses the four texts. The nodes of the result have no needs and loops yet. The errors are
+// parseContents parses the four texts in c. The nodes of the result have no needs and loops yet. The errors are
 // those of Read.
 func parseContents(c source.Contents, limits snapshot.Limits) (*Reading, error) {
 	r := &Reading{tables: make(map[string][]rowText)}
@@ -107,9 +107,9 @@ func parseContents(c source.Contents, limits snapshot.Limits) (*Reading, error) 
 	return r, nil
 }
 
-// eachRow calls use for every row of a JSON array, and returns the rows with the keys that use returns. If
-// array is not an array of objects, use refuses a row or two rows have the same key, the error is
-// source.ErrDamaged. If a key is too long, it is snapshot.ErrLimit.
+// eachRow calls use for every row of a JSON array, and returns the rows with the keys that use returns. The error
+// is source.ErrDamaged if array is not an array of objects, if use returns an error, or if two rows have the same
+// key. The error is snapshot.ErrLimit if a key is too long.
 func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key string, err error)) ([]rowText, error) {
 	if array[0] != '[' {
 		return nil, notState("not an array")
@@ -160,7 +160,7 @@ func (r *Reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
 }
 
 // readNodeMember sets the field of n that the member m of a node's row describes. It ignores members without a
-// field.
+// field. It returns an error if the value of the member is invalid.
 func readNodeMember(n *snapshot.Node, m jsonobject.Member) (err error) {
 	var text *string
 	switch m.Name {
@@ -260,8 +260,9 @@ func (r *Reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 	return err
 }
 
-// readInput reads text, the column input_json, into r. It removes runId if runId is the first member and is
-// spelled as Smithers writes it. Otherwise it sets r.bare and keeps the whole text.
+// readInput reads text, the column input_json, into r. If runId is the first member and is spelled as Smithers
+// writes it, readInput removes runId and, if r.run is "", sets r.run to its value. Otherwise readInput sets
+// r.bare and keeps the whole text.
 func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	r.Whole.Input = text
 	r.bare = true
@@ -283,8 +284,8 @@ func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	return nil
 }
 
-// cutHead returns an object without its first members. rest is the text of the object after these members. cutHead
-// returns false if rest begins neither with a further member nor with the end of the object.
+// cutHead returns an object without its first members. rest is the rest of the object's text after these members.
+// cutHead returns false if rest begins neither with a further member nor with the end of the object.
 func cutHead(rest []byte) ([]byte, bool) {
 	switch {
 	case len(rest) > 1 && rest[0] == ',' && rest[1] == '"':

@@ -110,6 +110,7 @@ func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 			s.Rows[row.key] = string(row.text)
 		}
 	}
+	// The rows of a rising part of order fill the positions that no moved row takes, so they need no position.
 	for i, stays := range rising(order) {
 		if stays {
 			continue
@@ -165,9 +166,9 @@ func (s *listShape) size() int {
 	return size
 }
 
-// ShapeOf returns the shape with which Write restores the texts c byte for byte. run is the run's id, w the
-// state that Read returns, signals the numbers of the state's signals, and l the run's layout. If Read refuses
-// c, the shape has the complete texts.
+// ShapeOf returns the shape with which Write restores the texts c byte for byte. run is the run's id, w the state
+// of the snapshot, signals the numbers of the state's signals, and l the run's layout. If c does not describe a
+// state, the shape has the complete texts.
 func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	r, err := parseContents(c, widest)
 	if err != nil {

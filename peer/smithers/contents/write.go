@@ -169,9 +169,9 @@ func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	return tables
 }
 
-// joined returns the two parts of the object that begins with head and has all members of object after it. head
-// is the text of a brace and at least one member. The first part is head, with a comma if object has members;
-// end is the rest of object.
+// joined returns the text of an object in two parts. The object has the members in head, followed by the members
+// of object. head is the text of a brace and at least one member. The first part is head, with a comma if object
+// has members. The second part, end, is the text of object after its brace.
 func joined(head, object []byte) (_, end []byte) {
 	end = object[1:]
 	if end[jsontext.SkipSpace(end, 0)] != '}' {
@@ -185,8 +185,8 @@ func compareOutputs(a, b snapshot.Output) int {
 	return cmp.Or(cmp.Compare(seqOf(a.Value), seqOf(b.Value)), strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
 }
 
-// seqOf returns the provenance number of an output row, which Smithers writes as the row's last member. If the row
-// has no such number, it returns 1<<62, so that the row sorts last.
+// seqOf returns the provenance number of an output row, which Smithers writes as the row's last member. If the
+// row has no such number, seqOf returns 1<<62, so that the row sorts last.
 func seqOf(row []byte) int64 {
 	const (
 		none    = 1 << 62
@@ -226,7 +226,7 @@ func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalS
 }
 
 // outputPieces yields the text of outputs_json in pieces. size is the approximate length of the text in bytes.
-// If the shape belongs to other outputs, the error is ErrShape.
+// run, signals and l are those of Write. If the shape belongs to other outputs, the error is ErrShape.
 func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) (pieces iter.Seq[[]byte], size int, err error) {
 	tables := outputRows(run, outputs)
 	for table, rows := range tables {
@@ -254,6 +254,7 @@ func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []Si
 				}
 				continue
 			}
+			// A member without rows and without a Value is the horizon.
 			if !yield([]byte(cmp.Or(key.Value, horizon(signals)))) {
 				return
 			}
@@ -275,9 +276,9 @@ func horizon(signals []SignalSeq) string {
 	return strconv.FormatInt(most, 10)
 }
 
-// keysFor returns the members of outputs_json in order: the members that the shape lists, or else those of the
-// layout l, and the tables that have rows but are not listed. The latter come before the horizon, sorted by
-// name, or at the end if there is no horizon.
+// keysFor returns the members of outputs_json in order. These are the members that the shape lists, or else those
+// of the layout l, or else the horizon alone. keysFor adds the tables that have rows but are not listed, sorted
+// by name: before the horizon, or at the end if there is no horizon.
 func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	keys := l.Keys
 	if s.Keys != nil {
@@ -300,9 +301,9 @@ func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	return slices.Insert(slices.Clone(keys), at, more...)
 }
 
-// inputText returns the text of input_json: the input with runId as its first member, or the input alone if
-// bare is true, if it already has a runId, or if it is not an object. If input is nil, the text is an empty
-// object, which Smithers writes for a run without a row of input.
+// inputText returns the text of input_json. The text is input with runId as its first member. If bare is true, or
+// if input already has a runId or is not an object, the text is input alone. If input is nil, the text is an
+// empty object, which Smithers writes for a run without a row of input.
 func inputText(run string, input []byte, bare bool) []byte {
 	switch {
 	case input == nil:

@@ -15,8 +15,8 @@ const MaxTime = 1<<53 - 1
 // for a greater ms.
 func OurTime(ms int64) int64 { return min(max(ms, 0), MaxTime) }
 
-// ColumnTime returns the result of OurTime for the integer in a column. If the column has no integer, ms is 0
-// and ok is false.
+// ColumnTime returns the integer in a column, limited by OurTime to the times that a run can have. If the column
+// has no integer, ms is 0 and ok is false.
 func ColumnTime(row source.Row, name string) (ms int64, ok bool) {
 	v := row[name]
 	return OurTime(v.Int), v.Kind == source.Int

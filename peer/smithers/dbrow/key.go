@@ -94,6 +94,7 @@ func readKey(table source.Table, key string) (source.Row, int, error) {
 		}
 		return source.Row{}, place, nil
 	}
+	// The last value may be the position, which is not a value of the primary key.
 	if n := len(values) - 1; n >= 0 {
 		var last struct {
 			Place int `json:"place"`

@@ -32,9 +32,9 @@ type Override struct {
 	Value string
 }
 
-// Differences returns the overrides that turn the predicted rows of one run into the actual rows, sorted by
-// key. It ignores the column run_id and the columns of processes. at is the folder of the run's paths: an
-// override does not depend on it. If the name of a column is not UTF-8, the error wraps source.ErrDamaged.
+// Differences returns the overrides that turn the predicted rows of one run into the actual rows, sorted by key.
+// It ignores the column run_id and the columns of processes. at is the folder of the run's paths; the overrides
+// have the paths without this folder. If the name of a column is not UTF-8, the error wraps source.ErrDamaged.
 func Differences(table source.Table, predicted, actual []source.Row, at Root) ([]Override, error) {
 	if err := CheckColumns(table); err != nil {
 		return nil, err
@@ -125,6 +125,7 @@ func Restore(table source.Table, predicted []source.Row, over []Override, run st
 		}
 		rows[p.key] = p
 	}
+	// Each override removes a predicted row, changes a predicted row, or adds a row that was not predicted.
 	for _, o := range over {
 		if o.Value == "null" {
 			delete(rows, o.Key)
@@ -192,9 +193,9 @@ func apply(table string, row source.Row, o Override, at Root) error {
 	return nil
 }
 
-// DifferenceOfOne returns the value of the override that turns predicted into actual, two rows of one run, or
-// nil if the rows are equal. actual is nil if the row does not exist; the result is then "null". at and the
-// error are those of Differences.
+// DifferenceOfOne returns the value of the override that turns predicted into actual, two rows of one run with
+// the same key. It returns nil if the rows are equal. actual is nil if the row does not exist; the result is then
+// "null". at and the error are those of Differences.
 func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) ([]byte, error) {
 	rows := []source.Row{actual}
 	if actual == nil {
@@ -208,8 +209,8 @@ func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) 
 }
 
 // RestoreOne returns the actual row: predicted with the override value over applied. It is the inverse of
-// DifferenceOfOne. If over is nil, the actual row equals the predicted row. If the row does not exist, the
-// result is nil. run, at and the error are those of Restore.
+// DifferenceOfOne. If over is nil, no column differs from predicted. If the row does not exist, the result is
+// nil. run, at and the error are those of Restore.
 func RestoreOne(table source.Table, predicted source.Row, over []byte, run string, at Root) (source.Row, error) {
 	var all []Override
 	if over != nil {

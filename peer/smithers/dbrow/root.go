@@ -54,9 +54,9 @@ func (r Root) spelled(isJSON bool) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// Split returns the parts of text between the paths of the root. If text has no such path, the result is text
-// alone. In a text that is not JSON, the path must be at the start; in JSON, at the start of a string. Only
-// whole names match: /a/bc is not in the root /a/b.
+// Split cuts text at each occurrence of the root's path and returns the parts. If text has no such path, the
+// result is text alone. In a text that is not JSON, the path must be at the start; in JSON, at the start of a
+// string. Only whole names match: /a/bc is not in the root /a/b.
 func (r Root) Split(text string, isJSON bool) []string {
 	s := r.spelled(isJSON)
 	if s == "" {
@@ -86,8 +86,8 @@ func wholePath(text string, start, end int, isJSON bool) bool {
 	return start == 0 && (end == len(text) || text[end] == '/' || text[end] == '\\')
 }
 
-// Join returns the text in which the root's path stands between each two of parts. It is the inverse of Split.
-// Join also accepts the root "/", at which Split never cuts.
+// Join returns the text in which the root's path stands between each two of parts. It is the inverse of Split,
+// and isJSON has the same meaning. Join also accepts the root "/", at which Split never cuts.
 func (r Root) Join(parts []string, isJSON bool) string {
 	top := r != "" && strings.Trim(string(r), "/") == ""
 	var b strings.Builder
@@ -183,9 +183,9 @@ func HasPaths(table source.Table) bool {
 	})
 }
 
-// IsProcessColumn reports whether a column describes the process that executes the run. Such columns are not
-// imported. The column with the data of a task's heartbeat does not count, because the task's next attempt
-// receives the data.
+// IsProcessColumn reports whether a column of one of Smithers' own tables describes the process that executes the
+// run. Such columns are not imported. The column with the data of a task's heartbeat does not count, because the
+// task's next attempt receives the data.
 func IsProcessColumn(table, column string) bool {
 	switch column {
 	case "runtime_owner_id", "heartbeat_at_ms", "hijack_requested_at_ms", "hijack_target",

@@ -85,8 +85,8 @@ func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.V
 
 var errNotValue = errors.New("not a value")
 
-// readTagged decodes raw, a value that is encoded as an object with one member. predicted is the predicted
-// value of the column.
+// readTagged decodes raw, a value that is encoded as an object with one member. predicted is the predicted value
+// of the column. If raw is invalid, readTagged returns an error.
 func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	var t taggedValue
 	if err := json.Unmarshal(raw, &t); err != nil {
@@ -108,8 +108,9 @@ func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (so
 	return source.Value{}, errNotValue
 }
 
-// readEdit returns the value of {"edit":[head,tail,text]}, which old versions wrote: the first head bytes of
-// the predicted text, then text, then the last tail bytes of the predicted text.
+// readEdit returns the value of {"edit":[head,tail,text]}, which old versions wrote: the first head bytes of the
+// predicted text, then text, then the last tail bytes of the predicted text. If edit has another form, or does
+// not fit the predicted text, readEdit returns an error.
 func readEdit(edit []json.RawMessage, predicted source.Value) (source.Value, error) {
 	var head, tail int
 	var text string

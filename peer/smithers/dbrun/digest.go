@@ -11,8 +11,8 @@ import (
 // RowsDigest returns the digest, in hex, of all rows that the database has of the run: see kept.Rows.Digest.
 func (p *Run) RowsDigest() string { return p.allRows().Digest() }
 
-// MovableDigest returns the digest of the run's rows with a mark in place of the root's path. An export of the run to
-// any folder has the same MovableDigest. It returns "" if no row has the root's path.
+// MovableDigest returns the digest of the run's rows with a mark in place of the root's path, so that the digest
+// does not depend on the root. It returns "" if no row has the root's path.
 func (p *Run) MovableDigest() string {
 	all, moved := p.allRows(), false
 	for _, table := range all.Tables {

@@ -55,7 +55,7 @@ type Event struct {
 	node    string     // the node's key of an ApprovalRequested or SnapshotCaptured; "" for other types
 }
 
-// is reports whether the event and stored have the same type and time.
+// is reports whether e and stored, an event in the repository, have the same type and time.
 func (e Event) is(stored snapshot.Event) bool {
 	return e.kind == stored.Type && e.atMs == stored.AtMs
 }
@@ -87,8 +87,8 @@ func peerEventOf(row source.Row) Event {
 
 // UpTo returns how many events at the beginning of l belong to a frame and to the entries before the frame.
 // frameNo is Smithers' number of the frame, atMs the frame's time, and from the number of stored events. The
-// events end with the last SnapshotCaptured of the frame. If no event after the stored events captured the
-// frame, the stored events count, and the events after them until atMs.
+// events end with the last SnapshotCaptured of the frame. If no event after the stored events captured the frame,
+// the events end before the first event that is not stored and is later than atMs.
 func (l *Events) UpTo(from int, frameNo, atMs int64) int {
 	if last, ok := l.captured[frameNo]; ok && last >= from {
 		return last + 1
@@ -99,9 +99,9 @@ func (l *Events) UpTo(from int, frameNo, atMs int64) int {
 	return from
 }
 
-// Jump looks for Smithers' last rewind of the run, after the number of events that stored gives. It returns the
-// rewind's time, and the number of events up to and including the rewind's event. ok is false if these events
-// have no rewind.
+// Jump looks for Smithers' last rewind of the run among the events that are not stored. stored is the number of
+// stored events, which are the first events of l. Jump returns the rewind's time, and the number of events up to
+// and including the rewind's event. ok is false if no such event is a rewind.
 func (l *Events) Jump(stored int) (atMs int64, upTo int, ok bool) {
 	for i, e := range slices.Backward(l.All[min(stored, len(l.All)):]) {
 		if e.kind == jumped {
@@ -115,7 +115,8 @@ func (l *Events) Jump(stored int) (atMs int64, upTo int, ok bool) {
 const jumped = "TimeTravelJumped"
 
 // HasFirst reports whether stored, the run's events in the repository, has the first n events of l in the same
-// order. stored may have other events between these events. Invalid rows do not count.
+// order. It compares types and times. stored may have other events between these events. Invalid rows do not
+// count.
 func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 	for _, e := range l.All[:n] {
 		if !tables.IsEvent(e.Row) {
@@ -130,10 +131,11 @@ func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 	return true
 }
 
-// PutKnownFirst moves the events that stored has to the beginning of l, and returns the number of these events.
-// stored has the run's events in the repository. If another clone exported the run to the database, new events may
-// stand between the known events. PutKnownFirst first matches events with equal type, time and payload. Each other
-// event may then match a remaining stored event with another payload. Invalid rows count as known.
+// PutKnownFirst moves the known events of l to the beginning of l, and returns their number. An event is known if
+// it is in stored, the run's events in the repository. If another clone exported the run to the database, new
+// events may stand between the known events. PutKnownFirst first matches events with equal type, time and
+// payload. Each other event may then match a remaining stored event with another payload. Invalid rows count as
+// known.
 func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	has := make([]bool, len(stored))
 	// take marks the first stored event without a match that equals e, and reports whether such an event exists.
@@ -166,9 +168,9 @@ func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	return len(first)
 }
 
-// CountKnown returns how many events at the beginning of l also are in stored, the run's events in the
-// repository, in the same order. stored may have other events between these events. Events are equal if their
-// types and times are.
+// CountKnown returns how many events at the beginning of l are also in stored, the run's events in the
+// repository, in the same order. stored may have other events between these events. CountKnown compares types and
+// times.
 func (l *Events) CountKnown(stored []snapshot.Event) int {
 	n := 0
 	for _, e := range stored {
@@ -180,10 +182,9 @@ func (l *Events) CountKnown(stored []snapshot.Event) int {
 }
 
 // CountExported returns how many events at the beginning of l equal the events at the beginning of stored, the
-// run's events in the repository. imported is the number of events in stored that came from the database. A
-// result above imported means that the run was later exported to the database. If stored has no other events,
-// the result is 0. CountExported compares types and times, and for events that were not imported also the
-// payloads.
+// run's events in the repository. imported is the number of events in stored that came from the database. If
+// stored has no other events, the result is 0. A result above imported means that the run was later exported to
+// the database. CountExported compares types and times, and for events that were not imported also the payloads.
 func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 	if len(stored) <= imported {
 		return 0
@@ -246,8 +247,8 @@ func (l *Events) isOurs(e snapshot.Event) bool {
 	return err == nil && json.Unmarshal([]byte(jsonobject.RawOf(members, "runId")), &run) == nil && run == l.run
 }
 
-// IsRewound reports whether Smithers has rewound the run since the last import: whether l has a rewind that
-// stored, the run's events in the repository, lacks.
+// IsRewound reports whether Smithers has rewound the run since the last import. stored has the run's events in
+// the repository: if Smithers has rewound the run, l has a rewind that stored lacks.
 func (l *Events) IsRewound(stored []snapshot.Event) bool {
 	return slices.ContainsFunc(l.All, func(e Event) bool { return e.kind == jumped && !slices.ContainsFunc(stored, e.is) })
 }

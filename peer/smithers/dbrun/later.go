@@ -64,9 +64,10 @@ func (p *Run) Seen(stored int, done []bool) *Seen {
 	return s
 }
 
-// ReadLater sets p to the run in the database, but reads only the rows that were added after seen. ok is false if the
-// database no longer has the rows of seen, or if the key of a table does not allow a partial read. p is then
-// incomplete, and the caller must read the run with another Run.
+// ReadLater sets p to the run in the database, but reads only a part of the rows: the rows that were added after
+// seen, the attempts that had not ended, and the mailbox. ok is false if the database no longer has the rows of
+// seen, or if a table does not allow a partial read. p is then incomplete, and the caller must read the run with
+// another Run.
 func (p *Run) ReadLater(seen *Seen) (ok bool, err error) {
 	p.Had = seen
 	p.Ours, p.At = tables.ReadRun(p.Row)
@@ -104,7 +105,7 @@ func (p *Run) laterHeads() (ok bool, err error) {
 }
 
 // laterEvents sets p.Events to the seen events and the newer events of the database. ok is false if the number of
-// seen events or the last seen event has changed.
+// seen events or the last seen event has changed, or if the key of the table does not allow a partial read.
 func (p *Run) laterEvents() (ok bool, err error) {
 	known := p.Had.events
 	newest := known[len(known)-1].Row
@@ -116,8 +117,8 @@ func (p *Run) laterEvents() (ok bool, err error) {
 	return true, nil
 }
 
-// laterTrees sets p.Trees to the rows of _smithers_frames after the newest seen frame. ok is false if the number of
-// earlier rows has changed.
+// laterTrees sets p.Trees to the rows of _smithers_frames after the newest seen frame. ok is false if the number
+// of earlier rows has changed, or if the key of the table does not allow a partial read.
 func (p *Run) laterTrees() (ok bool, err error) {
 	p.Trees = Trees{}
 	if p.Tx.Table(tables.Frames) == nil {
@@ -136,9 +137,9 @@ func (p *Run) laterTrees() (ok bool, err error) {
 	return true, nil
 }
 
-// laterAttempts sets p.Attempts to the attempts of the database, sorted by key. It takes the attempts that had ended
-// at the newest seen frame from p.Had, and reads only the rows of all other attempts, into p.Rows. ok is false if the
-// tally of the ended attempts has changed.
+// laterAttempts sets p.Attempts to the attempts of the database, sorted by key. It takes the attempts that had
+// ended at the newest seen frame from p.Had, and reads only the rows of all other attempts, into p.Rows. ok is
+// false if the tally of the ended attempts has changed, or if the table lacks a column of the tally.
 func (p *Run) laterAttempts() (ok bool, err error) {
 	by := settledBy(p.Had.newestMs())
 	settled, ok, err := p.Tx.Tally(tables.Attempts, p.ID, by, tallied())

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Read sets p to the run in the database. It reads all rows of the run, except the contents of snapshots, and the
-// list of output columns. The error is source.ErrDamaged if the run's id is not a text.
+// Read sets p to the run in the database. It reads all rows of the run, but not the contents of snapshots. It
+// also reads the list of output columns. The error is source.ErrDamaged if the run's id is not a text.
 func (p *Run) Read() error {
 	var names []string
 	for _, table := range tables.OfRun(p.Tx.Tables()) {

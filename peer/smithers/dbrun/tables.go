@@ -29,8 +29,9 @@ func (p *Run) LonelyFrames() []source.Row {
 	return rows
 }
 
-// Schema returns the tables of the database for which wanted returns true, sorted by name. It leaves out tables that
-// Smithers 0.32.0 creates with the same columns.
+// Schema returns a line for each table of the database for which wanted returns true, sorted by name. The line of
+// an output table has the kinds of the table's columns. Schema leaves out tables that Smithers 0.32.0 creates
+// with the same columns.
 func (p *Run) Schema(wanted func(source.Table) bool) []kept.SchemaLine {
 	var lines []kept.SchemaLine
 	for _, t := range p.Tx.Tables() {

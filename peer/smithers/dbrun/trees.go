@@ -40,9 +40,10 @@ func (t *Trees) findLonely(heads []source.Head) {
 	}
 }
 
-// Inflate returns the rendered tree of the frame with the number frame. before is the tree of the previous frame, or ""
-// if the previous frame has no tree. If t has no row for the frame, Inflate returns before. If the row cannot be read,
-// or is a delta and before is "", Inflate returns "" and an error with the reason.
+// Inflate returns the rendered tree of the frame with the number frame. before is the tree of the previous frame,
+// or "" if the previous frame has no tree. If t has no row for the frame, Inflate returns before. If the row
+// cannot be read, Inflate returns "" and an error with the reason. A row that is a delta cannot be read if before
+// is "".
 func (t *Trees) Inflate(before string, frame int64) (string, error) {
 	row, ok := t.Rows[frame]
 	if !ok {
@@ -59,10 +60,10 @@ func (t *Trees) Inflate(before string, frame int64) (string, error) {
 	return tree, nil
 }
 
-// Between returns the rendered tree to which a delta of the frame to applies. from is the number of the newest frame
-// before to that has a snapshot, or tables.NoNumber if there is none; tree is the tree of the frame from. If rows
-// without a snapshot stand between the two frames, the result is the tree of the newest such row, or "" if that row
-// cannot be read. Otherwise the result is tree.
+// Between returns the rendered tree to which a delta of a frame applies. to is the number of the frame. from is
+// the number of the newest earlier frame that has a snapshot, or tables.NoNumber if there is none, and tree is
+// the tree of this earlier frame. If rows without a snapshot stand between the two frames, the result is the tree
+// of the newest such row, or "" if that row cannot be read. Otherwise the result is tree.
 func (t *Trees) Between(tree string, from, to int64) string {
 	i, _ := slices.BinarySearch(t.Lonely, from)
 	for ; i < len(t.Lonely) && t.Lonely[i] < to; i++ {
@@ -71,9 +72,9 @@ func (t *Trees) Between(tree string, from, to int64) string {
 	return tree
 }
 
-// InflateTo returns the rendered tree of the frame with the number frame. It begins with the newest complete tree up to
-// this frame and applies the deltas after it. It returns "" if t has no row up to the frame, or if one of the used rows
-// cannot be read.
+// InflateTo returns the rendered tree of the frame with the number frame. It begins with the newest complete tree
+// up to this frame and applies the deltas that follow. It returns "" if t has no complete tree up to the frame,
+// or if one of the used rows cannot be read.
 func (t *Trees) InflateTo(frame int64) (tree string) {
 	var numbers []int64
 	for n := range t.Rows {

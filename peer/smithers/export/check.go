@@ -30,10 +30,10 @@ func (x *runExport) checkPredictions() error {
 	return nil
 }
 
-// checkImported compares all, the rows to write, with the digests that the import stored. If the run is
-// unchanged since its import and the rows differ from the imported rows, the error is errNotImported. The error
-// is the same if the export is to another folder and the import stored only the digest of rows with their
-// paths, because the rows cannot be compared.
+// checkImported compares all, the rows to write, with the digests that the import stored. It returns nil if the
+// run has changed since its import, or if a digest is equal. Otherwise it returns errNotImported: the rows differ
+// from the imported rows, or cannot be compared. The rows cannot be compared if the export is to another folder
+// and the import stored only the digest of the rows with their paths.
 func (x *runExport) checkImported(all kept.Rows) error {
 	if !x.Exact || all.Has(x.Peer.Pass.Rows) {
 		return nil

@@ -45,9 +45,9 @@ func cannotTake(path string, err error) error {
 	return fault.New(fault.ExportRefused, "%s: %w", path, err).Hint("nothing was written; export to a new database")
 }
 
-// explainWrite returns err, an error of writing the database at path, with a code and a hint. The code is
-// locked, export_refused, the code of the system's error, or invalid_database. If err already has a code,
-// explainWrite keeps it.
+// explainWrite returns err, an error of writing the database at path, with a code and a hint. The code is locked,
+// export_refused, the code of the system's error, or invalid_database. If err already has a code, explainWrite
+// keeps it. See explainFile for the errors about a file.
 func explainWrite(path string, err error) error {
 	if _, coded := errors.AsType[*fault.Error](err); coded || errors.Is(err, context.Canceled) {
 		return timeline.Explain(err)
@@ -92,7 +92,8 @@ func explainFile(path string, err error) error {
 	return fault.New(fault.CodeOf(explained), "%s cannot be created: %w", path, failed.Err).Hint("nothing was written; use --to with another file")
 }
 
-// NeedFolder returns an error of code database_not_found if the folder of the database at path does not exist.
+// NeedFolder returns an error of code database_not_found if the database at path has no folder: the folder does
+// not exist, is not a folder, or cannot be read.
 func NeedFolder(path string) error {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return fault.New(fault.DatabaseNotFound, "there is no folder for the database %s", path)

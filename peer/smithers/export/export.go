@@ -82,25 +82,26 @@ func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict
 	return out, nil
 }
 
-// Check returns an error if Runs could not write to the database whose path is to. It writes nothing, so it can
-// be called before a run exists. A missing or empty file is fine. The error's code is database_not_found if the
-// folder of the file does not exist, and invalid_database if the file is not a database of Smithers.
-func Check(ctx context.Context, to string) error {
-	if err := NeedFolder(to); err != nil {
+// Check returns an error if Runs could not write to the database at path. It writes nothing, so it can be called
+// before a run exists. A missing or empty file is fine. The error's code is database_not_found if the folder of
+// the file does not exist, and invalid_database if the file is not a database of Smithers.
+func Check(ctx context.Context, path string) error {
+	if err := NeedFolder(path); err != nil {
 		return err
 	}
-	if info, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 		return nil // Runs creates the database
 	}
-	db, err := source.Open(ctx, to)
+	db, err := source.Open(ctx, path)
 	if err != nil {
-		return explainWrite(to, err)
+		return explainWrite(path, err)
 	}
 	return db.Close()
 }
 
-// exportAll creates the missing tables, writes runs, and adds the results to out. If the database already has
-// one of the runs, exportAll writes nothing, and the error's code is run_exists.
+// exportAll creates the missing tables, writes runs, and adds the results to out. If the database already has one
+// of the runs, exportAll writes nothing, and the error's code is run_exists. See cannotTake for an error of the
+// tables, and refusedExport for an error of a run.
 func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req Request, predict predictor, runs []*exportedRun, out *Result) error {
 	for _, run := range runs {
 		has, err := tx.HasRun(run.Row.ID)
@@ -136,8 +137,8 @@ type exportedRun struct {
 	schema map[string]source.Table // tables with rows of the run that differ from Smithers' own tables
 }
 
-// runsToExport returns the named runs with their tips, oldest run first, each run once. Without names, it returns
-// all runs with data of Smithers.
+// runsToExport returns the named runs with their tips, oldest run first, each run once. names has ids of runs, or
+// unique prefixes of ids. Without names, runsToExport returns all runs with data of Smithers.
 func runsToExport(ctx context.Context, s *timeline.Store, names []string) ([]*exportedRun, error) {
 	all := len(names) == 0
 	if all {
@@ -167,6 +168,7 @@ func runsToExport(ctx context.Context, s *timeline.Store, names []string) ([]*ex
 			return nil, timeline.Explain(err)
 		}
 		x := &exportedRun{Tip: tip}
+		// A run that the user names is exported even if Smithers never had the run.
 		if has, err := x.Entry.HasExt(kept.Engine); err != nil {
 			return nil, timeline.Explain(err)
 		} else if !has && all {

@@ -24,10 +24,10 @@ type Found struct {
 	Heads  []source.Head           // the snapshots, oldest first
 }
 
-// IsExported reports whether the rows are exactly the rows that an export writes from tip, or from an earlier entry
-// of the run's chain, except for the differences that isExportOf ignores. The database then has no news of the run.
-// IsExported recognizes only exports of a run that had changed since its import, which Smithers restores from the
-// newest snapshot.
+// IsExported reports whether an export of the run at tip, or at an earlier entry of the run's chain, wrote the
+// rows. The database then has no news of the run. IsExported recognizes only an export of a run that had changed
+// since its import: Smithers restores such a run from the newest snapshot. See isExportOf for the differences
+// that do not count.
 func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (bool, error) {
 	if p.Run.FinishedAtMs == nil || p.hasUnrestored() {
 		return false, nil
@@ -58,9 +58,10 @@ func (p *Found) hasUnrestored() bool {
 	})
 }
 
-// isExportOf reports whether the rows in the database equal those that an export of the run at entry writes. It
-// returns false if the run was unchanged since its import at that entry. It ignores the differences that
-// sameExported ignores, and missing rows of attempts, because older versions exported no attempts.
+// isExportOf reports whether an export of the run at entry writes the rows that the database has. It returns
+// false if the run at entry was unchanged since its import. isExportOf compares the tables for which hydrated
+// returns true, and the numbers and times of the snapshots. Two rows count as equal if sameExported returns true.
+// Missing rows of attempts do not count, because older versions exported no attempts.
 func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	of, err := kept.ReadTip(store, entry)
 	if err != nil || of.Exact {
@@ -92,9 +93,10 @@ func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *sn
 	return p.hasFramesOf(x)
 }
 
-// sameExported reports whether two rows of a table are equal. It does not compare the columns about a process,
-// the payload of an event, and the columns of _smithers_runs that depend on the place of the export: vcs_type,
-// vcs_revision, and all columns for which ofProgress returns false.
+// sameExported reports whether two rows of a table have equal values in all columns that count. These columns do
+// not count: the columns about a process, the payload of an event, and the columns of _smithers_runs that depend
+// on the place of the export. The latter are vcs_type, vcs_revision, and all columns for which ofProgress returns
+// false.
 func sameExported(table source.Table, a, b source.Row) bool {
 	for _, c := range table.Columns {
 		switch {

@@ -157,12 +157,16 @@ func (w *frameWriter) texts(f kept.Frame, about kept.FrameRow) (source.Contents,
 	return contents.Write(w.Row.ID, whole, signals, w.Peer.Layout, differs)
 }
 
-// writeSnapshot writes the row of a snapshot, and the snapshot's texts. It writes nothing if Smithers had no such
-// row. The texts go into the row itself if the run was never imported, if Smithers had them there, or if the
-// database has other texts under the same hash: an imported hash need not match its texts. Otherwise the texts are
-// shared by hash.
+// writeSnapshot writes the row of a frame's snapshot, and the snapshot's texts. known has the facts of the frame,
+// and about is the frame's row in ext/smithers/frames. If Smithers had no row for the snapshot, writeSnapshot
+// writes nothing.
+//
+// The texts go into the row itself if the run was never imported, or if the texts were in Smithers' row. They
+// also go into the row if the database has other texts under the same hash, because an imported hash need not
+// match its texts. Otherwise the database shares the texts by hash.
 func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow, texts source.Contents) error {
 	predicted := tables.PredictSnapshot(known, w.snapshot)
+	// The prediction copies the pointer from the previous row, and the first row has no previous row.
 	if !w.Imported && w.snapshot == nil {
 		predicted["vcs_pointer"] = dbrow.OptionalText(w.facts.Run.VCSRevision)
 	}
@@ -195,9 +199,11 @@ func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow
 	})
 }
 
-// writeFrame collects a frame's row of _smithers_frames in w.rendered; the caller writes it after the run's row.
-// The first frame of a fork has no such row. Every other frame needs a row, so that Smithers continues with the
-// next number.
+// writeFrame collects a frame's row of _smithers_frames in w.rendered; the caller writes the row after the run's
+// row. known has the facts of the frame, and about is the frame's row in ext/smithers/frames. writeFrame collects
+// no row if Smithers had no row for the frame, or if the frame is the first frame of a fork and was never
+// imported or has no tree. Every other frame needs a row, even without a tree, so that Smithers continues with
+// the next number.
 func (w *frameWriter) writeFrame(known tables.FrameFacts, about kept.FrameRow) error {
 	if !w.Imported || about.Frame == nil && known.XMLHash == "" {
 		if known.PeerNo == 0 && w.Row.Parent != nil {

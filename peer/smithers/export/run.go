@@ -49,8 +49,9 @@ func hydrated(table string) bool {
 	return false
 }
 
-// write writes all rows of the run, and returns the number of the run's snapshots. If the run is unchanged since
-// its import but the rows differ from the imported rows, the error is errNotImported.
+// write writes all rows of the run, and returns the number of the run's snapshots. The error is
+// errOtherPredictions if the run was imported with other predictions. The error is errNotImported if the run is
+// unchanged since its import, but checkImported does not recognize the rows.
 func (x *runExport) write() (frames int64, err error) {
 	if err := x.checkPredictions(); err != nil {
 		return 0, err
@@ -109,8 +110,8 @@ func (x *runExport) allRows(frames []source.Row) (kept.Rows, error) {
 	return all, nil
 }
 
-// readFacts sets x.facts to the facts from which the run's rows are predicted, without the run's frames. If the run
-// has changed since its import, readFacts adapts the facts for Smithers.
+// readFacts sets x.facts to the facts from which the run's rows are predicted, without the run's frames. If the
+// run has changed since its import, readFacts adapts the facts for Smithers: see likeSmithers.
 func (x *runExport) readFacts() (err error) {
 	if x.facts, err = kept.FactsAt(x.Entry); err != nil {
 		return err
@@ -121,8 +122,9 @@ func (x *runExport) readFacts() (err error) {
 	return x.likeSmithers()
 }
 
-// writeTable writes the run's rows of a table. For _smithers_runs, it makes the row of a changed run resumable and
-// sets x.refusals and x.certain. For a table whose rows belong to no run, it adds the missing rows.
+// writeTable writes the run's rows of a table. For a table whose rows belong to no run, it adds the missing rows.
+// For _smithers_runs, it sets x.refusals and x.certain. It first makes the row of _smithers_runs resumable if the
+// run has changed since its import, or if the request names a workflow file.
 func (x *runExport) writeTable(table source.Table, rows []source.Row) error {
 	if !tables.HasRun(table) {
 		return x.unowned.put(x.tx, table, rows)
@@ -143,8 +145,9 @@ func (x *runExport) writeTable(table source.Table, rows []source.Row) error {
 	return nil
 }
 
-// rows returns the run's rows of a table with their paths in x.req.Root. If the run is unchanged since its import,
-// these are the imported rows. Otherwise they are predicted.
+// rows returns the run's rows of a table with their paths in x.req.Root. If the run is unchanged since its
+// import, these are the imported rows. Otherwise they are the predicted rows, except for three tables: see
+// runRow, waitRows and signalRows.
 func (x *runExport) rows(table source.Table) ([]source.Row, error) {
 	return x.rowsAt(table, dbrow.Root(x.req.Root))
 }
@@ -171,9 +174,10 @@ func (x *runExport) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, err
 	return dbrow.Restore(table, predicted, over, x.Row.ID, at)
 }
 
-// likeSmithers changes x.facts, of a run that has changed since its import, to the form from which Smithers can
-// restore the run. It sets Restored, and Smithers' number of the parent's frame. If the run lacks them, it also
-// sets an ended status, the time of the end, and a revision.
+// likeSmithers changes x.facts to the form from which Smithers can restore a run that has changed since its
+// import. It sets Restored and, for a fork, Smithers' number of the parent's frame. If the run has not ended, its
+// status becomes failed. If the run has no end time or no revision, likeSmithers takes the time or the revision
+// of the entry.
 func (x *runExport) likeSmithers() error {
 	x.facts.Restored = true
 	row := &x.facts.Run
@@ -232,8 +236,9 @@ func ofProgress(column string) bool {
 }
 
 // runRow returns the row of _smithers_runs for a run that has changed since its import. The columns of progress
-// have their predicted values. All other columns come from the imported row of the run or, for a fork, of its
-// parent. over has the overrides of the imported row.
+// have their predicted values: see ofProgress. All other columns come from the imported row of the run or, for a
+// fork, of its parent. over has the overrides of the imported row. runRow returns an error if the overrides
+// remove the row or add another row.
 func (x *runExport) runRow(table source.Table, predicted []source.Row, over []dbrow.Override) ([]source.Row, error) {
 	at := dbrow.Root(x.req.Root)
 	own, err := dbrow.Restore(table, predicted, nil, x.Row.ID, at)
@@ -255,9 +260,10 @@ func (x *runExport) runRow(table source.Table, predicted []source.Row, over []db
 	return rows, nil
 }
 
-// makeResumable changes row, the run's row of _smithers_runs, so that Smithers can resume the run: it sets the
-// columns with which Smithers compares the repository, the workflow file and its modules to the present values.
-// If the workflow file is missing, it sets only the columns of the repository.
+// makeResumable changes row, the run's row of _smithers_runs, so that Smithers can resume the run. Smithers
+// resumes a run only if the row names the present repository, and has the present hash of the workflow file and
+// of the file's modules. makeResumable sets these columns to the present values. If no workflow file is named or
+// the file is missing, it sets only the columns of the repository.
 func (x *runExport) makeResumable(row source.Row) error {
 	dir := x.resumedIn(row)
 	folder, kind := code.Repository(dir)

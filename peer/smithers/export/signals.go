@@ -7,9 +7,9 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// signalRows returns the rows of _smithers_signals for a run that has changed since its import: the imported rows,
-// and rows for the signals that were sent in this repository. New rows get the numbers after all imported numbers.
-// If the imported rows are unknown, it returns the predicted rows.
+// signalRows returns the rows of _smithers_signals for a run that has changed since its import: the imported rows
+// of the run's signals, and new rows for the signals that were sent in this repository. New rows get the numbers
+// after all imported numbers. If the imported rows are unknown, it returns the predicted rows.
 func (x *runExport) signalRows(table source.Table, predicted []source.Row) ([]source.Row, error) {
 	imported, err := x.importedRows(table)
 	if err != nil {

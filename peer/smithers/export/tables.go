@@ -58,8 +58,8 @@ func ensureTables(tx *source.WriteTx, runs []*exportedRun) error {
 	return nil
 }
 
-// tables returns the tables with rows of the run, sorted by name, without the tables of frames. Each table has the
-// columns of the database from which the run came.
+// tables returns the tables that can have rows of the run, sorted by name, without the tables of frames. Each
+// table has the columns of the database from which the run came.
 func (x *runExport) tables() []source.Table {
 	named := make(map[string]source.Table)
 	for _, table := range tables.OfRun(slices.Clone(x.own)) {

@@ -99,10 +99,10 @@ func LastImported(s *timeline.Store, tip *snapshot.Entry) (*snapshot.Entry, erro
 	return last, nil
 }
 
-// readApprovals sets a.Approvals to the decisions that Smithers does not have. now is the state of the tip,
-// then the state at the last import, and known has the keys of the answers that Smithers lacked at that import.
-// An approval that is decided in now counts if known has its key, or if it was undecided in then with the same
-// request time.
+// readApprovals sets a.Approvals to the decisions that Smithers does not have. now is the state of the tip, and
+// then is the state at the last import. known has the keys of the answers that Smithers lacked at that import. An
+// approval that is decided in the state now counts if its key is in known, or if it was undecided in the state
+// then and had the same request time.
 func (a *Answers) readApprovals(now, then *snapshot.State, known map[string]bool) error {
 	a.Approvals = make(map[string]snapshot.Approval)
 	for is, err := range now.AllApprovals() {
@@ -122,9 +122,9 @@ func (a *Answers) readApprovals(now, then *snapshot.State, known map[string]bool
 	return nil
 }
 
-// readHumanRequests sets a.HumanRequests to the answers that Smithers does not have. A request that is no
-// longer pending in now counts if known has its key, or if it was pending in then with the same request time.
-// now, then and known are those of readApprovals.
+// readHumanRequests sets a.HumanRequests to the answers that Smithers does not have. A request that is no longer
+// pending in the state now counts if its key is in known, or if it was pending in the state then and had the same
+// request time. now, then and known are those of readApprovals.
 func (a *Answers) readHumanRequests(now, then *snapshot.State, known map[string]bool) error {
 	a.HumanRequests = make(map[string]snapshot.HumanRequest)
 	for is, err := range now.AllHumanRequests() {
@@ -144,8 +144,9 @@ func (a *Answers) readHumanRequests(now, then *snapshot.State, known map[string]
 	return nil
 }
 
-// readSignals sets a.Signals to the signals of now that then lacks or whose digest known has, sorted by number.
-// It sets a.Known to the digests of all other signals of now. now, then and known are those of readApprovals.
+// readSignals sets a.Signals to the signals that Smithers does not have, sorted by number. A signal of the state
+// now counts if the state then lacks the signal, or if its digest is in known. readSignals sets a.Known to the
+// digests of all other signals of the state now. now, then and known are those of readApprovals.
 func (a *Answers) readSignals(now, then *snapshot.State, known map[string]bool) error {
 	a.Known = make(map[string]bool)
 	for s, err := range now.AllSignals() {

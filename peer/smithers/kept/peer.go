@@ -45,9 +45,9 @@ type Peer struct {
 	Answers AnswerKeys
 }
 
-// Predictions is the version of the predictions of this program: of rows, of frames and of the four texts of a snapshot.
-// Every change of a prediction must raise the version: a stored difference restores the right row only from the
-// prediction with which it was computed.
+// Predictions is the version of the predictions of this program: the predictions of rows, of frames and of the four
+// texts of a snapshot. Every change of a prediction must raise the version: a stored difference restores the right
+// row only from the prediction with which it was computed.
 const Predictions = 1
 
 // Pass is the progress of a run's import. Only the last entry of an import changes it, so a run is unchanged since
@@ -121,6 +121,7 @@ func (p *Peer) encode() (extContent, error) {
 		return c, nil
 	}
 	var err error
+	// add returns the JSON of v, and keeps the first error in err.
 	add := func(v any) string {
 		text, wrong := encodeJSON(v)
 		if err == nil {
@@ -224,7 +225,7 @@ func (c extContent) decode() (*Peer, error) {
 	for path, rows := range c.rows {
 		table, ok := tableOf(path)
 		if !ok {
-			continue
+			continue // the other collections are decoded above
 		}
 		for _, key := range slices.Sorted(maps.Keys(rows)) {
 			p.Tables[table] = append(p.Tables[table], dbrow.Override{Key: key, Value: rows[key]})
@@ -253,8 +254,8 @@ func (c extContent) decodeMarks(p *Peer) error {
 	return nil
 }
 
-// decodeJSON decodes the JSON in text into the value to which into points. If text is invalid, the error is
-// objstore.ErrCorrupt with name, the file or collection that has the text.
+// decodeJSON decodes the JSON in text into the value to which into points. If text is invalid, the error wraps
+// objstore.ErrCorrupt and has name, the name of the file or collection that has the text.
 func decodeJSON(name, text string, into any) error {
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return fmt.Errorf("%w: ext/%s/%s: %w", objstore.ErrCorrupt, Engine, name, err)

@@ -37,6 +37,7 @@ func readExt(e *snapshot.Entry) (extContent, error) {
 	if err != nil {
 		return c, err
 	}
+	// Each table, and each part of the mailbox with answers, has its own collection.
 	collections := []string{extFrames, extMarks}
 	for _, collection := range mailCollections {
 		collections = append(collections, extAnswers+"/"+collection)
@@ -95,8 +96,8 @@ func Changes(before, after *Peer) (*snapshot.ExtDraft, error) {
 	return draft, nil
 }
 
-// rowChanges returns the changes, sorted by key, that turn a collection from before to after, which have the values of
-// the rows by key. A change without a value removes the row.
+// rowChanges returns the changes that turn the collection before into the collection after, sorted by key. Both
+// maps have the value of each row by the row's key. A change without a value removes the row.
 func rowChanges(before, after map[string]string) []page.Change {
 	var changes []page.Change
 	keys := maps.Clone(before)

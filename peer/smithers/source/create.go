@@ -89,8 +89,9 @@ func (d *draft) links(link func(from, to string) error) bool {
 	return link(d.file().path, second) == nil && removeFile(second) == nil
 }
 
-// newDraft creates and locks a draft folder for the database at path, with an empty database in it. The
-// caller must remove the draft. If other processes keep removing the folder, the error wraps ErrBusy.
+// newDraft creates a draft folder for the database at path, with an empty database in it, and locks the folder if
+// the file system has locks. The caller must remove the draft. If other processes keep removing the folder, the
+// error wraps ErrBusy.
 func newDraft(path string) (*draft, error) {
 	const tries = 10
 	for range tries {

@@ -40,8 +40,8 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	return OpenFor(ctx, path, defaultPatience)
 }
 
-// OpenFor opens the database at path as Open does. If other processes keep the database locked for longer
-// than patience, the error wraps ErrBusy.
+// OpenFor opens the database at path as Open does, but a read waits up to patience for other processes. If
+// patience ends first, the error of the read or of OpenFor wraps ErrBusy.
 func OpenFor(ctx context.Context, path string, patience time.Duration) (*DB, error) {
 	db := &DB{path: path, limit: defaultLimit, patience: patience}
 	if err := db.Read(ctx, func(*Tx) error { return nil }); err != nil {
@@ -158,8 +158,8 @@ func waitAgain(ctx, patience context.Context) error {
 // read the database again at once.
 var ErrOvertaken = fmt.Errorf("%w: another process wrote to the database during the read", ErrBusy)
 
-// unchanged returns ErrOvertaken if another process has written to the file since its state was before, or if the
-// present state cannot be read. Otherwise it returns nil.
+// unchanged returns ErrOvertaken if another process has written to the file since an earlier state, or if the
+// present state cannot be read. before is the earlier state. Otherwise unchanged returns nil.
 func (f file) unchanged(before state) error {
 	if now, err := f.state(); err != nil || !now.sameFile(before) {
 		return ErrOvertaken
@@ -185,7 +185,8 @@ func (db *DB) needEnd(ctx context.Context, f file, before state) error {
 }
 
 // incomplete returns ErrIncomplete in place of err if err says that the database is damaged, and the end of the
-// file was missing in the state before or is missing now. It returns any other err unchanged.
+// file is or was missing. before is an earlier state of the file, in which the end may have been missing.
+// incomplete returns any other err unchanged.
 func (f file) incomplete(before state, err error) error {
 	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotDatabase) || errors.Is(err, ErrIncomplete) {
 		return err

@@ -51,6 +51,7 @@ func explain(err error) error {
 	if !ok {
 		return err
 	}
+	// These extended codes have another meaning than their primary codes, which the second switch compares.
 	switch coded.Code() {
 	case sqlite3.SQLITE_IOERR_SHORT_READ:
 		return fmt.Errorf("%w: %w", ErrDamaged, err)

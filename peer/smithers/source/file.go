@@ -110,7 +110,7 @@ func (f file) access() (access, error) {
 		return "", ErrIncomplete
 	case len(header) < headerSize || !bytes.HasPrefix(header, []byte(magic)):
 		return "", ErrNotDatabase
-	case header[writeVersion] != 2:
+	case header[writeVersion] != 2: // the database has no write-ahead log
 		return locked, nil
 	}
 	log, shared := stat(f.log()), stat(f.shared())
@@ -195,8 +195,8 @@ func (s state) sameFile(other state) bool {
 	return s.header == other.header && sameFile(s.file, other.file)
 }
 
-// lacksEnd reports whether the file is shorter than its header says. With a log the database can still be
-// valid, because the log may have the missing pages.
+// lacksEnd reports whether the file is shorter than its header says. It returns false if the header's count of
+// pages is out of date. With a log the database can still be valid, because the log may have the missing pages.
 func (s state) lacksEnd() bool {
 	h := []byte(s.header)
 	if len(h) < headerSize {

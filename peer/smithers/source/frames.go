@@ -13,14 +13,15 @@ const (
 	noChangeDelta = `{"version":1,"ops":[]}`
 )
 
-// Inflate returns the rendered tree of a frame in canonical form. xml is the frame's column xml_json. If
-// encoding is DeltaFrame, xml is a delta: a list of changes to before, the tree of the previous frame, or "" if
-// there is no previous frame. With any other encoding, xml is the tree. A delta without a previous frame, of
-// another version, or that does not fit before is ErrDamaged, as is invalid JSON. If xml or before has more
-// than 16 MiB, the error is ErrTooLarge.
+// Inflate returns the rendered tree of a frame in canonical form. xml is the frame's column xml_json. If encoding
+// is DeltaFrame, xml is a delta: a list of changes to before, the tree of the previous frame. before is "" if
+// there is no previous frame. With any other encoding, xml is the tree.
+//
+// The error is ErrDamaged if a text is invalid JSON or not a tree, or if a delta has no previous frame, has
+// another version, or does not fit before. The error is ErrTooLarge if xml or before has more than 16 MiB.
 func Inflate(before, xml, encoding string) (string, error) {
 	if len(xml) > largestTree || len(before) > largestTree {
-		return "", fmt.Errorf("%w: a rendered tree has more than %d bytes", ErrTooLarge, largestTree)
+		return "", fmt.Errorf("%w: a rendered tree has more than %d MiB", ErrTooLarge, largestTree>>20)
 	}
 	var tree *node
 	var err error

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Ensure creates the table, unless it exists. To an existing table it adds the missing columns; if SQLite
-// cannot add a column, the error names the column. table may also be an index or a trigger of Schema. If
-// table.SQL is anything but one statement that creates such a table, index or trigger, the error wraps
-// ErrDamaged.
+// Ensure creates the table, unless it exists. To an existing table it adds the missing columns; if SQLite cannot
+// add a column, the error names the column. table may also be an index or a trigger of Schema. The error wraps
+// ErrDamaged if an index or trigger is not in Schema, or if a table is missing and table.SQL is anything but one
+// statement that creates this table.
 func (t *WriteTx) Ensure(table Table) error {
 	if kind, _ := created(table.SQL); kind == "INDEX" || kind == "TRIGGER" {
 		return t.ensureOther(table)
@@ -78,8 +78,8 @@ func (t *WriteTx) Insert(table string, row Row) error {
 	return err
 }
 
-// InsertIfNew adds row as Insert does, unless the table has a row with the same primary key. It reports
-// whether it added row.
+// InsertIfNew adds row as Insert does, unless the table has a row with the same primary key. A table without a
+// primary key gets every row. InsertIfNew reports whether it added row.
 func (t *WriteTx) InsertIfNew(table string, row Row) (bool, error) { return t.insert(table, row, true) }
 
 // PutContents stores the texts of a snapshot under hash, which need not be their content hash. It returns
@@ -99,7 +99,7 @@ func (t *WriteTx) PutContents(hash Value, c Contents) (bool, error) {
 }
 
 // insert adds row to the table of that name and returns true. If ifNew is true and the table has a row with the
-// same primary key, insert adds nothing and returns false.
+// same primary key, insert adds nothing and returns false. The errors are those of Insert.
 func (t *WriteTx) insert(name string, row Row, ifNew bool) (bool, error) {
 	table := t.Table(name)
 	if table == nil {

@@ -171,7 +171,7 @@ func hasControl(s string) bool {
 }
 
 // escape decodes the escape sequence at the start of p.rest, or two sequences that form a surrogate pair. The
-// result may be an unpaired surrogate, as in JavaScript.
+// result may be an unpaired surrogate, as in JavaScript. An invalid sequence is an error that wraps ErrDamaged.
 func (p *parser) escape() (rune, error) {
 	if len(p.rest) < 2 {
 		return 0, p.unexpected()
@@ -212,7 +212,8 @@ func hexUnit(s string) (rune, bool) {
 	return unit, true
 }
 
-// number decodes a number as JavaScript does. An infinite number becomes null, as JavaScript writes it.
+// number decodes a number as JavaScript does. An infinite number becomes null, as JavaScript writes it. If p.rest
+// does not begin with a number, the error wraps ErrDamaged.
 func (p *parser) number() (*node, error) {
 	n := numberLength(p.rest)
 	if n == 0 {
@@ -240,7 +241,7 @@ func numberLength(s string) int {
 		i++
 	}
 	whole := digits(i)
-	if whole == i || whole > i+1 && s[i] == '0' {
+	if whole == i || whole > i+1 && s[i] == '0' { // a number has no leading zero
 		return 0
 	}
 	i = whole

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Later returns the rows of a run whose value in column is at least from, in the order of column. before is
-// the number of the run's other rows. ok is false, and rows is nil, if the columns of the table's primary key
-// are not run_id and column.
+// Later returns the rows of a run whose value in column is at least from, in the order of column. before is the
+// number of the run's other rows. ok is false, and rows is nil, if the table is missing, or if the columns of its
+// primary key are not run_id and column.
 func (t *Tx) Later(table, run, column string, from int64) (rows []Row, before int64, ok bool, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)
@@ -42,7 +42,7 @@ type Settled struct {
 	Most   int64
 }
 
-// has reports whether s counts row as settled.
+// has reports whether row is settled.
 func (s Settled) has(row Row) bool {
 	v := row[s.Column]
 	return v.Kind == Int && v.Int >= 0 && v.Int <= s.Most
@@ -54,8 +54,8 @@ func (s Settled) condition() string {
 	return "(typeof(" + name + ") = 'integer' AND " + name + " BETWEEN 0 AND ?)"
 }
 
-// Unsettled returns the rows of a run that are not settled, in the order of the primary key. If the table,
-// its run_id or by.Column does not exist, the result is nil.
+// Unsettled returns the rows of a run that are not settled, in the order of the primary key. by defines the
+// settled rows. If the table, its run_id or by.Column does not exist, the result is nil.
 func (t *Tx) Unsettled(table, run string, by Settled) (rows []Row, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)
@@ -85,7 +85,8 @@ func (t Tally) Equal(other Tally) bool {
 	return t.Rows == other.Rows && slices.Equal(t.Sums, other.Sums)
 }
 
-// TallyOf returns the tally of the settled rows among rows, with a sum for each of columns.
+// TallyOf returns the tally of the settled rows among rows, with a sum for each of columns. by defines the
+// settled rows.
 func TallyOf(rows []Row, by Settled, columns []string) Tally {
 	tally := Tally{Sums: make([]int64, len(columns))}
 	for _, row := range rows {
@@ -123,8 +124,8 @@ func weight(v Value) int64 {
 	return 0
 }
 
-// Tally returns the tally of a run's settled rows in a table, with a sum for each of columns. ok is false if
-// the table does not exist or lacks run_id, by.Column or one of columns.
+// Tally returns the tally of a run's settled rows in a table, with a sum for each of columns. by defines the
+// settled rows. ok is false if the table does not exist or lacks run_id, by.Column or one of columns.
 func (t *Tx) Tally(table, run string, by Settled, columns []string) (tally Tally, ok bool, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)

@@ -78,7 +78,7 @@ func (t *Tx) Rows(table, run string) iter.Seq2[Row, error] {
 	return t.query(in, selectFrom(in)+where+order, args...)
 }
 
-// Count returns the number of rows that Rows would yield.
+// Count returns the number of rows that Rows would yield for the same table and run.
 func (t *Tx) Count(table, run string) (int64, error) {
 	in := t.Table(table)
 	where, args, ok := ofRun(in, run)

@@ -25,12 +25,13 @@ type Head struct {
 	ContentHash string // as stored, unchecked
 }
 
-// Heads returns the heads of a run's snapshots, sorted by frame. If the database has no table of snapshots,
-// the result is nil.
+// Heads returns the heads of a run's snapshots, sorted by frame. If the database has no table of snapshots, the
+// result is nil. If the table lacks a column or a row is invalid, the error wraps ErrDamaged.
 func (t *Tx) Heads(run string) ([]Head, error) { return t.heads(run, "") }
 
-// heads returns the heads of a run's snapshots that match condition, sorted by frame. condition is SQL that begins
-// with " AND " and has args as its parameters. If condition is "", heads returns the heads of all snapshots of the run.
+// heads returns the heads of a run's snapshots that match condition, sorted by frame. condition is SQL that
+// begins with " AND " and has args as its parameters. If condition is "", heads returns the heads of all
+// snapshots of the run. The errors are those of Heads.
 func (t *Tx) heads(run, condition string, args ...any) ([]Head, error) {
 	table := t.Table(snapshotsTable)
 	if table == nil {
@@ -60,8 +61,9 @@ func (t *Tx) heads(run, condition string, args ...any) ([]Head, error) {
 	return heads, explain(rows.Err())
 }
 
-// Newest returns the last element of Heads, or nil if Heads would be empty. It also returns nil if the table
-// of snapshots lacks columns. The cost does not depend on the number of snapshots.
+// Newest returns the last element of Heads, or nil if Heads would be empty. It also returns nil if the table of
+// snapshots lacks columns. If the newest row is invalid, the error wraps ErrDamaged. The cost does not depend on
+// the number of snapshots.
 func (t *Tx) Newest(run string) (*Head, error) {
 	table := t.Table(snapshotsTable)
 	if table == nil || !table.has("run_id", "frame_no", "created_at_ms", "content_hash") {
@@ -84,8 +86,8 @@ func (t *Tx) Newest(run string) (*Head, error) {
 	return &head, err
 }
 
-// headOf returns the Head with the given column values. If a value has the wrong type, the error wraps
-// ErrDamaged.
+// headOf returns the Head with the values of three columns, as the driver returns them. If a value has the wrong
+// type or the frame number is negative, the error wraps ErrDamaged.
 func headOf(frame, at, hash any) (Head, error) {
 	number, ok := frame.(int64)
 	if !ok || number < 0 {
@@ -233,8 +235,8 @@ func (t *Tx) payload(s *Snapshot) (Contents, error) {
 	}, nil
 }
 
-// unpack decodes packed from base64 and decompresses the result with gzip. If the decompressed data has more
-// than limit bytes, the error wraps ErrTooLarge; if packed is invalid, it wraps ErrDamaged.
+// unpack decodes packed from base64 and decompresses the result with gzip. If packed is invalid, the error wraps
+// ErrDamaged. If the decompressed data has more than limit bytes, the error wraps ErrTooLarge.
 func unpack(packed string, limit int64) ([]byte, error) {
 	from, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
 	if err != nil {

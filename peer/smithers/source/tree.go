@@ -38,7 +38,8 @@ func (n *node) member(name string) *node {
 	return n.members[name]
 }
 
-// set sets a member of the object n. A new member comes last; an existing member keeps its position.
+// set sets the member of the object n with the given name to value. A new member comes last; an existing member
+// keeps its position.
 func (n *node) set(name string, value *node) {
 	if _, ok := n.members[name]; !ok {
 		n.names = append(n.names, name)
@@ -143,6 +144,7 @@ func canonicalElement(from *node, depth int) (*node, error) {
 	}
 	items := make([]*node, len(children.items))
 	for i, child := range children.items {
+		// A child is inside both its parent's object and the array of children.
 		if items[i], err = canonicalElement(child, depth+2); err != nil {
 			return nil, err
 		}
@@ -152,7 +154,7 @@ func canonicalElement(from *node, depth int) (*node, error) {
 }
 
 // sortedProps returns the properties of an element, sorted by name. If props is nil or null, the result is an
-// empty object.
+// empty object. If props is any other value than an object, the error wraps ErrDamaged.
 func sortedProps(props *node) (*node, error) {
 	switch {
 	case props == nil || props.kind == nullNode:

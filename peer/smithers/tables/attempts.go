@@ -39,9 +39,9 @@ func ReadAttempt(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	return a, log, true
 }
 
-// attemptState maps Smithers' state of an attempt to a state of snapshot.Attempt. ended means that the attempt has
-// an end. An unknown state becomes failed if the attempt has ended, and otherwise waiting for an event or in
-// progress.
+// attemptState maps Smithers' state of an attempt to a state of snapshot.Attempt. ended means that the attempt
+// has an end. An unknown state becomes failed if the attempt has ended. Otherwise it becomes waiting for an event
+// if it begins with "waiting", and in progress if not.
 func attemptState(state string, ended bool) string {
 	switch state {
 	case snapshot.AttemptInProgress, snapshot.AttemptFinished, snapshot.AttemptFailed, snapshot.AttemptCancelled,
@@ -114,8 +114,8 @@ func (f *Facts) ownAttempts() []snapshot.Attempt {
 	return own
 }
 
-// predictAttempts returns the predicted rows of _smithers_attempts. An attempt that waits has no folder, and its
-// meta_json describes the wait.
+// predictAttempts returns the predicted rows of _smithers_attempts, for the run's own attempts. The row of an
+// attempt with a wait has no folder, and its meta_json describes the wait.
 func (f *Facts) predictAttempts() []source.Row {
 	tasks, waits, signals := f.tasks(), make(map[string]snapshot.Wait), f.peerSignals()
 	for _, w := range f.Whole.Waits {

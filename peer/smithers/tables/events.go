@@ -56,8 +56,8 @@ func IsEvent(row source.Row) bool {
 	return hasSeq && hasTime && hasType && kind != ""
 }
 
-// SamePayload reports whether a row of _smithers_events has the same payload as an event of the run. It ignores the
-// members that ReadEvent can remove, whatever their values. Payloads that are not objects count as equal.
+// SamePayload reports whether a row of _smithers_events has the same payload as an event of the run. It ignores
+// the members that ReadEvent can remove, whatever their values. Two payloads that are not objects count as equal.
 func SamePayload(e snapshot.Event, row source.Row) bool {
 	said := func(payload json.RawMessage) string {
 		all, err := jsonobject.Read(payload)
@@ -216,7 +216,8 @@ func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	return string(jsonobject.Join(append(all, tail...)))
 }
 
-// predictEvents returns the predicted rows of _smithers_events, in the order of f.Events.
+// predictEvents returns the predicted rows of _smithers_events, in the order of f.Events. If f.Restored is true,
+// makeRise raises the numbers of the rows.
 func (f *Facts) predictEvents() []source.Row {
 	frames := framesByPeer(f.Frames)
 	seqs, _ := PeerSeqs(f.Events)

@@ -21,10 +21,10 @@ func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	}
 }
 
-// PredictFrame returns the predicted row of a frame in _smithers_frames. before is the row of the previous
-// frame, or nil for the first frame. treeBefore is the rendered tree of the previous frame, or "". The row of a
-// frame whose tree differs from treeBefore has no xml_json, because the change cannot be predicted, unless the
-// row has the whole tree.
+// PredictFrame returns the predicted row of a frame in _smithers_frames. before is the row of the previous frame,
+// or nil for the first frame. treeBefore is the rendered tree of the previous frame, or "". The first frame, and
+// a frame whose number is a multiple of treeEvery, has the whole tree in xml_json. Any other frame has sameTree
+// if its tree equals treeBefore. Otherwise the row has no xml_json, because the change cannot be predicted.
 func PredictFrame(f FrameFacts, before source.Row, treeBefore string) source.Row {
 	row := source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "xml_hash": dbrow.OptionalText(f.XMLHash),

@@ -10,8 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// predictHumanGates returns the predicted rows of _smithers_approvals that are the gates of human tasks. The answer
-// to the task's human request opens the gate. A task whose node has an approval in the state has no such row.
+// predictHumanGates returns the predicted rows of _smithers_approvals that are the gates of human tasks. A human
+// request has a gate if its task needs an approval; the answer to the request opens the gate. A request has no
+// gate if its node has an approval in the state, or if the request is of the parent: see ofParent.
 func (f *Facts) predictHumanGates() []source.Row {
 	if len(f.Whole.HumanRequests) == 0 {
 		return nil
@@ -36,7 +37,7 @@ func (f *Facts) predictHumanGates() []source.Row {
 		case snapshot.HumanCancelled:
 			row["status"] = dbrow.Text(snapshot.ApprovalDenied)
 			row["note"] = dbrow.Text("Human request cancelled: " + h.RequestID(f.Run.ID))
-		default:
+		default: // the gate of a pending or expired request is open
 			row["status"], row["requested_at_ms"] = dbrow.Text(snapshot.ApprovalRequested), dbrow.Int(h.RequestedAtMs)
 			rows = append(rows, row)
 			continue

@@ -62,8 +62,8 @@ func (f *Facts) ofParent(atMs int64) bool {
 	return !f.Restored && f.Run.Parent != nil && atMs < f.Run.CreatedAtMs
 }
 
-// predictApprovals returns the predicted rows of _smithers_approvals, including the gates of human tasks. A decided
-// row does not have the time of its request.
+// predictApprovals returns the predicted rows of _smithers_approvals, including the gates of human tasks. It
+// leaves out approvals of the parent: see ofParent. A decided row does not have the time of its request.
 func (f *Facts) predictApprovals() []source.Row {
 	var rows []source.Row
 	for _, a := range f.Whole.Approvals {
@@ -123,9 +123,10 @@ func ReadHumanRequest(row source.Row) (h snapshot.HumanRequest, ok bool) {
 	return h, true
 }
 
-// answer sets the status, the answer and the time of the answer of h from row, the request's row. An unknown
-// status becomes cancelled. If the row has no time of the answer, the time is that of the request. A response
-// that is not JSON becomes a JSON string.
+// answer sets the status of h from row, the request's row. If the request is no longer pending, answer also sets
+// the answer and the time of the answer. An unknown status becomes cancelled. If the row has no time of the
+// answer, the time is that of the request. If an expired request has no time limit, its time limit becomes the
+// time of the answer. A response that is not JSON becomes a JSON string.
 func answer(h *snapshot.HumanRequest, row source.Row) {
 	h.Status, _ = dbrow.ColumnText(row, "status")
 	at := dbrow.ColumnNumberOrNil(row, "answered_at_ms")
@@ -153,7 +154,8 @@ func answer(h *snapshot.HumanRequest, row source.Row) {
 	h.AnsweredAtMs = at
 }
 
-// predictHumanRequests returns the predicted rows of _smithers_human_requests.
+// predictHumanRequests returns the predicted rows of _smithers_human_requests. It leaves out requests of the
+// parent: see ofParent.
 func (f *Facts) predictHumanRequests() []source.Row {
 	var rows []source.Row
 	for _, h := range f.Whole.HumanRequests {

@@ -76,7 +76,8 @@ func (f *Facts) predictProvenance() []source.Row {
 	return rows
 }
 
-// predictOutputs returns the predicted rows of an output table. columns has the kinds of the columns.
+// predictOutputs returns the predicted rows of an output table, or nil if waitsForStart returns true. columns has
+// the kinds of the columns.
 func (f *Facts) predictOutputs(table source.Table, columns []OutputColumn) []source.Row {
 	if f.waitsForStart() {
 		return nil

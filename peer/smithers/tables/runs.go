@@ -56,7 +56,8 @@ func runStatus(status string) snapshot.RunStatus {
 	return snapshot.RunPending
 }
 
-// predictRun returns the predicted row of _smithers_runs.
+// predictRun returns the predicted row of _smithers_runs. The row has an error only if the run's error has a name
+// and a message.
 func (f *Facts) predictRun() []source.Row {
 	r := f.Run
 	row := source.Row{

@@ -56,7 +56,8 @@ func ReadWait(row source.Row, a snapshot.Attempt) (w WaitRow, ok bool) {
 	return w, err == nil
 }
 
-// ofSignal sets w from the members of waitForEvent: the signal, the time limit, and the end of the wait.
+// ofSignal sets w from the members of waitForEvent, which are in of: the signal, the time limit, and the end of
+// the wait.
 func (w *WaitRow) ofSignal(of []jsonobject.Member) {
 	w.Wait.Kind, w.Wait.Signal = snapshot.WaitSignal, strings.TrimSpace(jsonobject.TextOf(of, "signalName"))
 	if correlation := strings.TrimSpace(jsonobject.TextOf(of, "correlationId")); correlation != "" {
@@ -81,7 +82,7 @@ func (w *WaitRow) ofSignal(of []jsonobject.Member) {
 	}
 }
 
-// ofTimer sets w from the members of timer. If the timer has no valid time, it changes nothing.
+// ofTimer sets w from the members of timer, which are in of. If the timer has no valid time, it changes nothing.
 func (w *WaitRow) ofTimer(of []jsonobject.Member) {
 	due := memberTime(of, "firesAtMs")
 	if due == nil {

@@ -32,7 +32,8 @@ func (e *Element) ByID() map[string]*Element {
 	return found
 }
 
-// collect adds to the map into, by id, e and the elements below e that have an id.
+// collect adds e and the elements below e to the map into, by their ids. It skips elements without an id. e may
+// be nil.
 func (e *Element) collect(into map[string]*Element) {
 	if e == nil {
 		return

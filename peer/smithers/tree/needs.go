@@ -46,8 +46,8 @@ func PlaceNodes(nodes []snapshot.Node, at map[string]Place) error {
 }
 
 // KeepPlaces sets Needs and RalphID of each node whose Needs is nil, because its task is no longer in the
-// rendered tree. It copies them from the same node in before, the previous state. So a branch that is no longer
-// taken does not count as a change.
+// rendered tree. It copies both from the same node in before, the previous state, if before has the node. So a
+// branch that is no longer taken does not count as a change.
 func KeepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
 	for i := range nodes {
 		n := &nodes[i]
@@ -84,7 +84,8 @@ func splitScope(id string) (logical, scope string) {
 }
 
 // scopeWithin returns the scope of the nodes in the loops inside a loop, at one iteration of the outer loop.
-// ralph is the id of the outer loop and scope its own scope. If ralph is "", the result is scope.
+// ralph is the id of the outer loop, and scope is the scope of the outer loop. If ralph is "", there is no outer
+// loop, and the result is scope.
 func scopeWithin(scope, ralph string, iteration int) string {
 	switch {
 	case ralph == "":

@@ -83,8 +83,9 @@ func ralphID(e *Element, path []int) string {
 	return "ralph:" + strings.Join(parts, ".")
 }
 
-// task places the task e, and returns its id as the task that ends last. It returns nil if e has no id, or if
-// the following elements do not wait for e.
+// task places the task e, and returns its id as the task that ends last. It returns nil if e has no id, or if the
+// following elements do not wait for e. at is the position of e. A task with the property fork also needs the
+// task that fork names.
 func (p *placer) task(e *Element, at spot) []string {
 	id := e.Props["id"]
 	if id == "" {
@@ -101,7 +102,8 @@ func (p *placer) task(e *Element, at spot) []string {
 	return []string{id}
 }
 
-// sequence places children that run one after another, and returns the tasks that end last.
+// sequence places children that run one after another, and returns the tasks that end last. at is the position of
+// the element that has the children.
 func (p *placer) sequence(children []*Element, at spot) (ends []string) {
 	for i, child := range elementsOnly(children) {
 		if last := p.walk(child, at.child(i)); last != nil {
@@ -111,7 +113,8 @@ func (p *placer) sequence(children []*Element, at spot) (ends []string) {
 	return ends
 }
 
-// parallel places children that run at the same time, and returns the tasks that end last, sorted.
+// parallel places children that run at the same time, and returns the tasks that end last, sorted. at is the
+// position of the element that has the children.
 func (p *placer) parallel(children []*Element, at spot) (ends []string) {
 	for i, child := range elementsOnly(children) {
 		ends = append(ends, p.walk(child, at.child(i))...)
@@ -128,8 +131,9 @@ func sortedSet(ids []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(ids)))
 }
 
-// saga places the actions of e, which run one after another, and their compensations. It returns the tasks
-// that end last. A compensation runs after its action, and after the compensation of the following action.
+// saga places the actions of e, which run one after another, and the compensations of the actions. at is the
+// position of e. saga returns the tasks that end last. A compensation runs after its action, and after the
+// compensation of the following action.
 func (p *placer) saga(e *Element, at spot) (ends []string) {
 	var actions [][]string
 	after := at

@@ -131,9 +131,10 @@ func (c *Finder) isWhole(tree objstore.ID) bool {
 	return whole
 }
 
-// Base returns the commit on which a run's first entry builds. vcs is the working copy of the entry. Base returns the
-// commit of vcs if a branch, a tag or a remote branch reaches the commit. For jj, the parent of the commit is the
-// second choice. Base returns the zero id if vcs is nil or has no files, or if no such commit is reachable.
+// Base returns the commit on which a run's first entry builds. vcs is the working copy of the entry. Base returns
+// the commit of vcs if a branch, a tag or a remote branch reaches the commit. For jj, the parent of the commit is
+// the second choice. Base returns the zero id if vcs is nil or has no files, if nothing reaches these commits, or
+// if git does not find them.
 func (c *Finder) Base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, error) {
 	if vcs == nil || vcs.Tree.IsZero() {
 		return objstore.ID{}, nil

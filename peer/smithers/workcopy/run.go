@@ -113,12 +113,13 @@ func relativeFolder(root, folder string) string {
 	return filepath.ToSlash(rel)
 }
 
-// Between returns the working copies that became known after before and up to next, the moments of two
-// snapshots, oldest first. If a new process of Smithers started, its working copy comes first. The working
-// copies that ended attempts left follow. If before is nil, next is the first snapshot. current is the working
-// copy at before, or nil. The last result belongs to the frame of next. The other results have files that no
-// frame has, so they need entries that are not frames. Between returns nil if no process started and no ended
-// attempt has a revision.
+// Between returns the working copies that became known between two snapshots, oldest first. before and next are
+// the moments of the snapshots. If next is the first snapshot, before is nil. current is the working copy at
+// before, or nil. If a new process of Smithers started, its working copy comes first. The working copies that
+// ended attempts left follow.
+//
+// The last result belongs to the frame of next. The other results have files that no frame has, so they need
+// entries that are not frames. Between returns nil if no process started and no attempt with a revision ended.
 func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snapshot.VCS {
 	var out []snapshot.VCS
 	add := func(vcs *snapshot.VCS, worktree, folder string) {
@@ -144,9 +145,10 @@ func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snap
 	return withoutPassing(out)
 }
 
-// placed returns a copy of current with one working copy replaced by vcs. If worktree is "", vcs replaces the run's
-// working copy, and only the tasks' worktrees of current remain. Otherwise vcs replaces the task's worktree of that
-// name, or is added as that worktree, with folder as its root. A nil current has no working copies.
+// placed returns a copy of current with one working copy replaced by vcs. If worktree is "", vcs replaces the
+// run's working copy, and only the tasks' worktrees of current remain. Otherwise worktree is the name of a task's
+// worktree, and folder is its root: vcs replaces this worktree of current, or is added. A nil current has no
+// working copies.
 func placed(current *snapshot.VCS, vcs snapshot.VCS, worktree, folder string) snapshot.VCS {
 	var worktrees []snapshot.Worktree
 	if current != nil {
@@ -173,8 +175,9 @@ func placed(current *snapshot.VCS, vcs snapshot.VCS, worktree, folder string) sn
 	return after
 }
 
-// withoutPassing returns the elements of all that need an entry: the last working copy, each working copy with
-// files that differ from the files of the next, and each working copy for which losesWorktree is true.
+// withoutPassing returns the elements of all that need an entry: the last working copy, each working copy that
+// has files and is followed by a working copy with other files, and each working copy for which losesWorktree is
+// true.
 func withoutPassing(all []snapshot.VCS) []snapshot.VCS {
 	var out []snapshot.VCS
 	for i, vcs := range all {
@@ -206,9 +209,10 @@ func (r *Run) Point(a *snapshot.Attempt, frame int64) {
 	r.PointAt(a, frame, r.attempts[i].vcs)
 }
 
-// PointAt sets CommitID, Tree and Worktree of a to vcs, the working copy in which the attempt ended. If vcs has
-// files, it also sets Frame to frame, the frame at which vcs was captured, and Beside to the attempts that ran
-// in the working copy at the same time. PointAt does nothing if the attempt is unknown or has not ended.
+// PointAt sets CommitID and Tree of a from vcs, the working copy in which the attempt ended, and sets Worktree to
+// the name of the task's own worktree. If vcs has files, it also sets Frame to frame, the frame at which vcs was
+// captured, and Beside to the attempts that ran in the working copy at the same time. PointAt does nothing if the
+// attempt is unknown or has not ended.
 func (r *Run) PointAt(a *snapshot.Attempt, frame int64, vcs *snapshot.VCS) {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 	if !known || a.FinishedAtMs == nil {
@@ -250,9 +254,9 @@ func (r *Run) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	return r.all.Capture(ctx, r.root)
 }
 
-// With returns captured as the run's working copy, with the tasks' worktrees of current, which may be nil. Attempts
-// has the sorted keys of the attempts that ran in the captured working copy: they started at atMs or before, have not
-// ended, and have no own worktree.
+// With returns captured as the run's working copy, with the tasks' worktrees of current, which may be nil.
+// Attempts of the result has the sorted keys of the attempts that ran in the captured working copy: they started
+// at atMs or before, have not ended, and have no own worktree.
 func (r *Run) With(captured *jjbridge.Captured, current *snapshot.VCS, atMs int64) *snapshot.VCS {
 	now := placed(current, captured.VCS, "", "")
 	now.Attempts = nil

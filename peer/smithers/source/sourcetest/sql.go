@@ -47,9 +47,9 @@ func Interrupted(ctx context.Context, path, statements string) (err error) {
 	return errors.Join(os.WriteFile(path, left[0], 0o600), os.WriteFile(path+"-journal", left[1], 0o600))
 }
 
-// Locked calls the function while with the database at path locked exclusively, so other connections cannot
-// read it. An engine without a write-ahead log holds this lock while it commits.
-func Locked(ctx context.Context, path string, while func() error) (err error) {
+// Locked calls use while the database at path is locked exclusively, so other connections cannot read it. An
+// engine without a write-ahead log holds this lock while it commits.
+func Locked(ctx context.Context, path string, use func() error) (err error) {
 	db, err := sql.Open("sqlite", address(path))
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func Locked(ctx context.Context, path string, while func() error) (err error) {
 	if _, err := db.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
 		return err
 	}
-	err = while()
+	err = use()
 	_, rollback := db.ExecContext(ctx, "ROLLBACK")
 	return errors.Join(err, rollback)
 }

@@ -158,10 +158,10 @@ func ExpireAtTip(ctx context.Context, rec Recorder, at time.Time, check func() e
 			return nil, err
 		}
 		d, n, err := expiry(rec, at)
+		count = n
 		if err != nil || n == 0 {
 			return nil, err
 		}
-		count = n
 		d.Operation = operation
 		return d, nil
 	})

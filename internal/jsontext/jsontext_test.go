@@ -1,10 +1,12 @@
 package jsontext_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 )
@@ -86,4 +88,18 @@ func BenchmarkDeeperThan(b *testing.B) {
 			}
 		})
 	}
+}
+
+func TestMembersAreThoseOfAnObject(t *testing.T) {
+	t.Parallel()
+	var members jsontext.Members
+	require.NoError(t, json.Unmarshal([]byte(`{"b":1,"a":[2],"b":null}`), &members))
+	assert.Equal(t, jsontext.Members{{"b", []byte("1")}, {"a", []byte("[2]")}, {"b", []byte("null")}}, members)
+	for _, text := range []string{`["a",1]`, `"a"`, `1`, `true`} {
+		var wrong *json.UnmarshalTypeError
+		require.ErrorAs(t, json.Unmarshal([]byte(text), new(jsontext.Members)), &wrong, text)
+	}
+	var none jsontext.Members
+	require.NoError(t, json.Unmarshal([]byte(`null`), &none))
+	assert.Empty(t, none)
 }

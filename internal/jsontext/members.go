@@ -3,6 +3,7 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 )
 
 // Members lists the members of a JSON object in their written order. A name may occur more than once.
@@ -14,12 +15,17 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// UnmarshalJSON appends the members of the JSON object data to o, in their written order. data must be an object:
-// UnmarshalJSON does not reject every other value.
+// UnmarshalJSON appends the members of the JSON object data to o, in their written order. If data is null, UnmarshalJSON
+// does nothing. The error is a *json.UnmarshalTypeError for any other value that is not an object.
 func (o *Members) UnmarshalJSON(data []byte) error {
 	in := json.NewDecoder(bytes.NewReader(data))
-	if _, err := in.Token(); err != nil {
+	switch open, err := in.Token(); {
+	case err != nil:
 		return err
+	case open == nil:
+		return nil
+	case open != json.Delim('{'):
+		return &json.UnmarshalTypeError{Value: fmt.Sprint(open), Offset: in.InputOffset()}
 	}
 	for in.More() {
 		token, err := in.Token()

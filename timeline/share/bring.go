@@ -60,9 +60,13 @@ func (f *fetch) tellStrangers(ctx context.Context) error {
 	}
 	for name := range strings.Lines(string(out)) {
 		name = strings.TrimSuffix(name, "\n")
-		component := strings.TrimPrefix(strings.TrimPrefix(name, refs.RemoteGoneFolder(f.from.Component)), folder)
+		component, isStone := strings.CutPrefix(name, refs.RemoteGoneFolder(f.from.Component))
+		there := refs.GoneFolder
+		if !isStone {
+			component, there = strings.TrimPrefix(name, folder), refs.TipsFolder
+		}
 		if _, _, err := refs.UnescapeRun(component); err != nil {
-			f.store.Warn(fmt.Errorf("%s of %s is ignored: the name of the ref is invalid", refs.TipsFolder+component, f.from.Shown()))
+			f.store.Warn(fmt.Errorf("%s of %s is ignored: the name of the ref is invalid", there+component, f.from.Shown()))
 		}
 	}
 	return nil

@@ -208,13 +208,18 @@ func (f *fetch) bringThere(ctx context.Context, components []string) error {
 		there[string(ref.Name)] = true
 	}
 	specs := []transportSpec{f.stones()}
-	for i, component := range components {
+	for _, component := range components {
 		spec := f.tip(component)
 		switch {
 		case there[spec.From]:
 			specs = append(specs, spec)
 		case !there[refs.GoneFolder+component]:
-			err := fault.New(fault.RunNotFound, "%s has no run %q", f.from.Shown(), f.req.Runs[i]).Detail("run", f.req.Runs[i])
+			at := slices.IndexFunc(f.req.Runs, func(run string) bool {
+				escaped, err := refs.EscapeRun(run)
+				return err == nil && escaped == component
+			})
+			run := f.req.Runs[at]
+			err := fault.New(fault.RunNotFound, "%s has no run %q", f.from.Shown(), run).Detail("run", run)
 			if len(list) == 0 {
 				return err.Hint("the remote shows no runs: if the server hides refs/smithers, ask its administrator about transfer.hideRefs")
 			}

@@ -235,6 +235,15 @@ func TestWhatARemotePrunedStaysHereAndIsNotTakenAnew(t *testing.T) {
 	assert.Equal(t, fault.RunPruned, fault.CodeOf(err), "%v", err)
 }
 
+func TestTheRunThatARemoteLacksIsNamedWhenAnotherIsNamedTwice(t *testing.T) {
+	t.Parallel()
+	ours, theirs := twoClones(t)
+	theirs.play("one", 1)
+	_, err := ours.sharer.Fetch(t.Context(), share.FetchRequest{Remote: theirs.Dir, Runs: []string{"one", "one", "none"}})
+	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, `has no run "none"`)
+}
+
 func TestAFetchThatDiedGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	ours, theirs := twoClones(t)

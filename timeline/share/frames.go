@@ -47,13 +47,13 @@ func (p *push) sendFrames(ctx context.Context) error {
 // leaves out frames of a run, frameMoves sets the run's reason.
 func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner map[refs.Name]*outgoingRun, err error) {
 	owner = make(map[refs.Name]*outgoingRun)
-	left := p.store.Settings().RemoteFrameRefs - int64(len(p.there.frames))
+	left := max(0, p.store.Settings().RemoteFrameRefs-int64(len(p.there.frames)))
 	for _, meant := range []bool{true, false} {
 		if !meant && left <= 0 {
 			break
 		}
 		for _, run := range p.newestFirst(meant) {
-			found, err := p.framesToMake(ctx, run, max(left, 0))
+			found, err := p.framesToMake(ctx, run, left)
 			if isDamage(err) {
 				run.Reason = cmp.Or(run.Reason, "not all frame refs were created: "+err.Error())
 			} else if err != nil {

@@ -9,6 +9,10 @@ BENCH     ?= .
 BENCHTIME ?= 2s
 BENCH_IN  ?= ./timeline ./sqliteindex .
 
+# How often `make bench-smithers` takes turns, and the captures and loads of a turn.
+ROUNDS   ?= 7
+CAPTURES ?= 200
+
 # The race detector needs a C compiler; the product does not. Two libraries are not watched every day: with SQLite, which is
 # C made into Go, tests take six times longer, with the compressor twice as long (docs/decisions/0031).
 CC_FOUND := $(shell command -v "$$(go env CC)")
@@ -39,10 +43,10 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers unit e2e fuzz soak crash cover bench man man-check demo-check install clean cc
+.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers unit e2e fuzz soak crash cover bench bench-smithers man man-check demo-check install clean cc
 
 help: ## list the targets
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
 
 demo: build ## run the main job on a scratch repository, and show it
 	@PATH="$(CURDIR)/bin:$$PATH" sh testdata/demo/demo.sh
@@ -123,6 +127,9 @@ cover: ## test coverage as cover.out, and its total
 bench: ## the figures of docs/benchmarks.md, durable and without fsync
 	@dir=$${BENCH_DIR:-$$(mktemp -d)} && BENCH_DIR=$$dir $(GOTEST) -run '^$$' -bench '$(BENCH)' -timeout 60m ./... | awk -f testdata/bench/table.awk; \
 		status=$$?; [ -n "$$BENCH_DIR" ] || rm -rf "$$dir"; exit $$status
+
+bench-smithers: ## the same captures and loads here and in the real Smithers, by turns
+	@CGO_ENABLED=0 tools/bench-smithers.sh $(ROUNDS) $(CAPTURES) $(TESTFLAGS)
 
 man: build ## rewrite the manual page from the help
 	bin/git-smithers man >docs/git-smithers.1

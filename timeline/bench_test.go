@@ -282,15 +282,19 @@ func BenchmarkLoad(b *testing.B) {
 		outputs bool
 	}{{"nodes", false}, {"everything", true}} {
 		b.Run(c.name, func(b *testing.B) {
+			var samples []time.Duration
 			for b.Loop() {
 				b.StopTimer()
 				s := benchStore(b, dir, env)
 				b.StartTimer()
+				start := time.Now()
 				readFrame(b, s, "wide:200", c.outputs)
+				samples = append(samples, time.Since(start))
 				b.StopTimer()
 				require.NoError(b, s.Close())
 				b.StartTimer()
 			}
+			percentiles(b, samples)
 		})
 	}
 	b.Run("next", func(b *testing.B) {

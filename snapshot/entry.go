@@ -188,6 +188,10 @@ func (e *Entry) State() (*State, error) {
 // collection has no rows. name is a constant such as CollectionNodes; output tables have no such name.
 func (e *Entry) CollectionID(name string) (objstore.ID, error) { return e.part(name) }
 
+// RenderedID returns the id of the file with the rendered tree without reading the file, or the zero ID if the entry
+// has no rendered tree. Entries with the same id have the same rendered tree.
+func (e *Entry) RenderedID() (objstore.ID, error) { return e.part(frameName) }
+
 // Events returns the events since the previous entry, sorted by Seq. A view has no events. The caller owns the
 // slice, but must not modify the payloads.
 func (e *Entry) Events() ([]Event, error) {

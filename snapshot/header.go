@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -25,13 +24,8 @@ const formatVersion = 2
 // written twice has the same ids.
 const author = "git-smithers <git-smithers@localhost.invalid>"
 
-const (
-	// maxSubject is the largest size of a subject in bytes.
-	maxSubject = 200
-	// MaxOperation is the largest size of an operation's id in bytes.
-	MaxOperation = 1024
-	noSubject    = "(no subject)"
-)
+// MaxOperation is the largest size of an operation's id in bytes.
+const MaxOperation = 1024
 
 // Header is the data in an entry's commit. It suffices to list a run without reading a tree.
 type Header struct {
@@ -56,6 +50,12 @@ type Header struct {
 // the subject to one line of at most 200 bytes without control characters. At most one of Parent and Base may
 // be set.
 func EncodeHeader(h Header) []byte {
+	h.Subject = cleanSubject(h.Subject)
+	return h.encode()
+}
+
+// encode returns the commit object of an entry with h.Subject as its subject, unchanged.
+func (h Header) encode() []byte {
 	seconds := strconv.FormatInt(h.AtMs/1000, 10)
 	b := make([]byte, 0, 640)
 	line := func(parts ...string) {
@@ -72,7 +72,7 @@ func EncodeHeader(h Header) []byte {
 	line("committer ", author, " ", seconds, " +0000")
 	b = append(b, h.Extra...)
 	line()
-	line(cleanSubject(h.Subject))
+	line(h.Subject)
 	line()
 	line("Smithers-Format: ", strconv.Itoa(formatVersion))
 	line("Smithers-Run: ", escape(h.Run, plainRun))
@@ -137,7 +137,8 @@ func (h Header) onlyParent() objstore.ID {
 
 // DecodeHeader decodes data, the commit object of an entry. id is the object's id, for errors. If EncodeHeader
 // would not have written data, the error wraps objstore.ErrCorrupt or, for another version of the format,
-// ErrNewerFormat or ErrOlderFormat.
+// ErrNewerFormat or ErrOlderFormat. A subject may have characters that only another version of Unicode assigns; see
+// checkSubject.
 func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	head, message, found := bytes.Cut(data, []byte("\n\n"))
 	if !found {
@@ -154,7 +155,10 @@ func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	if err == nil {
 		err = h.check()
 	}
-	if err == nil && !bytes.Equal(EncodeHeader(h), data) {
+	if err == nil {
+		err = checkSubject(h.Subject)
+	}
+	if err == nil && !bytes.Equal(h.encode(), data) {
 		err = row.ErrNotCanonical
 	}
 	if err != nil {
@@ -333,32 +337,4 @@ func checkOperation(name string) error {
 		return fmt.Errorf("operation: larger than %d bytes, or not UTF-8", MaxOperation)
 	}
 	return nil
-}
-
-// cleanSubject returns text as the subject of a commit: one line of printable characters, single spaces between
-// words, at most maxSubject bytes. An ellipsis ends a shortened text. A text that looks like one of the
-// trailers gets the prefix "entry: ". The subject of an empty text is noSubject.
-func cleanSubject(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	text = strings.Join(strings.Fields(text), " ")
-	if strings.HasPrefix(strings.ToLower(text), "smithers-") {
-		text = "entry: " + text
-	}
-	const ellipsis = "…"
-	if len(text) > maxSubject {
-		cut := maxSubject - len(ellipsis) // moved back to the start of a character below
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = strings.TrimSpace(text[:cut]) + ellipsis
-	}
-	if text == "" {
-		return noSubject
-	}
-	return text
 }

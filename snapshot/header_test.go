@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -96,5 +97,22 @@ func TestSubjectsAreMadeFit(t *testing.T) {
 			again := got
 			assert.Equal(t, string(data), string(snapshot.EncodeHeader(again)))
 		})
+	}
+}
+
+// TestEverySubjectThatIsWrittenIsRead fails if Go counts a character as printable that no subject may have.
+func TestEverySubjectThatIsWrittenIsRead(t *testing.T) {
+	t.Parallel()
+	const together = 40 // as many characters as fit into a subject
+	for first := rune(0); first <= unicode.MaxRune; first += together {
+		var given strings.Builder
+		for r := first; r < first+together; r++ {
+			given.WriteRune(r)
+		}
+		h := someHeader()
+		h.Subject = given.String()
+		data := snapshot.EncodeHeader(h)
+		_, err := snapshot.DecodeHeader(objstore.Hash(objstore.Commit, data), data)
+		require.NoError(t, err, "%U", first)
 	}
 }

@@ -147,9 +147,17 @@ func TestVerifyChecksWhatAnEntryMakesOfTheOneBefore(t *testing.T) {
 			"an entry without a frame changes the state",
 		},
 		{
+			"an entry that is no frame and changes the rendered tree",
+			func(f forger) {
+				tree := `{"kind":"text","text":"x"}`
+				f.append("100644", "blob", blob(f.Repo, fmt.Sprintf("full 0 %x\n%s\n", sha256.Sum256([]byte(tree)), tree)), "frame", nil)
+			},
+			"an entry without a frame changes the rendered tree",
+		},
+		{
 			"an attempt that is lost",
 			func(f forger) { f.tree("journal", "refs/smithers/one/5:journal", nil) },
-			`"b::0::1" is lost`,
+			`an entry removes the row "b::0::1"`,
 		},
 		{
 			"an attempt that is none",

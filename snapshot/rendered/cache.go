@@ -103,6 +103,9 @@ func (f frame) advance(deltas []frameBlob) (frame, error) {
 		if tree, err = applyDelta(tree, ops); err != nil {
 			return frame{}, corrupt(delta.id, "frame: %v", err)
 		}
+		if tree == nil {
+			return frame{}, corrupt(delta.id, "frame: the result of the delta is null, which is never stored")
+		}
 	}
 	newest := deltas[0]
 	out := frame{newest.deltas, tree.Append(nil)}

@@ -95,8 +95,8 @@ func countsOn(older snapshot.Run, newer *link) error {
 	return nil
 }
 
-// keepsState returns an error if newer is not a frame and its state differs from the state of older. The
-// mailbox in the state may differ.
+// keepsState returns an error if newer is not a frame, and its state or its rendered tree differs from that of older.
+// The mailbox in the state may differ.
 func keepsState(older, newer *snapshot.Entry) error {
 	if newer.Frame != snapshot.NoFrame {
 		return nil
@@ -111,6 +111,14 @@ func keepsState(older, newer *snapshot.Entry) error {
 	}
 	if !snapshot.SameCore(before, after) {
 		return fmt.Errorf("%w: an entry without a frame changes the state", objstore.ErrCorrupt)
+	}
+	renderedBefore, beforeErr := older.RenderedID()
+	renderedAfter, afterErr := newer.RenderedID()
+	if err := errors.Join(beforeErr, afterErr); err != nil {
+		return err
+	}
+	if renderedBefore != renderedAfter {
+		return fmt.Errorf("%w: an entry without a frame changes the rendered tree", objstore.ErrCorrupt)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -234,7 +235,7 @@ func TestACutOfPowerLeavesNoEmptyLink(t *testing.T) {
 	base, seen := t.TempDir(), make(map[string]bool)
 	for op, disk := range files.Replay(nil) {
 		for _, cut := range fsxtest.Cuts() {
-			dir := filepath.Join(base, fmt.Sprint(len(seen)))
+			dir := filepath.Join(base, strconv.Itoa(len(seen)))
 			require.NoError(t, disk.WriteTo(dir, cut))
 			at, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(string(tip))))
 			require.NoError(t, err, "%v, %s", op, cut)

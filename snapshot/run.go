@@ -225,7 +225,7 @@ func isOwner(s string) bool {
 // checkRunID returns an error if id cannot be the id of a run: if id is empty, longer than MaxRunID, or not UTF-8.
 func checkRunID(id string) error {
 	if id == "" || len(id) > MaxRunID || !utf8.ValidString(id) {
-		return fmt.Errorf("not 1 to %d bytes of UTF-8: %q", MaxRunID, id)
+		return fmt.Errorf("%q is not a run id: a run id has 1 to %d bytes of UTF-8", id, MaxRunID)
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ var explanations = []explanation{
 	{refs.ErrUnsupported, fault.UnsupportedFormat, "keep run history in a repository with sha1 objects and refs in files"},
 	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` lists the ref that is in the way, which git-smithers did not make"},
 	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the ref's right value, and repairs the ref"},
-	{objstore.ErrCorrupt, fault.CorruptObject, "`git smithers doctor` saves the readable objects, and fetches the rest from a remote that has the run"},
-	{objstore.ErrNotFound, fault.MissingObject, "`git smithers doctor` saves the readable objects, and fetches the rest from a remote that has the run"},
+	{objstore.ErrCorrupt, fault.CorruptObject, "`git smithers doctor --repair` rescues the readable objects, and fetches missing objects from a remote that has the run"},
+	{objstore.ErrNotFound, fault.MissingObject, "`git smithers doctor --repair` rescues the readable objects, and fetches missing objects from a remote that has the run"},
 }
 
 // Explain returns an error of the packages below as a [fault.Error] with a code and hints. If err is nil, Explain

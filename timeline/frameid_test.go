@@ -76,7 +76,7 @@ func TestAnIDNamesTheNewestFrameThatHasIt(t *testing.T) {
 	_, err = s.ResolveRun(t.Context(), "tri@call_2")
 	require.ErrorAs(t, err, &f)
 	assert.Equal(t, fault.InvalidAddress, f.Code)
-	assert.Equal(t, []string{"name the run: triage-1"}, f.Hints)
+	assert.Equal(t, []string{"type the run's id: triage-1"}, f.Hints)
 }
 
 func TestALoadedAddressSaysWhetherItIsARunAlone(t *testing.T) {
@@ -203,7 +203,7 @@ func TestIDsFarBackAreFoundWithAndWithoutTheIndex(t *testing.T) {
 	_, err = s.Load(t.Context(), "run@ten_3")
 	var f *fault.Error
 	require.ErrorAs(t, err, &f)
-	assert.Contains(t, f.Hints[0], "run:39 has it")
+	assert.Contains(t, f.Hints[0], "the frame run:39 has the id")
 
 	index := filepath.Join(repo.GitDir, "smithers", "index.db")
 	require.FileExists(t, index)

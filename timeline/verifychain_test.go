@@ -75,14 +75,15 @@ func (f forger) row(from, to string) {
 // contentHash is the content hash of the state in an entry's tree, as docs/format.md defines it.
 func (f forger) contentHash(tree objstore.ID) page.Sum {
 	f.t.Helper()
-	text := "smithers state 2\n"
+	var text strings.Builder
+	text.WriteString("smithers state 2\n")
 	for line := range strings.Lines(f.Git("ls-tree", "--format=%(path) %(objectname)", tree.String()) + "\n") {
 		name, _, _ := strings.Cut(line, " ")
 		if name == "input" || name == "loops" || name == "nodes" || strings.HasPrefix(name, "outputs-") {
-			text += line
+			text.WriteString(line)
 		}
 	}
-	return sha256.Sum256([]byte(text))
+	return sha256.Sum256([]byte(text.String()))
 }
 
 // counts adds an entry without events, whose commit says how many events there were.
@@ -357,5 +358,5 @@ func TestVerifyRefusesARunThatBeginsWithOps(t *testing.T) {
 	repo.Damaged()
 	found := problems(t, repo)
 	require.Len(t, found, 1)
-	assert.Contains(t, found[0].What, "the first entry of the run has op 1, of kind fork")
+	assert.Contains(t, found[0].What, "the run's first entry has op 1 of kind fork")
 }

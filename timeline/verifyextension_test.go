@@ -102,14 +102,14 @@ func TestVerifyChecksAnExtension(t *testing.T) {
 		{"from a frame of another number", func(x *extended) {
 			x.parent.Frame = 2
 			x.journal[0] = x.attempt(3)
-		}, "the run was forked from frame 2, which is not "},
+		}, "the run was forked from frame 2, but its first entry follows "},
 		{"from what is no frame of the run", func(x *extended) { x.parent.Commit = triage(x, x.store, "two").Entry().ID }, "in run \"side\" the frame would be before frame 1"},
 		{"an attempt that another frame is said to have", func(x *extended) { x.journal[0] = x.attempt(1) }, `"a::0::1" differs from the row before the fork`},
 		{"an attempt that was not there", func(x *extended) { x.journal = append(x.journal, attemptRow("b", snapshot.AttemptFinished)) }, `"b::0::1" differs from the row before the fork`},
 		{"a log of which something else is said", func(x *extended) { x.journal = append(x.journal, logRow("a", "never said")) }, `logs: `},
 		{"an op that was done before the fork", func(x *extended) {
 			x.journal = append(x.journal, opRow(snapshot.Op{Number: 2, Kind: snapshot.OpTravel, AtMs: 1, Before: x.frame(4)}))
-		}, "the first entry of the run has op 2, of kind travel"},
+		}, "the run's first entry has op 2 of kind travel"},
 		{"that comes from somewhere else later", func(x *extended) {
 			x.edit = func(row *snapshot.Run) { row.Parent.Frame = 2 }
 		}, "the run's parent has changed"},

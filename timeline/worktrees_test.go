@@ -123,7 +123,7 @@ func TestARebaseThatFailsIsAWarning(t *testing.T) {
 	_, err = code.OpenWorktree(t.Context(), s, "run", spec, true)
 	require.NoError(t, err)
 	require.NotEmpty(t, warnings)
-	assert.Contains(t, warnings[len(warnings)-1], "rebase ")
+	assert.Contains(t, warnings[len(warnings)-1], " was not rebased: ")
 	assert.Equal(t, before, repo.Git("rev-parse", "side"))
 }
 

@@ -13,7 +13,7 @@ func Op(op snapshot.Op) string {
 	key := snapshot.AttemptKey(op.NodeID, op.Iteration, op.Attempt)
 	switch {
 	case op.ByEngine() && op.Kind == snapshot.OpUndo:
-		text = fmt.Sprintf("overtaken op %d: the engine continued from frame %d", op.Undoes, *op.To)
+		text = fmt.Sprintf("undo of op %d: the engine continued from frame %d", op.Undoes, *op.To)
 	case op.ByEngine():
 		text = "rewound to frame " + strconv.FormatInt(*op.To, 10)
 	case op.Kind == snapshot.OpUndo:

@@ -219,7 +219,7 @@ func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	case len(runs) == 0:
 		return out.Hint("this repository has no pruned run that can be restored")
 	}
-	return out.Hint("pruned and not collected yet: %s", display.ListUpTo(shown, runs)).Hint("%s", howToRecall(runs[:1]))
+	return out.Hint("pruned runs that can be restored: %s", display.ListUpTo(shown, runs)).Hint("%s", howToRecall(runs[:1]))
 }
 
 // runRecall returns the usage error of noneToRecall if opts names no runs. Otherwise it restores the named runs, and

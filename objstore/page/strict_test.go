@@ -77,11 +77,14 @@ func reference(size int, stored func(objstore.Writer) objstore.TreeEntry) string
 	return `["a",` + strconv.Itoa(size) + `,"` + stored(&store).ID.String() + "\"]\n"
 }
 
-// idOf is the id of the blob that value is.
-func idOf(value string) string { return objstore.Hash(objstore.Blob, []byte(value)).String() }
+// apart is a value that is stored apart as one blob: it has a line feed.
+const apart = "[\n1]"
 
-// refersTo is the line of the key "a" and a value that is stored apart as one blob.
-func refersTo(value string) string { return reference(len(value), blob(value)) }
+// apartID is the id of that blob, and refersToApart the line of the key "a" and the value.
+var (
+	apartID       = objstore.Hash(objstore.Blob, []byte(apart)).String()
+	refersToApart = reference(len(apart), blob(apart))
+)
 
 // wrongForm is what is said of a tree that should be a page, or a page that should be a tree.
 const wrongForm = "in the wrong one of its two forms"
@@ -108,7 +111,6 @@ func readAll(r objstore.Reader, id objstore.ID) error {
 
 func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 	t.Parallel()
-	const apart = "[\n1]"
 	long := text(1, 16385)
 	twoPages := func(first, second string) []string { return []string{first, second} }
 	drop := func(name string) func([]objstore.TreeEntry) []objstore.TreeEntry {
@@ -185,9 +187,9 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		"key: no end":                         one("[\"a\\\n"),
 		"key: too long":                       one("[\"" + strings.Repeat("k", page.MaxKey+1) + "\",1]\n"),
 		"value: too large for its row":        one("[\"a\"," + long + "]\n"),
-		"value: none for its row":             one(refersTo(apart)),
-		"value: under another row's key":      withValue(refersTo(apart), digest("b"), blob(apart)),
-		"value: of another id":                withValue(refersTo(apart), digest("a"), blob("[\n2]")),
+		"value: none for its row":             one(refersToApart),
+		"value: under another row's key":      withValue(refersToApart, digest("b"), blob(apart)),
+		"value: of another id":                withValue(refersToApart, digest("a"), blob("[\n2]")),
 		"value: of another size":              withValue(reference(5, blob(apart)), digest("a"), blob(apart)),
 		"value: one that no row refers to":    withValue("[\"a\",1]\n", digest("a"), blob(apart)),
 		"value: belongs in its row":           stored("[1]", blob("[1]")),
@@ -199,12 +201,12 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		"value: chunks longer than its size":  withValue(reference(16384, tail(long, 8000, 16000)), digest("a"), tail(long, 8000, 16000)),
 		"value: one part":                     stored(long, chunked(long)),
 		"value: an executable":                stored(apart, executable(apart)),
-		"reference: a leading zero":           withValue(strings.Replace(refersTo(apart), ",4,", ",04,", 1), digest("a"), blob(apart)),
-		"reference: upper-case hex":           withValue(strings.Replace(refersTo(apart), idOf(apart), strings.ToUpper(idOf(apart)), 1), digest("a"), blob(apart)),
-		"reference: a digest of 32 bytes":     withValue(strings.Replace(refersTo(apart), idOf(apart), digest(apart), 1), digest("a"), blob(apart)),
+		"reference: a leading zero":           withValue(strings.Replace(refersToApart, ",4,", ",04,", 1), digest("a"), blob(apart)),
+		"reference: upper-case hex":           withValue(strings.Replace(refersToApart, apartID, strings.ToUpper(apartID), 1), digest("a"), blob(apart)),
+		"reference: a digest of 32 bytes":     withValue(strings.Replace(refersToApart, apartID, digest(apart), 1), digest("a"), blob(apart)),
 		"reference: larger than any value":    one(reference(268435457, blob(apart))),
-		"values: a name that is no digest":    withValue(refersTo(apart), "zz"+digest("a")[2:], blob(apart)),
-		"values: a name that is too short":    withValue(refersTo(apart), digest("a")[:63], blob(apart)),
+		"values: a name that is no digest":    withValue(refersToApart, "zz"+digest("a")[2:], blob(apart)),
+		"values: a name that is too short":    withValue(refersToApart, digest("a")[:63], blob(apart)),
 		"values: there, but without a folder": {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, values: map[string]func(objstore.Writer) objstore.TreeEntry{}},
 	}
 	for name, f := range tests {
@@ -231,7 +233,6 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 // A collection has two forms, and its rows decide which.
 func TestOnlyTheRightFormIsRead(t *testing.T) {
 	t.Parallel()
-	const apart = "[\n1]"
 	page33 := func() string {
 		var b strings.Builder
 		for i := range 33 {
@@ -243,7 +244,7 @@ func TestOnlyTheRightFormIsRead(t *testing.T) {
 		"no rows":                    "",
 		"a row too many":             page33(),
 		"a byte too many":            filler,
-		"a reference to a value":     refersTo(apart),
+		"a reference to a value":     refersToApart,
 		"no LF at the end":           `["a",1]`,
 		"not sorted":                 "[\"b\",1]\n[\"a\",1]\n",
 		"a key twice":                "[\"a\",1]\n[\"a\",1]\n",
@@ -277,7 +278,7 @@ func TestOnlyTheRightFormIsRead(t *testing.T) {
 	t.Run("a page with a value apart, as one row", func(t *testing.T) {
 		t.Parallel()
 		var store objstoretest.Memory
-		c, err := page.Open(&store, store.Add(objstore.Blob, []byte(refersTo(apart))))
+		c, err := page.Open(&store, store.Add(objstore.Blob, []byte(refersToApart)))
 		require.NoError(t, err)
 		_, _, err = c.Get("a")
 		require.ErrorIs(t, err, objstore.ErrCorrupt)

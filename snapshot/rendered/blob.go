@@ -125,7 +125,7 @@ func (b *frameBlob) decodeHead(line string) (err error) {
 		return nil
 	case encodingDelta:
 		if b.deltas < 1 || b.deltas > maxDeltas {
-			return fmt.Errorf("delta with number %d, must be 1 to %d", b.deltas, maxDeltas)
+			return fmt.Errorf("the frame is delta %d after its keyframe, but the number must be 1 to %d", b.deltas, maxDeltas)
 		}
 		b.base, err = objstore.ParseID(fields[3])
 		return err

@@ -38,6 +38,6 @@ func (p *push) damage(run *outgoingRun) error {
 		}
 	}
 	return fault.New(code, "run %q was not pushed, because an object of the run is missing or damaged: %s", run.RunID, run.Reason).
-		Hint("`git smithers doctor` saves the readable objects, and fetches the rest from a remote that has the run").
+		Hint("`git smithers doctor --repair` rescues the readable objects, and fetches missing objects from a remote that has the run").
 		Detail("runs", p.result().Runs)
 }

@@ -37,7 +37,7 @@ func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string)
 			continue
 		}
 		if err == nil && t.restoresShare(files) {
-			err = fault.New(fault.NoWorkingCopy, "the current worktree belongs to task %q: it is not the working copy that the tasks of run %q share",
+			err = fault.New(fault.NoWorkingCopy, "the current worktree belongs to task %q; this command needs the working copy that the tasks of run %q share",
 				w.Name, t.out.Run).
 				Hint("run the command in the working copy in which run %q was started", t.out.Run)
 		}

@@ -12,8 +12,8 @@ import (
 
 func main() { os.Exit(run(time.Now)) }
 
-// run passes the streams, the environment, the folder and the arguments of this process to the command line. It returns
-// the exit status. now returns the current time.
+// run runs the command line in this process's arguments, with the process's streams, environment and folder. It
+// returns the exit status. now returns the current time.
 func run(now func() time.Time) int {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Cancel sets the status of a run to cancelled, and returns the run's tip. run is the whole id. A run that is already
-// cancelled stays unchanged. The error is foreign_run if another engine runs the run, and run_not_resumable if the run
-// has finished or failed.
+// Cancel sets the status of a run to cancelled, and returns the run's tip. run is the whole id of the run. A run that
+// is already cancelled stays unchanged. The error is run_not_found if no run has this id, foreign_run if another engine
+// runs the run, and run_not_resumable if the run has finished or failed.
 func (d *Desk) Cancel(ctx context.Context, run string) (*timeline.Head, error) {
 	head, err := OpenRun(ctx, d.Store, run)
 	if err != nil {
@@ -23,8 +23,9 @@ func (d *Desk) Cancel(ctx context.Context, run string) (*timeline.Head, error) {
 	return head, engine.Cancel(ctx, head, d.Now())
 }
 
-// Decide approves or denies an approval that a run waits for. run is the whole id. Decide returns the run's tip and the
-// decided approval. See mailbox.Decide for the codes of errors.
+// Decide approves or denies an approval that a run waits for. It returns the run's tip and the decided approval. run is
+// the whole id of the run. The error is run_not_found if no run has this id. See mailbox.Decide for the other codes of
+// errors.
 func (d *Desk) Decide(ctx context.Context, run string, decision mailbox.Decision) (*timeline.Head, snapshot.Approval, error) {
 	head, err := OpenRun(ctx, d.Store, run)
 	if err != nil {

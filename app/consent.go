@@ -23,12 +23,14 @@ type command struct {
 // returns nil if the workflow may run, else an error such as unconfirmed.
 type Consenter func(*workflow.Workflow) error
 
-// Agreed is the Consenter of a user who has already agreed, with a flag or by naming the workflow file. It returns
-// nil. A user who names a file agrees to the bytes that are read from the file.
+// Agreed always returns nil. It is the Consenter for a user who has already agreed to the commands, with a flag or by
+// naming the workflow file. A user who names a file agrees to the bytes that this request reads from the file.
 func Agreed(*workflow.Workflow) error { return nil }
 
-// askConsent returns wf with the consent to run its commands. If the commands were never run or confirmed in this
-// clone, askConsent first calls ask, and returns the error of ask. If ask is nil, this error is unconfirmed.
+// askConsent asks for consent to run the commands of wf, and returns wf with this consent. If the commands were run or
+// confirmed in this clone before, askConsent does not call ask. Otherwise it calls ask. If ask returns nil, askConsent
+// notes the consent in the clone. If ask returns an error, askConsent returns this error. A nil ask counts as one that
+// returns unconfirmed.
 func askConsent(store *timeline.Store, wf *workflow.Workflow, ask Consenter) (consent.Workflow, error) {
 	return consent.Ask(store, wf.Snapshot(), func() error { return ask.decide(wf) })
 }
@@ -41,10 +43,13 @@ func (c Consenter) decide(wf *workflow.Workflow) error {
 	return c(wf)
 }
 
-// agree returns wf with the consent to continue the run of head. It asks for consent as askConsent does, and returns
-// invalid_input if the run's input with opts.Input does not fit the workflow's schema. It checks the input only after a
-// person has agreed, since a stranger's schema may take long to check. It stores the consent last, so that a refused
-// run stores none.
+// agree asks for consent to run the commands of wf, as askConsent does, and returns wf with this consent. head is the
+// tip of the run that continues with wf.
+//
+// agree also merges opts.Input over the run's input, and checks the result against the workflow's schema. If the input
+// does not fit, the error is invalid_input. agree checks the input only after a person has consented, because a
+// stranger's schema may take long to check. It notes the consent only after this check, so that it notes nothing for a
+// refused run.
 func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, opts engine.Options) (consent.Workflow, error) {
 	checked := false
 	agreed, err := askConsent(store, wf, func(wf *workflow.Workflow) error {
@@ -54,14 +59,15 @@ func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, as
 		checked = true
 		return engine.CheckInput(head, wf, opts)
 	})
+	// The commands were confirmed before, so askConsent did not call the function above.
 	if err == nil && !checked {
 		err = engine.CheckInput(head, wf, opts)
 	}
 	return agreed, err
 }
 
-// Unconfirmed returns the error unconfirmed for a workflow. Its details have all commands. Its hints have the first
-// lines of ConsentLines, and the number of the lines that are left out.
+// Unconfirmed returns the error unconfirmed for the workflow wf. The details of the error have the workflow's hash and
+// all of its commands. The hints have the first lines of ConsentLines, and the number of the lines that are left out.
 func Unconfirmed(wf *workflow.Workflow) *fault.Error {
 	const shown = 20
 	out := fault.New(fault.Unconfirmed, "the commands of workflow %s were never run or confirmed in this clone", wf.Name).

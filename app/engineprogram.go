@@ -11,8 +11,11 @@ import (
 )
 
 // check returns engine_missing if the program that starts Smithers does not exist or cannot be run. It does not start
-// Smithers. If e.command is set, check looks for the shell, and for the program that commandName finds in e.command. If
-// commandName finds none, the shell is enough. If ctx ends while a shell looks for the program, check returns the error
+// Smithers.
+//
+// check first looks for e.program[0], which is the shell if e.command is set. It then looks for the program that
+// commandName finds in e.command: as a file, if the name has a slash, and otherwise with the shell. If commandName
+// returns "", check looks for nothing more. If ctx ends while the shell looks for the program, check returns the error
 // of ctx.
 func (e *smithersEngine) check(ctx context.Context) error {
 	missing := func(format string, args ...any) error {
@@ -48,7 +51,7 @@ func (e *smithersEngine) check(ctx context.Context) error {
 
 // commandName returns the program that a shell would run for a command line: the first word that is not an assignment
 // such as NAME=value. It returns "" if there is no such word, or if only a shell can find the program, for example
-// because of a quote, a variable or an assignment to PATH.
+// because of a quote, a variable, a leading - or an assignment to PATH.
 func commandName(command string) string {
 	for word := range strings.FieldsSeq(command) {
 		name, _, assigned := strings.Cut(word, "=")

@@ -62,8 +62,9 @@ type execution struct {
 	back         *filesBack        // restores the files of the newest frame first; nil: the files stay
 }
 
-// execute runs nothing if the run has no work left or still waits; the result then has Nothing set. Otherwise it asks
-// for consent to the workflow's commands, claims the run, and runs the rest of it.
+// execute checks the run, asks for consent to the workflow's commands, claims the run, and runs the rest of it. If
+// engine.Check finds no work left, for example because the run has finished or still waits, execute runs nothing, and
+// the result has Nothing set. If e.back is not nil, execute first checks that the files can be restored.
 //
 // The result is not nil if the run has finished, failed, was cancelled or waits. For the last three, the error is
 // run_failed, run_cancelled or run_waiting. With any other error, the result is nil.
@@ -102,10 +103,10 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 // arrives meanwhile must not stop the claim.
 const maxClaims = 32
 
-// claimIfLeft returns a nil claim if the run has no work left. Otherwise it asks for consent to the workflow's
-// commands, and claims the run. It asks first, because a claim writes. It returns the workflow with the consent, and
-// the claim. With an error, the claim is nil. If another process moves the run's tip meanwhile, claimIfLeft tries
-// again, at most maxClaims times.
+// claimIfLeft asks for consent to the workflow's commands, and then claims the run. It asks first, because a claim
+// writes. It returns the workflow with the consent, and the claim. If the run has no work left, claimIfLeft asks
+// nobody, and the claim is nil. With an error, the claim is nil too. If another process moves the run's tip meanwhile,
+// claimIfLeft tries again, at most maxClaims times.
 func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agreed consent.Workflow, _ *claim.Claim, _ error) {
 	for try := 1; ; try++ {
 		left, err := engine.Check(e.head, e.workflow, opts)
@@ -129,7 +130,8 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 }
 
 // executeClaimed runs the rest of a claimed run, and releases the claim, even after an error. agreed is the workflow to
-// run, with the consent. A claim that cannot be released is only a warning.
+// run, with the consent to run its commands. held is the claim. If the claim cannot be released, executeClaimed only
+// warns.
 func (e *execution) executeClaimed(ctx context.Context, agreed consent.Workflow, held *claim.Claim, opts engine.Options) error {
 	opts.Lost = held.Lost()
 	_, err := engine.Run(ctx, e.head, agreed, opts)
@@ -139,8 +141,8 @@ func (e *execution) executeClaimed(ctx context.Context, agreed consent.Workflow,
 	return err
 }
 
-// options returns the options with which the engine runs the run. It returns an error if it cannot read whether the run
-// has its own worktree.
+// options returns the options with which the engine executes the run. It returns an error if it cannot read whether the
+// run has its own worktree.
 func (e *execution) options() (engine.Options, error) {
 	files := e.files
 	if files == nil {
@@ -154,6 +156,7 @@ func (e *execution) options() (engine.Options, error) {
 		Commands: claim.CommandsOf(e.Store, run), BringFiles: e.bringFiles,
 		WorkflowFile: e.workflowFileToType(e.head.Row(), e.file),
 	}
+	// Without a working copy, tasks cannot have worktrees.
 	if files.Root() != "" {
 		opts.Worktree = e.worktree
 	}
@@ -173,7 +176,8 @@ func (e *execution) options() (engine.Options, error) {
 	return opts, nil
 }
 
-// resultOf describes the run of head at its tip. The caller sets Nothing and Took.
+// resultOf returns a Result that describes the run of head at its tip. If the run waits, the result has its open waits,
+// as they are at the time now. The caller must set the fields Nothing and Took.
 func resultOf(head *timeline.Head, now time.Time) (*Result, error) {
 	entry := head.Entry()
 	out := &Result{Run: head.Row(), Tip: entry.ID, ContentHash: entry.ContentHash}
@@ -185,8 +189,8 @@ func resultOf(head *timeline.Head, now time.Time) (*Result, error) {
 	return out, err
 }
 
-// taskEnv returns the environment of tasks. It is d.Env, but the variables by which git finds a repository have
-// absolute paths, because tasks may run in another folder than the request.
+// taskEnv returns the environment of tasks: a copy of d.Env. In this copy, the variables with which git finds a
+// repository have absolute paths, because tasks may run in another folder than the request.
 func (d *Desk) taskEnv() []string {
 	paths := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_INDEX_FILE"}
 	env := slices.Clone(d.Env)

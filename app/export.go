@@ -6,8 +6,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers"
 )
 
-// Export writes runs to a database of Smithers, counts the frames for the teller, and returns what was written. It
-// replaces req.Progress.
+// Export writes runs to a database of Smithers, and returns what was written. Meanwhile, the teller shows how many
+// frames are exported. Export sets req.Progress for this purpose, and ignores the value that the caller gave.
 func (d *Desk) Export(ctx context.Context, req smithers.ExportRequest) (*smithers.Exported, error) {
 	update, over := d.Teller.Count(ExportingFrames)
 	defer over()

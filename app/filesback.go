@@ -23,8 +23,9 @@ type filesBack struct {
 	done    []*code.Restored    // what bring has restored
 }
 
-// newFilesBack returns the filesBack for all working copies that the newest frame of head has. confirm is asked before
-// untracked files are removed; if it is nil, they are removed unasked. The caller sets the file that is not restored.
+// newFilesBack returns the filesBack for all working copies that the newest frame of head has. If confirm is not nil,
+// it is called before untracked files are removed. If confirm is nil, untracked files are removed without a question.
+// The caller must set the field file, the file that is not restored.
 func newFilesBack(d *Desk, head *timeline.Head, confirm code.ConfirmRemoval) (*filesBack, error) {
 	vcs, err := head.Entry().VCSRevision()
 	if err != nil {
@@ -42,11 +43,11 @@ func newFilesBack(d *Desk, head *timeline.Head, confirm code.ConfirmRemoval) (*f
 	return back, nil
 }
 
-// check reports, before anything is written, whether the restore can succeed. It returns the error of a restore that
-// cannot, for example if a file is in the way.
+// check does a dry run of the restore, and returns the error with which the restore would fail, for example because a
+// file is in the way. It writes nothing.
 //
-// It returns nil without a check if b is nil, if the run has no work left, or if engine.Check returns an error, which
-// claimIfLeft reports.
+// check returns nil without a dry run in three cases: b is nil, the run has no work left, or engine.Check returns an
+// error. claimIfLeft reports this last error.
 func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *workflow.Workflow, opts engine.Options) error {
 	if b == nil {
 		return nil
@@ -58,8 +59,8 @@ func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *workflow
 	return err
 }
 
-// bring restores the files and sets b.done to the restored working copies. It notes each of them to the teller, even if
-// a later one could not be restored.
+// bring restores the files, and sets b.done to the restored working copies. It passes a note about each of them to the
+// teller, even if another working copy could not be restored.
 func (b *filesBack) bring(ctx context.Context) (err error) {
 	b.done, err = b.each(ctx, false, b.confirm)
 	for _, one := range b.done {
@@ -68,9 +69,12 @@ func (b *filesBack) bring(ctx context.Context) (err error) {
 	return err
 }
 
-// each restores the working copies in b.names, one after the other, and skips a missing one that the run itself makes.
-// It returns the restored ones, even with an error, and ends at the first error. With dryRun, it writes nothing.
-// confirm is asked before untracked files are removed; if it is nil, they are removed unasked.
+// each restores the working copies in b.names, in this order. It stops at the first error, and then returns the error
+// together with the working copies that it has restored. A missing working copy is not an error if the run itself makes
+// it: each skips this working copy.
+//
+// If dryRun is true, each writes nothing. If confirm is not nil, it is called before untracked files are removed; if
+// confirm is nil, they are removed without a question.
 func (b *filesBack) each(ctx context.Context, dryRun bool, confirm code.ConfirmRemoval) ([]*code.Restored, error) {
 	var out []*code.Restored
 	for _, name := range b.names {
@@ -88,6 +92,7 @@ func (b *filesBack) each(ctx context.Context, dryRun bool, confirm code.ConfirmR
 	return out, nil
 }
 
-// isMade reports whether the run itself makes the missing working copy called name. The run always makes the
-// worktree of a task, and makes the shared working copy if the command runs in a working copy.
+// isMade reports whether the run itself makes a missing working copy. name is the name of the task that has the working
+// copy, or "" for the working copy that tasks share. The run always makes the worktree of a task. It makes the shared
+// working copy if the command was called in a working copy.
 func (b *filesBack) isMade(name string) bool { return name != "" || b.Store.Workspace().Root != "" }

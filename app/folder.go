@@ -14,7 +14,8 @@ import (
 // A Folder is the folder in which a request is made. Relative names of files are resolved against it.
 type Folder string
 
-// Path returns the path of the file that a request calls name. A relative name is resolved against the folder.
+// Path returns the path of the file with the given name. A relative name is resolved against the folder f. An absolute
+// name is returned unchanged.
 func (f Folder) Path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -22,20 +23,23 @@ func (f Folder) Path(name string) string {
 	return filepath.Join(string(f), name)
 }
 
-// RealPath returns the absolute path of the file that a request calls name. The folder in the path has no symbolic
-// links, as RealFolder returns it; the file itself may be a symbolic link.
+// RealPath returns the absolute path of the file with the given name, without symbolic links in the path of its folder.
+// The file itself may be a symbolic link: RealPath does not resolve the last element of the path. See RealFolder for a
+// folder that does not exist.
 func (f Folder) RealPath(name string) string {
 	path := filepath.Clean(f.Path(name))
 	return filepath.Join(RealFolder(filepath.Dir(path)), filepath.Base(path))
 }
 
-// ReadFile reads the beginning of a file, at most limit+1 bytes, so that the caller can see that the file is too
-// long. The file may be a pipe: ReadFile returns the error of ctx if ctx ends first.
+// ReadFile reads the beginning of the file with the given name, at most limit+1 bytes. A result that is longer than
+// limit tells the caller that the file is too long. The file may be a pipe that nobody writes to: if ctx ends first,
+// ReadFile returns the error of ctx.
 func (f Folder) ReadFile(ctx context.Context, name string, limit int) ([]byte, error) {
 	type read struct {
 		data []byte
 		err  error
 	}
+	// The buffer lets the goroutine end, even if ReadFile has already returned.
 	done := make(chan read, 1)
 	go func() {
 		file, err := os.Open(f.Path(name))
@@ -54,8 +58,8 @@ func (f Folder) ReadFile(ctx context.Context, name string, limit int) ([]byte, e
 	}
 }
 
-// RealFolder returns dir with all symbolic links resolved. If dir does not exist, only the existing part of the path is
-// resolved. If the links cannot be resolved for another reason, the rest of the path stays as it is.
+// RealFolder returns the path dir with all symbolic links resolved. If dir does not exist, RealFolder resolves only the
+// part of the path that exists. If this part cannot be resolved for another reason, RealFolder returns it unchanged.
 func RealFolder(dir string) string {
 	resolved, err := filepath.EvalSymlinks(dir)
 	switch parent := filepath.Dir(dir); {
@@ -71,8 +75,9 @@ func RealFolder(dir string) string {
 // textRead is how many bytes of a workflow file NeedFile checks.
 const textRead = 512
 
-// NeedFile returns workflow_not_found if the workflow file is missing, is a folder or cannot be read. It returns
-// invalid_workflow if it is not a regular file or not text.
+// NeedFile returns nil if the file with the given name can be read as a workflow file of any engine. The error is
+// workflow_not_found if the file is missing, is a folder or cannot be read. The error is invalid_workflow if the file
+// is not a regular file, or is not text because its beginning has a zero byte.
 func (f Folder) NeedFile(name string) error {
 	shown := filepath.ToSlash(name)
 	info, err := os.Stat(f.Path(name))
@@ -92,7 +97,7 @@ func (f Folder) NeedFile(name string) error {
 	return nil
 }
 
-// beginningOf returns the first textRead bytes of a file, or the whole file if it is shorter.
+// beginningOf returns the first textRead bytes of the file with the given name, or the whole file if it is shorter.
 func (f Folder) beginningOf(name string) ([]byte, error) {
 	file, err := os.Open(f.Path(name))
 	if err != nil {

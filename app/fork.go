@@ -22,8 +22,8 @@ type ForkResult struct {
 	From *timeline.Loaded
 }
 
-// Fork forks a run at a frame, and runs no task. It returns the fork's tip and the entry of the frame. If the request
-// changes the input, and the frame stores a workflow of git smithers, Fork checks the new input against this workflow.
+// Fork forks a run at a frame, and runs no task. It returns the fork's tip and the frame. If req.Input is not nil, and
+// the frame stores a workflow of git smithers, Fork checks the new input against the schema of this workflow.
 func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 	out := &ForkResult{}
 	var check func(json.RawMessage) error
@@ -51,8 +51,8 @@ func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 	return out, nil
 }
 
-// keptInputCheck returns the function that checks an input against the workflow stored in a frame, or nil if the frame
-// stores no workflow of git smithers.
+// keptInputCheck returns the function that checks an input against the workflow stored in the frame at. The function is
+// nil if the frame stores no workflow, or a workflow of another engine.
 func keptInputCheck(at *timeline.Loaded) (func(json.RawMessage) error, error) {
 	kept, err := at.Entry.Workflow()
 	if err != nil || kept == nil {

@@ -16,8 +16,9 @@ import (
 // EngineSmithers is the name of Smithers' engine.
 const EngineSmithers = "smithers"
 
-// ForeignEngine returns the name of the other engine that runs a run, or "" if there is none. Another engine runs a run
-// if it stores data of its own in the run, and the run stores no workflow of git smithers.
+// ForeignEngine returns the name of the other engine that runs the run of head, or "" if no other engine does. Another
+// engine runs a run in this case: the run has data that another engine stored, and the run stores no workflow of git
+// smithers. If several engines have stored data, the result is the first of them.
 func ForeignEngine(head *timeline.Head) (string, error) {
 	engines, err := head.Entry().ExtEngines()
 	if err != nil || len(engines) == 0 {
@@ -37,8 +38,9 @@ func EngineName(engine string) string {
 	return engine
 }
 
-// refuseForeign returns foreign_run if another engine runs the run, and nil if none does. Any other error is about
-// reading the run. The hints of foreign_run are commands that continue the run or a fork of it.
+// refuseForeign returns the error foreign_run if another engine runs the run of head. The hints of this error are
+// commands that continue the run or a fork of it. refuseForeign returns nil if no other engine runs the run. Any other
+// error means that the run could not be read.
 func refuseForeign(head *timeline.Head) error {
 	engine, err := ForeignEngine(head)
 	if err != nil || engine == "" {
@@ -57,8 +59,10 @@ func refuseForeign(head *timeline.Head) error {
 }
 
 // refuseForeignCancel returns foreign_run if another engine runs the run, because that engine would not notice the
-// cancellation. It returns nil if no other engine runs the run. Any other error is about reading the run. For a run of
-// Smithers, the hints of foreign_run are commands that cancel or remove the run.
+// cancellation. It returns nil if no other engine runs the run. Any other error means that the run could not be read.
+//
+// The hints of foreign_run for a run of Smithers are commands. One command cancels the run in Smithers. If the run was
+// never imported, another command removes the run from this repository. For other engines, there are no hints.
 func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 	engine, err := ForeignEngine(head)
 	if err != nil || engine == "" {
@@ -80,8 +84,8 @@ func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 	return refused
 }
 
-// isCaptured reports whether another program captures the run with capture: the run stores neither a workflow of
-// git smithers nor data of another engine.
+// isCaptured reports whether the run of head belongs to another program, which stores its frames with the command
+// `capture`. Such a run stores neither a workflow of git smithers nor data of another engine.
 func isCaptured(head *timeline.Head) (bool, error) {
 	engines, err := head.Entry().ExtEngines()
 	if err != nil || len(engines) > 0 {
@@ -91,14 +95,14 @@ func isCaptured(head *timeline.Head) (bool, error) {
 	return kept == nil, err
 }
 
-// captureNext returns a sentence with the command that appends a frame to a captured run.
+// captureNext returns a sentence with the command that appends a frame to a captured run. run is the id of the run.
 func captureNext(run string) string {
 	return fmt.Sprintf("`%s capture %s` appends the next frame, read from the program that captures the run", fault.Program, fault.Word(run))
 }
 
 // noWorkflow returns the error for a run without a workflow file. If another program captures the run, the error is
-// usage, with the commands to type as hints. Otherwise noWorkflow returns the error why. If the run cannot be read, the
-// error of reading is joined to why.
+// usage, and its hints are commands to type. For any other run, noWorkflow returns the error why. If head cannot be
+// read, noWorkflow returns why joined with the error of reading.
 func noWorkflow(head *timeline.Head, why error) error {
 	captured, err := isCaptured(head)
 	if err != nil || !captured {
@@ -112,8 +116,8 @@ func noWorkflow(head *timeline.Head, why error) error {
 }
 
 // NextCommand returns a sentence with the command that continues the run of head. If another engine runs the run, the
-// command is `export`. If another program captures the run, it is `capture`. Otherwise it is `resume`, and the sentence
-// ends with the text of does, which says what the command does.
+// command is `export`. If another program captures the run, the command is `capture`. Otherwise the command is
+// `resume`, and the sentence ends with the text in does. The caller must begin this text with a space or a comma.
 func NextCommand(head *timeline.Head, does string) (string, error) {
 	engine, err := ForeignEngine(head)
 	if err != nil {
@@ -129,8 +133,8 @@ func NextCommand(head *timeline.Head, does string) (string, error) {
 	return fmt.Sprintf("`%s resume %s`%s", fault.Program, fault.Word(row.ID), does), nil
 }
 
-// AfterFailure returns the hint that says what to type after the run with this row has failed. It returns "" if the run
-// has not failed, if git-smithers never ran it, or if another engine runs it.
+// AfterFailure returns the hint with the command to type after a run has failed. row is the row of the run.
+// AfterFailure returns "" if the run has not failed, if git smithers never ran it, or if another engine runs it.
 func AfterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) (string, error) {
 	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // git-smithers never ran a run with epoch 0
 		return "", nil

@@ -40,9 +40,12 @@ type ReplayResult struct {
 	Made *code.CheckedOut // the fork's own working copy; nil if it has none
 }
 
-// Replay forks a frame, adapts the state of the fork to the workflow, and executes the fork. The result is not nil if
-// the fork has finished, failed, was cancelled or waits. For the last three, the error is run_failed, run_cancelled or
-// run_waiting. If the fork cannot be made, its new working copy is removed again.
+// Replay forks a frame, adapts the state of the fork to the workflow, and executes the fork. If req.RestoreVCS is true,
+// Replay first makes a new working copy with the files of the frame, and the fork runs in it. If the fork cannot be
+// made, Replay removes this working copy again.
+//
+// The result is not nil if the fork has finished, failed, was cancelled or waits. For the last three, the error is
+// run_failed, run_cancelled or run_waiting. With any other error, the result is nil.
 func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, error) {
 	at, wf, err := d.replayed(ctx, req)
 	if err != nil {
@@ -73,9 +76,12 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 	return &ReplayResult{result, made}, err
 }
 
-// replayed returns the frame to replay and the workflow to run. The workflow is the one in the file that req names. If
-// req names none, it is the workflow stored in the frame, after req.Consent has agreed to it. The error is
-// no_working_copy if tasks would run among git's own files. With an error, the results must not be used.
+// replayed returns the frame to replay and the workflow to run. If req names a workflow file, replayed reads the
+// workflow from this file. Otherwise it takes the workflow stored in the frame, and returns an error if the user does
+// not consent to it, see askConsent.
+//
+// The error is no_working_copy if tasks would run among git's own files. With an error, the caller must not use the
+// other results.
 func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loaded, *workflow.Workflow, error) {
 	wf, err := d.Folder.namedWorkflow(ctx, req.Workflow)
 	if err != nil && IsScript(req.Workflow) {
@@ -97,7 +103,8 @@ func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loade
 	return at, wf, err
 }
 
-// explained returns the coded error in err. If err has none, it returns an internal error that wraps err.
+// explained returns the result of timeline.Explain for err, as a *fault.Error. If this result has another type,
+// explained returns an internal error that wraps err.
 func explained(err error) *fault.Error {
 	if known, ok := errors.AsType[*fault.Error](timeline.Explain(err)); ok {
 		return known
@@ -123,8 +130,9 @@ func frameWorkflow(at *timeline.Loaded) (*workflow.Workflow, error) {
 	return wf, nil
 }
 
-// forkForReplay forks the frame at the address from for the replay that req asks for, and returns the tip of the fork.
-// It adapts the state of the fork to the workflow wf, and stores wf in the fork. id becomes the id of the fork.
+// forkForReplay forks the frame at the address from, and returns the tip of the fork. id becomes the id of the fork.
+// forkForReplay adapts the state of the fork to the workflow wf, and stores wf in the fork. req says which tasks are
+// reset and which input the fork gets.
 func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from timeline.Address, id string, req ReplayRequest) (*timeline.Head, error) {
 	reset := engine.ReconcileRequest{Workflow: wf, Reset: req.Nodes, NoDeps: req.NoDeps || req.NamedOnly}
 	fork := req.forkOf(from, id)
@@ -138,8 +146,8 @@ func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from ti
 	return d.Store.Fork(ctx, fork)
 }
 
-// forkOf returns the ForkRequest with which a replay forks the frame at the address from and applies r. id becomes the
-// id of the fork.
+// forkOf returns the request to fork the frame at the address from for a replay. The request has the id for the fork,
+// and the changes in r: the reset tasks, the input and the label.
 func (r Resets) forkOf(from timeline.Address, id string) timeline.ForkRequest {
 	return timeline.ForkRequest{
 		From: from.String(), RunID: id, Nodes: r.Nodes, NoDeps: r.NoDeps, NamedOnly: r.NamedOnly,

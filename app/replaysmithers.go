@@ -34,8 +34,8 @@ type SmithersReplayResult struct {
 }
 
 // ReplayWithSmithers forks a frame, exports the fork to Smithers, makes Smithers resume it, and imports the result. If
-// one of these steps fails or ctx ends, the result is nil. If the fork was made before the export, Smithers or the
-// import failed, the hints of the error are commands that continue or remove the fork.
+// one of these steps fails or ctx ends, the result is nil. If the export, Smithers or the import fails, the hints of
+// the error are commands that continue or remove the fork.
 //
 // If all steps succeed, the result is not nil. The error is then nil if the fork has finished; otherwise it is
 // run_failed, run_cancelled, run_waiting or engine_failed.
@@ -77,9 +77,10 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 	return d.finishForeign(ctx, made, end)
 }
 
-// sameFolderIn returns the folder of the new working copy in which Smithers starts: the counterpart of the desk's
-// folder. If the desk's folder is outside of its working copy, or the new working copy has no counterpart, the result
-// is the top folder. A missing counterpart is noted to the teller.
+// sameFolderIn returns the folder in which Smithers starts. This folder has the same place in the new working copy made
+// as the desk's folder has in its own working copy. If the new working copy has no such folder, sameFolderIn passes a
+// note to the teller and returns the top of the working copy. It also returns the top if the desk's folder is outside
+// of its working copy.
 func (d *Desk) sameFolderIn(ctx context.Context, made *code.CheckedOut) string {
 	top := RealFolder(made.WorkingCopy.Root())
 	below, err := filepath.Rel(RealFolder(code.WorkingCopyOf(d.Store).Root()), RealFolder(string(d.Folder)))
@@ -104,8 +105,8 @@ type foreignPlay struct {
 	checkedOut bool // the fork has a working copy of its own
 }
 
-// planPlay returns the fork with the given id as Smithers shall run it with the engine e. workflow is the path of the
-// workflow file. The database is req.Database or, if it is "", the one that Smithers uses by itself.
+// planPlay returns the plan to run the fork with the given id in the engine e. workflow is the path of the workflow
+// file. The plan has the database req.Database, or the database that Smithers uses by default if req.Database is "".
 func (d *Desk) planPlay(id, workflow string, e *smithersEngine, req SmithersReplayRequest) foreignPlay {
 	play := foreignPlay{id, workflow, e, e.database(req.Home), req.RestoreVCS}
 	if req.Database != "" {
@@ -114,15 +115,16 @@ func (d *Desk) planPlay(id, workflow string, e *smithersEngine, req SmithersRepl
 	return play
 }
 
-// again returns a hint with two commands: the one with which Smithers continues the fork, and the one that imports the
-// result. The fork must already be in the database.
+// again returns a hint with two commands. With the first, Smithers continues the fork. The second imports the result.
+// The fork must already be in the database of Smithers.
 func (p foreignPlay) again() string {
 	return fmt.Sprintf("`%s` in %s continues the run, and %s",
 		p.engine.line("up", p.workflow, "--run-id", p.id, "--resume", "true"), p.engine.dir, p.takeIn())
 }
 
 // answer returns a hint for a fork that waits with the given status. If the fork waits for an approval, the hint has
-// the command of Smithers that approves; otherwise it has the command that shows how to answer.
+// the command of Smithers that approves. For any other status, the hint has the command of Smithers that shows how to
+// answer.
 func (p foreignPlay) answer(status snapshot.RunStatus) string {
 	if status == snapshot.RunWaitingApproval {
 		return fmt.Sprintf("`%s` in %s, or `deny`, answers the request", p.engine.line("approve", p.id), p.engine.dir)
@@ -135,7 +137,8 @@ func (p foreignPlay) takeIn() string {
 	return fmt.Sprintf("`%s` imports the result", fault.CommandLine(fault.Program, "import", p.db, "--run", p.id))
 }
 
-// away returns a hint with the commands that remove the fork and, if it has its own working copy, the working copy.
+// away returns a hint with the commands that remove the fork from this repository. If the fork has a working copy of
+// its own, the first command removes this working copy.
 func (p foreignPlay) away() string {
 	command := fault.CommandLine(fault.Program, "prune", p.id)
 	if p.checkedOut {
@@ -144,8 +147,9 @@ func (p foreignPlay) away() string {
 	return fmt.Sprintf("`%s` removes the fork from this repository; Smithers' database keeps it", command)
 }
 
-// left returns the error err with two more hints. The first ends with next, a hint that says how to continue the fork.
-// The second is the hint of away. If err wraps context.Canceled, the code of the result is interrupted.
+// left returns err with two more hints. The first says that the fork was made, and ends with the text next, which says
+// how to continue the fork. The second is the hint of away. If err wraps context.Canceled, the code of the result is
+// interrupted.
 func (p foreignPlay) left(err error, next string) error {
 	if errors.Is(err, context.Canceled) {
 		err = fault.New(fault.Interrupted, "%w", err)
@@ -155,9 +159,9 @@ func (p foreignPlay) left(err error, next string) error {
 	return e.Hint("the fork was made, as run %s: %s", p.id, next).Hint("%s", p.away())
 }
 
-// playForeign exports a fork to Smithers, makes Smithers resume it, imports the fork, and returns how Smithers ended.
-// It imports the fork even if ctx has ended meanwhile, but then returns interrupted. If a step fails, the hints of the
-// error say how to continue from this step.
+// playForeign exports the fork of play to Smithers, makes Smithers resume it, imports the fork, and returns how
+// Smithers ended. If ctx ends while Smithers runs, playForeign still imports the fork, but then returns the error
+// interrupted. If a step fails, the hints of the error say how to continue with this step.
 func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, error) {
 	before, err := d.Store.Head(ctx, play.id)
 	if err != nil {
@@ -200,8 +204,9 @@ type foreignEnd struct {
 	went   bool // Smithers made a frame
 }
 
-// finishForeign returns the result of a fork that Smithers ran and that was imported. made is the fork's working copy,
-// or nil. If the run can be read, the result is not nil and the error is that of end.check.
+// finishForeign returns the result of a fork that Smithers executed. The fork must already be imported. made is the
+// fork's working copy, or nil. end says how Smithers ended. If the run cannot be read, the result is nil. Otherwise the
+// result is not nil, and the error is the one that end.check returns.
 func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end foreignEnd) (*SmithersReplayResult, error) {
 	head, err := d.Store.Head(ctx, end.play.id)
 	if err != nil {
@@ -217,9 +222,10 @@ func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end for
 // mended is the hint for a run that Smithers did not finish because of an error in the workflow.
 const mended = "if you fix the workflow, replay again: Smithers resumes a run only with the exported workflow"
 
-// check returns engine_failed if Smithers made no frame. Otherwise it returns nil if the run has finished, run_failed,
-// run_cancelled or run_waiting if it has that status, and engine_failed for any other status. The hints of an error say
-// how to continue the run.
+// check judges how Smithers left the run with the given row. If Smithers made no frame, the error is engine_failed.
+// Otherwise the status of the run decides: check returns nil for a finished run, run_failed for a failed run,
+// run_cancelled for a cancelled run, and run_waiting for a waiting run. For any other status, the error is
+// engine_failed. The hints of each error say how to continue the run.
 func (r foreignEnd) check(row snapshot.Run) error {
 	switch {
 	case !r.went:

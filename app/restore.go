@@ -7,9 +7,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// Restore restores the files of a frame in place, unless req.DryRun is true, and returns the changes. If the run's
-// newest state lacks the current files, Restore saves them as a frame before it changes them. See code.Restore for the
-// codes of errors.
+// Restore restores the files of a frame in place, and returns the changes. With req.DryRun, it only returns the
+// changes. If the run's newest state lacks the current files, Restore saves the current files as a frame before it
+// changes them. See code.Restore for the codes of errors.
 func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Restored, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
@@ -17,9 +17,9 @@ func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Rest
 	return code.Restore(ctx, d.Store, req)
 }
 
-// Revert restores the files as they were after an attempt, in place, unless req.DryRun is true, and returns the
-// changes. If the run's newest state lacks the current files, Revert saves them as a frame before it changes them. See
-// code.Revert for the codes of errors.
+// Revert restores the files in place as they were after an attempt, and returns the changes. With req.DryRun, it only
+// returns the changes. If the run's newest state lacks the current files, Revert saves the current files as a frame
+// before it changes them. See code.Revert for the codes of errors.
 func (d *Desk) Revert(ctx context.Context, req code.RevertRequest) (*code.Restored, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
@@ -38,8 +38,9 @@ func (d *Desk) CheckOut(ctx context.Context, req code.CheckoutRequest) (*code.Ch
 	return code.Checkout(ctx, d.Store, req)
 }
 
-// checkOutFor makes a new working copy with the files of the frame at the address from, and notes it to the teller. id
-// is the id of the run that will use the working copy. dir is its folder, or "" for a default folder.
+// checkOutFor makes a new working copy with the files of the frame at the address from, and passes a note about it to
+// the teller. id is the id of the run that will use the working copy. dir is the folder of the working copy; if dir is
+// "", the working copy gets a default folder.
 func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address, dir string) (*code.CheckedOut, error) {
 	made, err := d.CheckOut(ctx, code.CheckoutRequest{From: from.String(), Dir: dir, Name: id, Run: id, Own: true})
 	if err == nil {
@@ -57,14 +58,15 @@ func discard(ctx context.Context, made *code.CheckedOut) error {
 	return made.Discard(context.WithoutCancel(ctx))
 }
 
-// FrameBefore returns the frame that has the files as they were before a restore, or nil if the restore changed no file
-// or recorded no frame.
+// FrameBefore returns the frame that has the files as they were before the restore done. It returns nil if the restore
+// changed no file, or if it neither saved nor recorded a frame.
 func FrameBefore(done *code.Restored) *timeline.Address {
 	switch {
 	case len(done.Changes) == 0:
 		return nil
-	case done.Saved != nil || done.Frame == nil:
+	case done.Saved != nil || done.Frame == nil: // Saved is the frame with the unsaved files, or nil
 		return done.Saved
 	}
+	// The restore saved no frame, so the frame just before its own frame has the files.
 	return &timeline.Address{Run: done.Frame.Run, Frame: done.Frame.Frame - 1}
 }

@@ -27,9 +27,12 @@ type ResumeResult struct {
 	Restored []*code.Restored // the working copies whose files were restored
 }
 
-// Resume executes the rest of a run. The result is not nil if the run has finished, failed, was cancelled or waits. For
-// the last three, the error is run_failed, run_cancelled or run_waiting. If another engine runs the run, the error is
-// foreign_run and the result is nil.
+// Resume executes the rest of a run. If req.Restore is true, it first restores the files of the run's newest frame. The
+// workflow is the one in the file req.Workflow; if req.Workflow is "", it is the one that workflowOf finds.
+//
+// The result is not nil if the run has finished, failed, was cancelled or waits. For the last three, the error is
+// run_failed, run_cancelled or run_waiting. With any other error, the result is nil. The error is foreign_run if
+// another engine runs the run.
 func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, error) {
 	head, err := OpenRun(ctx, d.Store, req.Run)
 	if err == nil {
@@ -60,9 +63,9 @@ func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, er
 	return out, err
 }
 
-// resume executes the rest of the run. file is the workflow that the request names, as it was read when the request
-// began. If file is nil, resume finds the workflow of the run, and asks e.Consent about it. The results are those of
-// execute.
+// resume executes the rest of the run. file is the workflow that the request names, as the request read it at its
+// beginning. If file is nil, resume finds the workflow of the run with workflowOf, and asks e.Consent about its
+// commands. resume returns the results of execute.
 func (e *execution) resume(ctx context.Context, file *workflow.Workflow) (_ *Result, err error) {
 	e.workflow, e.ask = file, Agreed
 	if file == nil {
@@ -78,7 +81,7 @@ func (e *execution) resume(ctx context.Context, file *workflow.Workflow) (_ *Res
 	return e.execute(ctx)
 }
 
-// OpenRun opens the tip of a run for a request that changes the run. run must be the whole id. The error is
+// OpenRun opens the tip of a run for a request that changes the run. run must be the whole id of the run. The error is
 // run_not_found if no run has this id.
 func OpenRun(ctx context.Context, store *timeline.Store, run string) (*timeline.Head, error) {
 	id, err := store.ResolveRunToChange(ctx, run)

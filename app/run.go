@@ -21,8 +21,9 @@ type RunRequest struct {
 	Settings
 }
 
-// Run creates a run and executes it. The result is not nil if the run has finished, failed, was cancelled or waits. For
-// the last three, the error is run_failed, run_cancelled or run_waiting.
+// Run creates a run with the workflow in the file req.Workflow, and executes the run. If req.RunID is "", the run gets
+// a new id. The result is not nil if the run has finished, failed, was cancelled or waits. For the last three, the
+// error is run_failed, run_cancelled or run_waiting. With any other error, the result is nil.
 func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	wf, err := d.Folder.ReadWorkflow(ctx, req.Workflow)
 	if err == nil {
@@ -50,9 +51,11 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	return e.execute(ctx)
 }
 
-// create creates a run and returns its tip. If the workflow asks for a worktree of the run, and the desk works in a
-// working copy, create makes the worktree first, and frame 0 has the files of the worktree. Otherwise frame 0 has the
-// files of the desk's working copy, if there is one. If the run cannot be created, the worktree is removed again.
+// create creates a run and returns its tip. Frame 0 of the run has the files of the desk's working copy, if there is
+// one.
+//
+// If the workflow asks for a worktree of the run, and the desk works in a working copy, create makes the worktree
+// first. Frame 0 then has the files of the worktree. If the run cannot be created, create removes the worktree again.
 func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	spec, own := wf.OwnWorktree(row.ID)
 	if !own || d.Store.Workspace().Root == "" {
@@ -72,9 +75,9 @@ func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.R
 	return head, nil
 }
 
-// createOn creates a run whose frame 0 has the files of the working copy wc, and returns its tip. If wc has no files to
-// capture, the run is created without files. If capturing fails, createOn warns and does the same, unless ctx has
-// ended.
+// createOn creates a run whose frame 0 has the files of the working copy wc, and returns the run's tip. If wc has no
+// files to capture, createOn creates the run without files. If the capture fails, createOn warns, and also creates the
+// run without files. If ctx has ended, it creates no run and returns the error of ctx.
 func (d *Desk) createOn(ctx context.Context, wc *code.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	over := d.Teller.While(ReadingFiles)
 	captured, err := wc.Capture(ctx)

@@ -27,7 +27,8 @@ type smithersEngine struct {
 	env     []string
 }
 
-// line returns the command line that starts Smithers with args, as people type it in e.dir.
+// line returns the command line that starts Smithers with args, as a user types it in the folder e.dir. For a program
+// that npm installed, the command line adds the folder of the program to PATH.
 func (e *smithersEngine) line(args ...string) string {
 	switch {
 	case e.command != "":
@@ -38,12 +39,13 @@ func (e *smithersEngine) line(args ...string) string {
 	return fault.CommandLine(EngineSmithers, args...)
 }
 
-// findEngine returns the program of Smithers. This is command, or the configured command if command is "". If neither
-// is set, it is the npm package installed beside or above the workflow file, else the program on PATH. dir becomes the
-// folder in which Smithers starts.
+// findEngine returns the program of Smithers. It uses the first of these that exists: the shell command in command, the
+// shell command in the setting smithers.engineCommand, the program that npm installed beside or above the workflow
+// file, and the program on PATH. workflow is the absolute path of the workflow file. dir is the folder in which
+// Smithers will start.
 //
-// The error is engine_missing if no command is set and no program is found. A command is not checked; see
-// smithersEngine.check.
+// The error is engine_missing if there is no command and no program. findEngine does not check that a command works;
+// see smithersEngine.check.
 func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error) {
 	out := &smithersEngine{dir: dir, env: d.taskEnv()}
 	if command == "" {
@@ -72,8 +74,8 @@ func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error
 	return out, nil
 }
 
-// withPath returns a copy of env with folder added to the end of PATH, because a program that npm installed may need
-// the programs beside it.
+// withPath returns a copy of env with folder added to the end of PATH. A program that npm installed may need the other
+// programs in this folder. If env has several entries for PATH, the last one counts.
 func withPath(env []string, folder string) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, "PATH=") })
 	path := folder
@@ -85,9 +87,10 @@ func withPath(env []string, folder string) []string {
 	return append(out, "PATH="+path)
 }
 
-// database returns the path of the database that Smithers uses by itself. The database is in the nearest folder with a
-// folder .smithers, from e.dir upwards and below home. Folders inside of a folder .smithers do not count. If no folder
-// counts, the database is in e.dir. If home is "", the search goes up to the top of the file system.
+// database returns the path of the database that Smithers uses by default. It searches from e.dir upwards for the
+// nearest folder that contains a folder .smithers and is not itself inside of a folder .smithers. The database is in
+// this folder. If there is none below the folder home, the database is in e.dir. If home is "", the search goes up to
+// the top of the file system.
 func (e *smithersEngine) database(home string) string {
 	anchor := e.dir
 	for dir := e.dir; below(home, dir); dir = filepath.Dir(dir) {
@@ -100,8 +103,8 @@ func (e *smithersEngine) database(home string) string {
 	return filepath.Join(anchor, "smithers.db")
 }
 
-// below reports whether dir is inside of home. home itself and the top of the file system do not count. If home is
-// "", every folder but the top counts.
+// below reports whether the folder dir is inside of the folder home. It returns false for home itself and for the top
+// of the file system. If home is "", below returns true for every folder except the top.
 func below(home, dir string) bool {
 	if dir == filepath.Dir(dir) {
 		return false
@@ -113,12 +116,12 @@ func below(home, dir string) bool {
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
-// run starts Smithers with args, waits for its end, and returns its exit status, or -1 if Smithers did not exit by
-// itself. The caller judges the status. The error is engine_failed if Smithers could not be started or awaited. The
-// teller receives every line that Smithers writes.
+// run starts Smithers with args, waits for its end, and returns its exit status. The status is -1 if a signal killed
+// Smithers. Any status is a result and not an error: the caller judges it. The error is engine_failed if Smithers could
+// not be started, or if run could not wait for it. The teller receives every line that Smithers writes.
 //
-// The end of ctx interrupts Smithers only once, since a second interrupt would stop it at once. If Smithers has not
-// ended after engineGrace, or if d.Hurry ends, it is killed.
+// If ctx ends, run interrupts Smithers once; a second interrupt would make Smithers stop at once. If Smithers has not
+// ended engineGrace later, or if d.Hurry ends, run kills Smithers.
 func (e *smithersEngine) run(ctx context.Context, d *Desk, args ...string) (status int, err error) {
 	cmd := exec.CommandContext(ctx, e.program[0], append(slices.Clone(e.program[1:]), args...)...)
 	cmd.Dir, cmd.Env = e.dir, e.env
@@ -154,10 +157,11 @@ type lineTeller struct {
 	rest   []byte // the beginning of a line that has not ended
 }
 
-// Write passes on every whole line of p, and keeps the rest for the next call. It passes on an unfinished line once
-// this has 64 KiB, as if the line had ended. It never fails, so that Smithers can always write.
+// Write passes every whole line to the teller, and keeps the unfinished line at the end of p for the next call. If an
+// unfinished line reaches 64 KiB, Write passes it to the teller as a line of its own. Write never returns an error, so
+// that Smithers can always write.
 func (w *lineTeller) Write(p []byte) (int, error) {
-	const longest = 1 << 16
+	const longest = 1 << 16 // 64 KiB
 	w.rest = append(w.rest, p...)
 	for {
 		line, rest, ended := bytes.Cut(w.rest, []byte{'\n'})
@@ -169,7 +173,8 @@ func (w *lineTeller) Write(p []byte) (int, error) {
 	}
 }
 
-// end passes on the kept beginning of a line, if there is one. Call it after the last Write.
+// end passes the unfinished line that Write has kept to the teller, if there is one. The caller must call end after the
+// last Write.
 func (w *lineTeller) end() {
 	if len(w.rest) > 0 {
 		w.teller.Note(w.ctx, EngineSaidNote{string(w.rest)})

@@ -13,5 +13,5 @@ func apart(*exec.Cmd) {}
 // interrupt ends a process at once, because this system has no signal that asks a process to end.
 func interrupt(p *os.Process) error { return p.Kill() }
 
-// kill ends a process at once.
+// kill ends the process p at once. Its child processes survive, unlike on Unix. kill ignores errors.
 func kill(p *os.Process) { _ = p.Kill() }

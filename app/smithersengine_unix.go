@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// apart makes a command start in its own process group, so that a signal from the terminal does not also reach it
-// directly.
+// apart makes the command cmd start in its own process group. A signal from the terminal, such as Ctrl-C, then reaches
+// only this process, which decides whether to interrupt the command.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // interrupt asks the process group of leader to end, as Ctrl-C at a terminal does. It returns os.ErrProcessDone if
@@ -22,5 +22,6 @@ func interrupt(leader *os.Process) error {
 	return os.ErrProcessDone
 }
 
-// kill ends the process group of leader at once. A group that has already ended is not an error.
+// kill ends the process group of leader at once, with all child processes in it. It ignores errors; for example, the
+// group may have ended already.
 func kill(leader *os.Process) { _ = syscall.Kill(-leader.Pid, syscall.SIGKILL) }

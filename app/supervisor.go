@@ -51,12 +51,13 @@ const (
 	RunStopped SupervisorAction = "stopped" // an error stopped the run, which can be resumed
 )
 
-// Supervise resumes runs whose process died and runs that no longer have to wait. With Once, it looks for such runs
-// once, and returns nil after the resumed runs have ended or wait. Otherwise it continues until an error ends it.
+// Supervise resumes two kinds of runs: runs whose process died, and runs whose wait is over. With req.Once, it looks
+// for such runs one time, and returns nil after every resumed run has ended or waits. Otherwise it looks for such runs
+// again and again, until ctx ends or an error occurs.
 //
-// The error is that of ctx after ctx has ended, that of Report, a panic of a run, or an error of the search for runs.
-// It is run_not_found if one of req.Runs does not exist. Before Supervise returns, it stops the runs that it still
-// executes; they can be resumed.
+// Supervise returns run_not_found if one of req.Runs does not exist. Otherwise its error is the error of ctx, an error
+// of req.Report, an error of the search for runs, or the panic of a run. Before Supervise returns, it stops the runs
+// that it still executes. These runs can be resumed later.
 func (d *Desk) Supervise(ctx context.Context, req SuperviseRequest) error {
 	for i, run := range req.Runs {
 		id, err := d.Store.ResolveRunToChange(ctx, run)
@@ -107,8 +108,9 @@ func newSupervisor(d *Desk, req SuperviseRequest) *supervisor {
 	}
 }
 
-// supervise looks for runs until ctx ends or an error occurs. With Once, it looks one time, and waits until the resumed
-// runs have ended. When it returns, no run is being executed.
+// supervise looks for runs and resumes them, again and again, until ctx ends or an error occurs. With v.req.Once, it
+// looks one time, and returns nil after the resumed runs have ended or wait. When supervise returns, this process
+// executes no run.
 func (v *supervisor) supervise(ctx context.Context) error {
 	err := v.look(ctx)
 	for err == nil && !v.req.Once {
@@ -119,12 +121,16 @@ func (v *supervisor) supervise(ctx context.Context) error {
 	if err == nil { // with Once: wait until the resumed runs have ended
 		err = v.await(ctx, 0)
 	}
+	// stop the runs that are still being executed, and wait for them
 	close(v.quit)
 	return errors.Join(err, v.await(context.WithoutCancel(ctx), 0))
 }
 
-// look resumes the runs that can be resumed, except those in a pause after a failed try. If MaxRuns runs are being
-// executed, look waits until one of them ends. It also clears v.due, which ready then sets for the waiting runs.
+// look searches for runs that can be resumed, and resumes them with try. It skips the runs that this process executes
+// already, and the runs that are in a pause after a failed attempt. If this process already executes MaxRuns runs, look
+// waits until one of them ends.
+//
+// look first clears v.due, the time at which the next timer of a waiting run is over. try sets v.due again.
 func (v *supervisor) look(ctx context.Context) error {
 	v.due = time.Time{}
 	runs, err := claim.FindUnattended(ctx, v.Store, v.req.Runs...)
@@ -161,8 +167,8 @@ func (v *supervisor) await(ctx context.Context, limit int) error {
 	return nil
 }
 
-// sleep waits until it is time to look for runs again, or until one run has ended. It settles this run. It returns the
-// error of ctx or of settle.
+// sleep waits until it is time to look for runs again, or until an execution ends, which it settles. The time to look
+// again is after v.req.Interval, or at v.due if v.due is earlier. sleep returns the error of ctx or of settle.
 func (v *supervisor) sleep(ctx context.Context) error {
 	length := v.req.Interval
 	if !v.due.IsZero() {
@@ -180,9 +186,11 @@ func (v *supervisor) sleep(ctx context.Context) error {
 	}
 }
 
-// settle reports how the execution of a run ended, and removes the run from v.running. If an error stopped the run, and
-// no other process has taken it over, settle begins or doubles the pause of the run, unless the supervisor is stopping.
-// It returns the panic of an execution without a report; any other error is that of Report.
+// settle handles the end of an execution, and removes the run from v.running. If the execution panicked, settle returns
+// the panic and reports nothing. Otherwise it calls Report once, and returns the error of Report. There are two cases:
+//   - The run has finished, failed, was cancelled or waits. settle clears the pause of the run and reports RunEnded.
+//   - Another error stopped the execution. settle reports RunStopped. It also begins a pause of the run, or doubles the
+//     last one, unless another process has taken the run over or the supervisor is stopping.
 func (v *supervisor) settle(end executionEnd) error {
 	run := claim.Unattended{Run: end.row.ID, Status: end.row.Status}
 	delete(v.running, run.Run)
@@ -205,8 +213,8 @@ func (v *supervisor) settle(end executionEnd) error {
 	return v.report(RunStopped, run, end.row.Frame, end.err)
 }
 
-// report calls Report with an action on a run whose newest frame is frame. cause is the reason for leaving or stopping
-// the run, or nil.
+// report calls Report with an action on a run. frame is the number of the run's newest frame, or 0 if it is unknown.
+// cause is the reason why the run is not resumed or was stopped, or nil.
 func (v *supervisor) report(action SupervisorAction, run claim.Unattended, frame int64, cause error) error {
 	return v.req.Report(SupervisorReport{Action: action, Run: run.Run, Status: run.Status, Frame: frame, Err: cause})
 }
@@ -221,8 +229,9 @@ func (v *supervisor) stopping() bool {
 	}
 }
 
-// try resumes a run if it can be resumed, and reports that the run was resumed. Otherwise it reports the reason, as
-// leave does. If another process moves the run's tip meanwhile, try begins again, at most maxClaims times.
+// try resumes a run if the run can be resumed, and reports RunResumed. Otherwise try calls leave with the reason. If
+// another process moves the run's tip meanwhile, try begins again, at most maxClaims times. try returns only the errors
+// of ctx and of Report.
 func (v *supervisor) try(ctx context.Context, run claim.Unattended) error {
 	var err error
 	for range maxClaims {
@@ -233,8 +242,9 @@ func (v *supervisor) try(ctx context.Context, run claim.Unattended) error {
 	return v.leave(ctx, run, 0, err)
 }
 
-// tryOnce does the same as try, but only once: it returns conflict if another process has moved the run's tip, for
-// example with a signal. It reports nothing for a run that has ended since it was found.
+// tryOnce does the same as try, but makes only one attempt. It returns conflict if another process has moved the run's
+// tip, for example with a signal. If the run has ended since look found it, tryOnce does nothing. It passes all other
+// reasons to leave, for example that no wait of the run is over, or that another engine runs the run.
 func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 	head, err := v.Store.Head(ctx, run.Run)
 	if err != nil {
@@ -274,8 +284,10 @@ func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 	return v.report(RunResumed, run, row.Frame, nil)
 }
 
-// leave reports the reason why a run is not resumed, which is cause. It reports nothing if cause is nil, or if the run
-// waits, is gone, belongs to another process, or was changed by one. It returns only the error of ctx or of Report.
+// leave reports RunLeft with cause, the reason why a run is not resumed. It reports nothing if cause is nil. It also
+// reports nothing if cause says that the run waits, does not exist any more, is executed by another process, or was
+// changed by another process. leave returns only the errors of ctx and of Report. frame is the number of the run's
+// newest frame, or 0 if it is unknown.
 func (v *supervisor) leave(ctx context.Context, run claim.Unattended, frame int64, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -290,8 +302,8 @@ func (v *supervisor) leave(ctx context.Context, run claim.Unattended, frame int6
 	return v.report(RunLeft, run, frame, cause)
 }
 
-// ready reports whether one of a run's waits is over. It also sets v.due to the time of the run's next timer, unless
-// another run's timer is due earlier.
+// ready reports whether a wait of the run is over. It also looks at the run's timers that are not over: if the next of
+// them is due before v.due, or v.due is zero, ready sets v.due to the time of this timer.
 func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 	now := v.Now()
 	waits, err := mailbox.WaitsOf(head, now)
@@ -307,8 +319,9 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 }
 
 // workflow returns the workflow with which a run continues, with the consent to run its commands. A supervisor has no
-// person to ask. The error is therefore workflow_changed if the workflow file differs from the workflow stored in the
-// run, and unconfirmed if the commands were never run or confirmed in this clone.
+// person to ask, so two cases are errors. The error is workflow_changed if the workflow file differs from the workflow
+// stored in the run. The error is unconfirmed if the commands were never run or confirmed in this clone. The other
+// errors are those of definition, engine.Check and needWorkDir.
 func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (consent.Workflow, error) {
 	wf, err := v.definition(ctx, head)
 	if err != nil {
@@ -323,9 +336,9 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 	return agree(v.Store, head, wf, nil, opts)
 }
 
-// definition reads the workflow file that the run's row names. If the row names none, definition returns the workflow
-// stored in the run. If the run stores none, or if the row's path leads out of the working copy, the error is that of
-// noWorkflow.
+// definition returns the workflow in the file that the run's row names. It does not fall back to the stored workflow if
+// this file cannot be read. If the row names no file, definition returns the workflow stored in the run. If the run
+// stores none, or if the row's path leads out of the working copy, the error is the one that noWorkflow returns.
 func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*workflow.Workflow, error) {
 	file, err := v.rememberedPath(head.Row())
 	if err == nil {
@@ -337,9 +350,12 @@ func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*work
 	return nil, noWorkflow(head, err)
 }
 
-// execute runs the rest of a claimed run, releases the claim, and returns how the execution ended. agreed is the
-// workflow to run, with the consent. The end of ctx does not stop the run; the closing of v.quit does, and then the
-// error is interrupted. A panic of the execution is returned as the error.
+// execute runs the rest of a claimed run, releases the claim held, and returns how the execution ended. agreed is the
+// workflow to run, with the consent to run its commands.
+//
+// The end of ctx does not stop the run, because the run would then be cancelled. The run stops if v.quit is closed, and
+// the error in the result is then interrupted. The run also stops if another process takes it over. A panic of the
+// execution becomes the error in the result.
 func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *claim.Claim,
 	agreed consent.Workflow, opts engine.Options,
 ) executionEnd {

@@ -36,7 +36,8 @@ type TravelResult struct {
 	Resumed *Result // how the resumed run ended or waits; nil if it was not resumed, or did not end
 }
 
-// Travel takes a run back and, with Resume, resumes the run. The result is nil if the run did not go back. If the
+// Travel sets a run back to an earlier state, as travel.Travel describes. With req.Resume, it then resumes the run. If
+// req names a workflow file, the run is adapted to this workflow. The result is nil if the run was not set back. If the
 // result is not nil, an error comes from resuming the run.
 func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, error) {
 	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
@@ -58,8 +59,9 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 	return d.goOn(ctx, done, file, req.Sequel)
 }
 
-// Reset takes a run back to its beginning or to a frame and, with Resume, resumes the run. The result is nil if the run
-// did not go back. If the result is not nil, an error comes from resuming the run.
+// Reset sets a run back to its beginning or to a frame. With req.Resume, it then resumes the run. If req names a
+// workflow file, the run is adapted to this workflow. The result is nil if the run was not set back. If the result is
+// not nil, an error comes from resuming the run.
 func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, error) {
 	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
 	if err != nil {
@@ -73,8 +75,9 @@ func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, erro
 	return d.goOn(ctx, done, file, req.Sequel)
 }
 
-// Undo takes back the newest op of a run. If the request names no run, it takes back the newest op of this clone. See
-// travel.Undo for the ops that stay and for the codes of errors.
+// Undo takes back the newest operation on a run, for example a restore. If the request names no run, Undo takes back
+// the newest operation in this clone. See travel.Undo for the operations that cannot be taken back, and for the codes
+// of errors.
 func (d *Desk) Undo(ctx context.Context, req travel.UndoRequest) (*travel.Result, error) {
 	over := d.Teller.While(GoingBack)
 	defer over()
@@ -82,8 +85,8 @@ func (d *Desk) Undo(ctx context.Context, req travel.UndoRequest) (*travel.Result
 	return travel.Undo(ctx, d.Store, req)
 }
 
-// confirming returns a function that calls over, to end the wait that people see, and then returns the result of ask.
-// It returns nil if ask is nil.
+// confirming returns a function that calls over, and then returns the result of ask. over must end the progress
+// display, so that ask can show a question. confirming returns nil if ask is nil.
 func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 	if ask == nil {
 		return nil
@@ -94,9 +97,9 @@ func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 	}
 }
 
-// beforeSequel reads the workflow file that next names, and returns nil if next names none. If next names a file or
-// resumes the run, beforeSequel also checks the run at address, a run or a frame: the error is foreign_run if another
-// engine runs it.
+// beforeSequel returns the workflow in the file that next names, or nil if next names none. If next names a file or
+// resumes the run, beforeSequel also checks the run, and returns foreign_run if another engine runs it. address is the
+// address of the run or of one of its frames.
 func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*workflow.Workflow, error) {
 	file, err := d.Folder.namedWorkflow(ctx, next.Workflow)
 	if err != nil || !next.Resume && next.Workflow == "" {
@@ -113,9 +116,11 @@ func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*
 	return file, refuseForeign(head)
 }
 
-// redefinition returns how a run is changed while it goes back. If next names a workflow file, fit.Workflow is the
-// workflow in it: the run is adapted to this workflow as fit says, and the file itself is not restored. If next names
-// no file, the run keeps its workflow; a person is asked for consent to it if next resumes the run.
+// redefinition returns how a run changes while it is set back. There are two cases:
+//   - fit.Workflow is not nil. It must be the workflow in the file next.Workflow. The run is adapted to this workflow
+//     as fit says. The file itself is not restored.
+//   - fit.Workflow is nil. The run keeps its workflow. If next resumes the run, the user is asked for consent to the
+//     commands of this workflow.
 func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) travel.Redefinition {
 	if fit.Workflow == nil {
 		return travel.Redefinition{Agree: d.agreeToSequel(next)}
@@ -142,8 +147,9 @@ func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 	}
 }
 
-// goOn resumes the run that done describes, if next asks for it. file is the workflow that next names, or nil. The
-// result is never nil, even with an error.
+// goOn resumes the run that was set back, if next asks for it. done describes how the run was set back. file is the
+// workflow in the file that next names, or nil. The result is never nil, even with an error. Its Resumed is nil if the
+// run was not executed.
 func (d *Desk) goOn(ctx context.Context, done *travel.Result, file *workflow.Workflow, next Sequel) (*TravelResult, error) {
 	out := &TravelResult{Result: done}
 	if !next.Resume {

@@ -13,9 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ReadWorkflow reads and parses a workflow file. The error is workflow_not_found if the file cannot be read, and
-// invalid_workflow if it is a folder, a workflow of Smithers, or has errors. If ctx ends first, the error is that of
-// ctx.
+// ReadWorkflow reads and parses a workflow file. The error is workflow_not_found if the file cannot be read. The error
+// is invalid_workflow if file names a folder or a workflow of Smithers, or if the workflow has errors. If ctx ends
+// first, the error is that of ctx.
 func (f Folder) ReadWorkflow(ctx context.Context, file string) (*workflow.Workflow, error) {
 	data, err := f.ReadFile(ctx, file, workflow.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +76,8 @@ func (f Folder) namedWorkflow(ctx context.Context, file string) (*workflow.Workf
 }
 
 // isOtherFile reports whether the workflow wf probably belongs to another run than that of head. This is so if wf
-// differs from the run's workflow, the run has its own worktree, and the command was called in a linked worktree.
-// isOtherFile returns false if wf is nil, or if the run's worktree cannot be read.
+// differs from the workflow of the run, and the command was called in a linked worktree while the run has a worktree of
+// its own. isOtherFile returns false if wf is nil, or if the run's worktree cannot be read.
 func isOtherFile(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow) bool {
 	if wf == nil || wf.Snapshot().Hash() == head.Row().WorkflowHash {
 		return false

@@ -15,12 +15,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// workflowOf returns the workflow with which a run continues if the request names none. It reads the file that the
-// run's row names. If anyFile is false, it ignores a file that probably belongs to another run (see isOtherFile).
+// workflowOf returns the workflow with which a run continues if the request names no workflow file. This is the
+// workflow in the file that the run's row names. If that file cannot be used, it is the workflow stored in the run, and
+// workflowOf passes a note about this to the teller. A file cannot be used if it is a folder or cannot be read. If
+// anyFile is false, a file that probably belongs to another run cannot be used either (see isOtherFile).
 //
-// If the row names no file, or the file is ignored, is a folder or cannot be read, workflowOf returns the workflow
-// stored in the run, and notes this to the teller. If the run stores none, the error is that of noWorkflow. The error
-// is invalid_state if the row's path leads out of the working copy.
+// The error is invalid_state if the row's path leads out of the working copy. If the file has errors, workflowOf
+// returns these errors. If the run stores no workflow, the error is the one that noWorkflow returns.
 func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool) (*workflow.Workflow, error) {
 	row := head.Row()
 	file, err := d.rememberedPath(row)
@@ -46,8 +47,9 @@ func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool
 	return kept, nil
 }
 
-// workflowFile returns the absolute path of the workflow file called named. If named is "", it returns the path of the
-// file that the run's row names, or "" if the row names none in the working copy.
+// workflowFile returns the absolute path of a run's workflow file. If named is not "", it is the name of the file as
+// the request gives it. If named is "", the file is the one that the run's row names; workflowFile returns "" if the
+// row names no file, or a file outside of the working copy.
 func (d *Desk) workflowFile(row snapshot.Run, named string) string {
 	if named != "" {
 		return d.Folder.Path(named)
@@ -59,9 +61,10 @@ func (d *Desk) workflowFile(row snapshot.Run, named string) string {
 	return path
 }
 
-// workflowFileToType returns the workflow file of a run as a command in the desk's folder takes it. named is the file
-// that the request names, or "". The result is named or, if named is "", the result of relativeWorkflowFile. A name
-// that begins with - gets ./ before it, so that no command reads the name as a flag.
+// workflowFileToType returns the workflow file of a run in the form in which a user types it in a command. named is the
+// name of the file in the request, or "". If named is not "", the result is named. Otherwise it is the result of
+// relativeWorkflowFile. If the result begins with -, workflowFileToType adds ./ before it, so that no command reads it
+// as a flag.
 func (d *Desk) workflowFileToType(row snapshot.Run, named string) string {
 	file := d.relativeWorkflowFile(row, named)
 	if strings.HasPrefix(file, "-") {
@@ -70,9 +73,10 @@ func (d *Desk) workflowFileToType(row snapshot.Run, named string) string {
 	return file
 }
 
-// relativeWorkflowFile returns named if it is not "". Otherwise it returns the path of the file that the run's row
-// names, with slashes, and relative to the desk's folder where possible. It returns "" if this file does not exist or
-// is a folder.
+// relativeWorkflowFile returns named, the name of the workflow file in the request, if it is not "". Otherwise it
+// returns the path of the file that the run's row names. This path has slashes, and is relative to the desk's folder if
+// such a path exists. relativeWorkflowFile returns "" if the row names no file, or if its file does not exist or is a
+// folder.
 func (d *Desk) relativeWorkflowFile(row snapshot.Run, named string) string {
 	file := d.workflowFile(row, named)
 	if info, err := os.Stat(file); named != "" || err != nil || info.IsDir() {
@@ -87,9 +91,9 @@ func (d *Desk) relativeWorkflowFile(row snapshot.Run, named string) string {
 	return filepath.ToSlash(rel)
 }
 
-// workDir returns the folder in which tasks run. This is the top of the working copy, if there is one. Without a
-// working copy, it depends on the git directory: if it is in a folder .smithers, the store has only run history, and
-// the result is the parent of .smithers; otherwise the result is the desk's folder.
+// workDir returns the folder in which tasks run. This is the top of the working copy, if there is one. Otherwise, if
+// the git directory is in a folder .smithers, the result is the parent of .smithers; such a repository has only run
+// history. In all other cases, the result is the desk's folder.
 func (d *Desk) workDir() string {
 	if top := d.Store.Workspace().Root; top != "" {
 		return top

@@ -9,10 +9,10 @@ import (
 )
 
 // worktree opens the worktree that spec describes, and makes it if it does not exist. If rebase is true, an existing
-// worktree is rebased, as code.OpenWorktree says. If the files of a frame fill a new worktree, worktree notes this to
-// the teller.
+// worktree is rebased, as code.OpenWorktree says. If a new worktree gets the files of a frame, worktree passes a note
+// to the teller.
 //
-// If e.baseFiles is true, a new worktree has the files of its base, even if spec asks for the files of the frame. If
+// If e.baseFiles is true, a new worktree gets the files of its base, even if spec asks for the files of the frame. If
 // such a worktree belongs to a task, worktree warns.
 func (e *execution) worktree(ctx context.Context, spec code.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
 	if e.baseFiles && spec.Fill {

@@ -25,8 +25,8 @@ func Main(ctx context.Context, s Streams, args []string) int {
 	return out.Report(interrupt.Explain(ctx, err))
 }
 
-// dispatch runs the command that args names. It prints help if args asks for help or names a group of commands, and
-// runs status if args names no command.
+// dispatch runs the command that args names. If args asks for help, or names a group of commands, dispatch prints the
+// help. If args names no command, dispatch runs status.
 func dispatch(ctx context.Context, s *session.Session, args []string) error {
 	root := tree()
 	in, err := arg.Parse(root, args)
@@ -44,8 +44,8 @@ func dispatch(ctx context.Context, s *session.Session, args []string) error {
 	return session.Retyped(args, root.App(s).RunContext(ctx, in.Argv()))
 }
 
-// statusOrHelp runs a command line that names no command. It shows the status of the repository. If there is no
-// repository, it shows the help.
+// statusOrHelp shows the status of the repository, for a command line that names no command. If there is no repository,
+// it shows the help. in must have the root command; statusOrHelp replaces it by the command status.
 func statusOrHelp(ctx context.Context, s *session.Session, in *arg.Invocation) error {
 	root := in.Command
 	in.Command = root.Child("status")
@@ -56,8 +56,8 @@ func statusOrHelp(ctx context.Context, s *session.Session, in *arg.Invocation) e
 	return err
 }
 
-// wantsJSON reports whether args has --json before "--". It looks at the words alone, so that errors are printed as
-// JSON even if the command line is wrong.
+// wantsJSON reports whether args has --json before "--". It does not parse args, so that errors in a wrong command line
+// are also printed as JSON.
 func wantsJSON(args []string) bool {
 	for _, arg := range args {
 		switch arg {

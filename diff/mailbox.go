@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// mailbox compares the approvals, human requests, waits and signals of two states, and sets the fields of r for
-// them. a is the state before, and b is the state after.
+// mailbox sets the fields of r about approvals, human requests, waits and signals. It compares the state a, which is
+// the earlier one, with the state b.
 func (r *Result) mailbox(a, b *snapshot.State) (err error) {
 	r.ApprovalsAdded, r.ApprovalsRemoved, r.ApprovalsChanged, err = compareMail(a.Approvals(), b.Approvals(), snapshot.DecodeApproval)
 	if err != nil {
@@ -31,9 +31,9 @@ func (r *Result) mailbox(a, b *snapshot.State) (err error) {
 	return nil
 }
 
-// compareMail compares two collections whose keys are keys of nodes: approvals, human requests or waits. a is the
-// collection before, and b is the collection after. decode decodes a row. The returned lists are sorted by the bytes of
-// their keys, and are not nil unless there is an error.
+// compareMail compares the collection a, which is the earlier one, with the collection b. The keys of both must be keys
+// of nodes, as in the collections of approvals, human requests and waits. decode decodes a row. If there is no error,
+// the results are sorted by the bytes of their keys, and none of them is nil.
 func compareMail[T any](a, b *page.Collection, decode func(page.Row) (T, error)) (added, removed []Mail[T], changed []MailChange[T], err error) {
 	added, removed, changed = []Mail[T]{}, []Mail[T]{}, []MailChange[T]{}
 	for delta, err := range page.Diff(a, b) {
@@ -55,8 +55,9 @@ func compareMail[T any](a, b *page.Collection, decode func(page.Row) (T, error))
 	return added, removed, changed, nil
 }
 
-// signals compares the signals of two states and appends the differences to r. a is the collection before, and b is the
-// collection after. A signal that differs, for example in its seq, counts as one removed and one added signal.
+// signals compares the collection a of signals, which is the earlier one, with the collection b. It appends the
+// differences to the lists of r. If a signal has the same key but other content, signals adds it to both lists: as a
+// removed signal and as an added signal.
 func (r *Result) signals(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {

@@ -16,7 +16,8 @@ const (
 	changed mark = '~'
 )
 
-// color returns the terminal's escape sequence for the colour of a mark, or "" for a plain line.
+// color returns the escape sequence with which a terminal begins the colour of the mark m. It returns "" for the mark
+// of a plain line.
 func (m mark) color() string {
 	switch m {
 	case added:
@@ -44,7 +45,7 @@ type printer struct {
 	out     []byte
 }
 
-// line adds a line and a line feed. If RenderOptions.Colors is set, the line has the colour of its mark.
+// line adds text and a line feed to the output. If RenderOptions.Colors is set, the text has the colour of the mark m.
 func (p *printer) line(m mark, text string) {
 	color := m.color()
 	if !p.options.Colors {
@@ -57,15 +58,16 @@ func (p *printer) line(m mark, text string) {
 	p.out = append(p.out, '\n')
 }
 
-// heading adds a line with the heading of a section. entries is the number of entries in the section; if it is 0,
-// heading adds nothing.
+// heading adds a line with the heading of a section, unless the section is empty. entries is the number of entries in
+// the section.
 func (p *printer) heading(text string, entries int) {
 	if entries > 0 {
 		p.line(plain, text)
 	}
 }
 
-// keys adds a section with a line for each key, or nothing if keys is empty.
+// keys adds a section with a heading and a line for each key. Each line begins with the mark m. If keys is empty, it
+// adds nothing.
 func (p *printer) keys(heading string, m mark, keys []string) {
 	p.heading(heading, len(keys))
 	for _, key := range keys {
@@ -73,8 +75,9 @@ func (p *printer) keys(heading string, m mark, keys []string) {
 	}
 }
 
-// value adds a row that exists on only one side. name is the printable name of the row. The value is on the line of
-// the name if both fit, and otherwise below it, indented.
+// value adds a row that exists on only one side of the comparison. m is the mark of this side. name is the name of the
+// row, in printable characters. A short value is on the same line as the name. A longer value follows on lines of its
+// own, indented.
 func (p *printer) value(m mark, name string, value json.RawMessage) {
 	head := "  " + string(m) + " " + name
 	if compact, ok := compactValue(value); ok && len(head)+len(compact) <= maxColumns {
@@ -89,8 +92,8 @@ func (p *printer) value(m mark, name string, value json.RawMessage) {
 	p.lines(lines)
 }
 
-// change adds the differences between the values from and to, or a note if only white space differs. A value is
-// nil if its side has none.
+// change adds the differences between the values from and to. If only white space differs, it adds a note instead. A
+// value is nil if the row does not have it on this side.
 func (p *printer) change(from, to json.RawMessage) {
 	lines := diffValues(from, to)
 	if len(lines) == 0 {

@@ -19,9 +19,9 @@ type RenderOptions struct {
 	Full bool
 }
 
-// Render writes the result to w as text for people. It has the sections of Smithers, and also the values of
-// outputs and of the input. Render escapes characters that are not printable, so stored text cannot control the
-// terminal. It returns only errors of w.
+// Render writes the result to w as text for people. The text has the same sections as the text of Smithers, and also
+// the values of the outputs and of the input. Render escapes characters that are not printable, so that stored text
+// cannot control the terminal. It returns only errors of w.
 func (r *Result) Render(w io.Writer, options RenderOptions) error {
 	p := &printer{options: options}
 	if r.Empty() {
@@ -74,7 +74,8 @@ func (r *Result) renderOutputs(p *printer) {
 	}
 }
 
-// renderLoops adds the sections about loops.
+// renderLoops adds the sections about loops. A changed loop is a line with its id, its iteration and whether it is
+// done, each before and after.
 func (r *Result) renderLoops(p *printer) {
 	p.keys("Loops added:", added, r.LoopsAdded)
 	p.keys("Loops removed:", removed, r.LoopsRemoved)
@@ -85,7 +86,7 @@ func (r *Result) renderLoops(p *printer) {
 	}
 }
 
-// rowName returns the name of an output's row as printable text: the table and the node's key.
+// rowName returns the name of an output's row for people: the table and the key of the node, in printable characters.
 func rowName(table, nodeID string, iteration int) string {
 	return printable(table) + " " + printable(snapshot.Key(nodeID, iteration))
 }
@@ -98,8 +99,9 @@ func orNone(s string) string {
 	return s
 }
 
-// nodeDifferences returns a phrase for each difference between two rows of a node, the state first. If the state
-// differs and only one row has an attempt, it omits the attempt, because the state explains it.
+// nodeDifferences returns a printable phrase for each field that differs between two rows of a node. from is the old
+// row, and to is the new row. The phrase for the state comes first. If the state differs and only one row has an
+// attempt, the attempt has no phrase, because the state explains it.
 func nodeDifferences(from, to snapshot.Node) []string {
 	var out []string
 	note := func(what, from, to string) {

@@ -7,7 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// renderMailbox adds the sections about approvals, human requests, waits and signals.
+// renderMailbox adds to p the sections about approvals, human requests, waits and signals. It adds no section that
+// would be empty.
 func (r *Result) renderMailbox(p *printer) {
 	renderMail(p, "Approvals", r.ApprovalsAdded, r.ApprovalsRemoved, describeApproval)
 	p.heading("Approvals changed:", len(r.ApprovalsChanged))
@@ -44,13 +45,14 @@ func renderMail[T any](p *printer, what string, plus, minus []Mail[T], describe 
 	}
 }
 
-// mail adds the line of a changed row. differences has a printable phrase for each difference.
+// mail adds the line of a changed row: the row's key, and the differences with commas between them. Each difference
+// must be a printable phrase.
 func (p *printer) mail(key string, differences []string) {
 	p.row(changed, key, strings.Join(differences, ", "))
 }
 
-// row adds the line of a row with its key and text. text must be printable. Unless RenderOptions.Full is set,
-// row shortens text.
+// row adds a line with the mark m, the key of a row and a text about the row. text must be printable. Unless
+// RenderOptions.Full is set, row shortens text.
 func (p *printer) row(m mark, key, text string) {
 	if !p.options.Full {
 		text = shorten(text, 0)
@@ -58,8 +60,8 @@ func (p *printer) row(m mark, key, text string) {
 	p.line(m, "  "+string(m)+" "+printable(key)+": "+text)
 }
 
-// signals adds a section with a line for each signal: its number, its name, its correlation and its payload. It
-// adds nothing if there are no signals.
+// signals adds a section with a line for each signal: its number, its name, its correlation id if it has one, and its
+// payload. Each line has the mark m. If there are no signals, signals adds nothing.
 func (p *printer) signals(heading string, m mark, signals []Signal) {
 	p.heading(heading, len(signals))
 	for _, s := range signals {
@@ -87,15 +89,16 @@ func describeWait(w snapshot.Wait) string { return w.Status + ", " + printable(w
 // differences lists the differences between two rows as phrases.
 type differences []string
 
-// note adds a phrase if the values before and after differ. The phrase consists of the text what and both values.
+// note adds a phrase to d if the values before and after differ. The phrase consists of the text what and both
+// values. An empty value appears as "none".
 func (d *differences) note(what, before, after string) {
 	if before != after {
 		*d = append(*d, what+printable(orNone(before))+" -> "+printable(orNone(after)))
 	}
 }
 
-// set adds a phrase if the optional value after is not nil and differs from before. The phrase consists of the text
-// what and the quoted value after.
+// set adds a phrase to d if the optional value after is set and differs from before. The phrase consists of the text
+// what and the quoted value after. If after is nil, set adds nothing.
 func (d *differences) set(what string, before, after *string) {
 	if after != nil && (before == nil || *before != *after) {
 		*d = append(*d, what+printable(strconv.Quote(*after)))
@@ -111,7 +114,8 @@ func (d differences) words() []string {
 	return d
 }
 
-// approvalDifferences returns a phrase for each difference between two rows of an approval.
+// approvalDifferences compares the old row, from, and the new row, to, of an approval. It returns a phrase for each
+// difference that users see. The decider and the note have phrases only if the new row has them.
 func approvalDifferences(from, to snapshot.Approval) []string {
 	var d differences
 	d.note("", from.Status, to.Status)
@@ -122,8 +126,9 @@ func approvalDifferences(from, to snapshot.Approval) []string {
 	return d.words()
 }
 
-// requestDifferences returns a phrase for each difference between two rows of a human request, except the
-// response.
+// requestDifferences compares the old row, from, and the new row, to, of a human request. It returns a phrase for
+// each difference that users see. The person who answered has a phrase only if the new row names one. The response
+// has no phrase, because renderMailbox adds lines for it.
 func requestDifferences(from, to snapshot.HumanRequest) []string {
 	var d differences
 	d.note("", from.Status, to.Status)
@@ -133,7 +138,8 @@ func requestDifferences(from, to snapshot.HumanRequest) []string {
 	return d.words()
 }
 
-// waitDifferences returns a phrase for each difference between two rows of a wait.
+// waitDifferences compares the old row, from, and the new row, to, of a wait. It returns a phrase for each difference
+// that users see. The signal's number has a phrase only if the new row has a number.
 func waitDifferences(from, to snapshot.Wait) []string {
 	var d differences
 	d.note("", from.Status, to.Status)

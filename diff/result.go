@@ -135,7 +135,7 @@ func (r *Result) Empty() bool {
 		!r.InputChanged && !r.VCSPointerChanged && r.sameMailbox()
 }
 
-// sameMailbox reports whether all lists of the mailbox are empty.
+// sameMailbox reports whether the snapshots have the same approvals, human requests, waits and signals.
 func (r *Result) sameMailbox() bool {
 	return len(r.ApprovalsAdded)+len(r.ApprovalsRemoved)+len(r.ApprovalsChanged)+
 		len(r.HumanRequestsAdded)+len(r.HumanRequestsRemoved)+len(r.HumanRequestsChanged)+

@@ -17,8 +17,8 @@ type Snapshot struct {
 	VCS   *snapshot.VCS
 }
 
-// Snapshots returns the differences from snapshot a to snapshot b: those of the states and of the vcs pointers. Its
-// errors are those of [States].
+// Snapshots returns the differences between the states of a and b, and between their vcs pointers. A vcs pointer is
+// the text that identifies a working copy's revision. Snapshots returns the same errors as [States].
 func Snapshots(a, b Snapshot) (*Result, error) {
 	result, err := States(a.State, b.State)
 	if err != nil {
@@ -31,7 +31,7 @@ func Snapshots(a, b Snapshot) (*Result, error) {
 	return result, nil
 }
 
-// pointer returns the vcs pointer of v, or "" if v is nil.
+// pointer returns the vcs pointer of v, or "" if v is nil because the working copy is not recorded.
 func pointer(v *snapshot.VCS) string {
 	if v == nil {
 		return ""
@@ -39,8 +39,9 @@ func pointer(v *snapshot.VCS) string {
 	return v.Pointer()
 }
 
-// States returns the differences from state a to state b. It reads only subtrees that differ, so it reads nothing
-// if the states are equal. The error wraps objstore.ErrNotFound or objstore.ErrCorrupt if a state is damaged.
+// States returns the differences from state a to state b. It reads only subtrees that differ, so it reads nothing if
+// the states are equal. If a part of a state is missing, the error wraps objstore.ErrNotFound. If a part is damaged,
+// the error wraps objstore.ErrCorrupt.
 func States(a, b *snapshot.State) (*Result, error) {
 	result := newResult()
 	if a.ID() == b.ID() {
@@ -128,7 +129,8 @@ func (r *Result) loops(a, b *page.Collection) error {
 	return nil
 }
 
-// decodeBoth returns the decoded rows of both sides of d. If a side has no row, its result is the zero T.
+// decodeBoth returns the decoded rows of both sides of d. If a side has no row, its result is the zero T. If decode
+// fails for a row, decodeBoth returns the error of decode.
 func decodeBoth[T any](d page.Delta, decode func(page.Row) (T, error)) (from, to T, err error) {
 	if d.From != nil {
 		from, err = decode(page.Row{Key: d.Key, Value: d.From})
@@ -161,15 +163,16 @@ func (r *Result) outputs(table string, a, b *page.Collection) error {
 	return nil
 }
 
-// input compares the inputs of two states and sets InputChanged and Input.
+// input compares the inputs of two states and sets r.InputChanged and r.Input. If an input cannot be read, input
+// returns the error and sets no change.
 func (r *Result) input(a, b *snapshot.State) error {
 	change, err := compareInputs(a, b)
 	r.InputChanged, r.Input = change != nil, change
 	return err
 }
 
-// compareInputs returns the inputs of two states, or nil if they are the same. It reads the inputs only if
-// their ids differ.
+// compareInputs returns the inputs of two states, or nil if the states have the same input id. It reads the inputs
+// only if their ids differ.
 func compareInputs(a, b *snapshot.State) (*InputChange, error) {
 	if a.InputID() == b.InputID() {
 		return nil, nil

@@ -25,9 +25,9 @@ type valueLine struct {
 	focus int // offset of the byte that stays visible if the line is shortened
 }
 
-// layOut returns value with indentation, and an LF at the end of each line. It changes neither numbers nor strings nor
-// the order of members. If value is malformed or exceeds maxLayoutDepth or maxLayoutSize, layOut only adds an LF. The
-// result is nil if value is nil.
+// layOut returns value with indentation, and an LF at the end of each line. It changes neither numbers nor strings
+// nor the order of members. If value is malformed or exceeds maxLayoutDepth or maxLayoutSize, layOut returns value
+// unchanged, but with an LF. If value is nil, the result is nil.
 func layOut(value json.RawMessage) []byte {
 	if value == nil {
 		return nil
@@ -41,14 +41,15 @@ func layOut(value json.RawMessage) []byte {
 	return out.Bytes()
 }
 
-// depth returns the largest depth of nested arrays and objects in a value.
+// depth returns the largest depth of nested arrays and objects in a JSON value. It ignores brackets inside strings.
+// For malformed JSON, the result has no meaning.
 func depth(value []byte) int {
 	deepest, depth, inString := 0, 0, false
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; {
 		case c == '"':
 			inString = !inString
-		case inString && c == '\\':
+		case inString && c == '\\': // skips the escaped character, which may be a quote
 			i++
 		case inString:
 		case c == '{' || c == '[':
@@ -61,7 +62,7 @@ func depth(value []byte) int {
 	return deepest
 }
 
-// valueLines returns the lines of the indented value, without line feeds.
+// valueLines returns the lines of value, without line feeds, in the layout of layOut. A nil value has one empty line.
 func valueLines(value json.RawMessage) []string {
 	return strings.Split(strings.TrimSuffix(string(layOut(value)), "\n"), "\n")
 }
@@ -79,9 +80,9 @@ func compactValue(value json.RawMessage) (string, bool) {
 	return out.String(), true
 }
 
-// diffValues returns the lines that differ between two indented values, with three lines of context. It returns
-// no lines if the indented values are equal. It ignores commas at the ends of lines: otherwise a member would
-// differ if another member is added after it.
+// diffValues returns the lines that differ between two indented values, with three lines of context. A line "..."
+// separates distant differences. diffValues returns no lines if the indented values are equal. It ignores commas at
+// the ends of lines: otherwise a member would differ if another member is added after it.
 func diffValues(from, to json.RawMessage) []valueLine {
 	text := string(anchored.Diff("from", dropCommas(layOut(from)), "to", dropCommas(layOut(to))))
 	_, hunks, found := strings.Cut(text, "\n@@")
@@ -108,7 +109,8 @@ func dropCommas(layout []byte) []byte {
 	return bytes.ReplaceAll(layout, []byte(",\n"), []byte("\n"))
 }
 
-// lineMark returns the mark of a line in a unified diff. c is the first byte of the line.
+// lineMark returns the mark of a line in a unified diff: added for '+', removed for '-', and plain otherwise. c is
+// the first byte of the line.
 func lineMark(c byte) mark {
 	switch mark(c) {
 	case added:
@@ -120,9 +122,11 @@ func lineMark(c byte) mark {
 	return plain
 }
 
-// focusPairs sets the focus of each removed line and of the added line that replaces it to the offset of the first
-// byte that differs. It does so only for a block of removed lines that is followed by as many added lines.
+// focusPairs sets the focus of each removed line and of the added line that replaces it. The focus is the offset of
+// the first byte that differs. focusPairs does so only for a block of removed lines that is followed by as many added
+// lines.
 func focusPairs(lines []valueLine) {
+	// count returns the number of successive lines with the mark m. The first of them is lines[from].
 	count := func(from int, m mark) int {
 		n := 0
 		for from+n < len(lines) && lines[from+n].mark == m {
@@ -155,8 +159,9 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// shorten returns text unchanged if it is at most a quarter longer than maxColumns bytes. Otherwise it returns a part
-// of about maxColumns bytes that includes the offset focus, with the sizes of the omitted parts before and after.
+// shorten returns text unchanged if it has at most maxColumns bytes, or up to a quarter more. Otherwise it returns a
+// part of about maxColumns bytes that includes the offset focus, with the sizes of the omitted parts before and
+// after.
 func shorten(text string, focus int) string {
 	if len(text) <= maxColumns+maxColumns/4 {
 		return text
@@ -183,8 +188,9 @@ func shorten(text string, focus int) string {
 	return out
 }
 
-// printable returns s with all characters escaped that could control a terminal or deceive a reader: control
-// characters, direction marks, and bytes that are not UTF-8.
+// printable returns s with all characters escaped that could control a terminal or deceive a reader. These are
+// control characters, direction marks, and bytes that are not UTF-8. The escapes are those of Go strings, such as
+// \x1b and \u202e.
 func printable(s string) string {
 	if strings.IndexFunc(s, unprintable) < 0 && utf8.ValidString(s) {
 		return s

@@ -19,9 +19,9 @@ type ending struct {
 	log     string          // the text of the attempt's log; "" if empty
 }
 
-// apply records the outcome of a command's attempt in r.next, removes the attempt from r.running, and keeps in
-// r.files the worktree that the attempt opened. It warns about errors of opening the worktree, of writing the live
-// log, and of recording the command's process group.
+// apply records the outcome of a command's attempt in r.next and removes the attempt from r.running. If the attempt
+// opened a worktree, r.files keeps the worktree. apply warns about errors of opening the worktree, of writing the
+// live log, and of recording the command's process group.
 func (r *runner) apply(out outcome) {
 	key, t := out.job.key, out.job.task
 	a := r.running[key].Attempt
@@ -44,9 +44,11 @@ func (r *runner) apply(out outcome) {
 	r.conclude(t, a, out.ending)
 }
 
-// conclude records the end of an attempt of t in r.next, at the current time, and sets the state of the attempt's node.
-// The node becomes finished or skipped, or pending after a cancel or before a retry. Otherwise the node fails, and the
-// run fails, too.
+// conclude records the end of an attempt of t in r.next, at the current time, and sets the state of the attempt's
+// node:
+//   - finished or skipped, if the attempt did not fail;
+//   - pending, if the attempt was cancelled or the run will retry it;
+//   - failed otherwise. Then the run fails, too.
 func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	key := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}
 	now := r.opts.Now().UnixMilli()
@@ -91,9 +93,9 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	r.setNode(r.next, n)
 }
 
-// failed records a failed attempt and returns the new state of its node: pending if the task has a try left,
-// otherwise failed. If the node has failed, the run fails, too. key names the node of t, why is the reason of the
-// failure, and p is the payload of the attempt's events.
+// failed records a failed attempt and returns the new state of its node. If the task has a try left, the state is
+// pending, so that the run tries the task again. Otherwise the state is failed, and the run fails, too. key names the
+// node of t, why is the reason of the failure, and p is the payload of the attempt's events.
 func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p payload) snapshot.NodeState {
 	p.Error = why.String()
 	r.next.event("NodeFailed", p)
@@ -117,8 +119,9 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 }
 
 // fail records text as the reason why the run fails, unless the run has a reason already. t and key name the failed
-// task's node; for a loop, t is nil and key is zero. fail also records the frame from which a replay retries the task:
-// the frame before the attempt began, or the tip's if the attempt did not begin in this process.
+// task's node; for a loop, t is nil and key is zero. fail also records the frame from which a replay retries the
+// task. This frame is the frame before the attempt began. If the attempt did not begin in this process, it is the
+// frame of the tip.
 func (r *runner) fail(t *workflow.Task, key workflow.NodeKey, text string) {
 	if r.failure.text != "" {
 		return

@@ -38,7 +38,7 @@ const (
 // reason is the cause of an attempt's failure: a stable code and a text for people.
 type reason struct{ code, text string }
 
-// String returns the text that the journal stores.
+// String returns the reason's code and text, as the journal stores them.
 func (r *reason) String() string { return r.code + ": " + r.text }
 
 // taskContext is the JSON that a command reads on stdin. docs/workflow.md describes its members.
@@ -108,8 +108,9 @@ func (j *job) execute(ctx context.Context) outcome {
 	}
 }
 
-// command runs the attempt's command in j.dir and returns the outcome. The task's timeout begins with the call, so
-// the timeout does not include the time to open a worktree.
+// command runs the attempt's command in j.dir and returns the outcome. The outcome also has the errors of writing the
+// live log and of recording the process group, which do not fail the attempt. The task's timeout begins with the
+// call, so the timeout does not include the time to open a worktree.
 func (j *job) command(ctx context.Context) outcome {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -158,9 +159,9 @@ func (j *job) logOf(log *attemptLog, failed *reason) string {
 }
 
 // judge returns the output of a finished attempt, or the reason why the attempt failed or was cancelled. The output
-// is nil if the task has no output table. An attempt that was cut short never finishes, whatever its exit status. end
-// and startErr are the results of command.run, cause is the cause of the end of the attempt's context, and stdout is
-// the command's output.
+// is nil if the task has no output table. An attempt whose command this process ended early has never finished,
+// whatever the command's exit status. end and startErr are the results of command.run. cause is the cause of the end
+// of the attempt's context. stdout is the command's output.
 func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMessage, *reason) {
 	// A cause counts only if it cut the command short, because the context may also end after the command.
 	switch {

@@ -18,8 +18,8 @@ import (
 type captures map[string]*jjbridge.Captured
 
 // capture returns captures of the working copies in names. If names is empty or Options.Hurry has ended, it returns
-// nil. It leaves out a working copy that cannot be read; for this working copy, the next frame has the files of the
-// frame before. stopping means that the run is cancelled, so the captures must end within the grace period. The
+// nil. It leaves out a working copy that cannot be read; the next frame then keeps this working copy's files of the
+// frame before. If stopping is true, the run is cancelled, so the captures must end within the grace period. The
 // caller closes the result.
 func (c *workingCopies) capture(ctx context.Context, names map[string]bool, stopping bool) captures {
 	if len(names) == 0 || c.opts.Hurry.Err() != nil {
@@ -73,6 +73,7 @@ func (c *workingCopies) whileThereIsTime(ctx context.Context, stopping bool) (co
 		case <-within.Done():
 		}
 	}
+	// calm and going stop the wait for the end of Hurry and of ctx.
 	calm := context.AfterFunc(c.opts.Hurry, cancel)
 	going := context.AfterFunc(ctx, end)
 	if stopping { // another process may have cancelled the run, which does not end ctx
@@ -109,9 +110,10 @@ func (c captures) close(warn func(error)) {
 }
 
 // vcs returns the content of vcs.json for the next frame, or nil if c has no capture. before is the tip's vcs.json,
-// or nil. For a working copy that was not captured, the result has the revision from before. It omits that revision
-// if the working copy is the worktree of a task that has no worktree of its own in wf. running has the keys of the
-// attempts that may have changed the shared files during the capture.
+// or nil. running has the keys of the attempts that may have changed the shared files during the capture.
+//
+// A captured working copy has the captured revision. Any other working copy keeps its revision from before. The
+// exception is a worktree of a task that is not in wf, or has no worktree of its own there: vcs drops this worktree.
 func (c captures) vcs(before *snapshot.VCS, running []string, wf *workflow.Workflow) *snapshot.VCS {
 	if !c.any() {
 		return nil

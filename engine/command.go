@@ -26,7 +26,7 @@ type command struct {
 	began func(leader int)
 }
 
-// startGrace starts the grace period and returns a context that ends with the period or with c.hurry. The caller
+// startGrace starts the grace period of c. It returns a context that ends with the period or with c.hurry. The caller
 // calls the CancelFunc.
 func (c *command) startGrace() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(c.hurry, c.grace)
@@ -40,10 +40,13 @@ type exit struct {
 }
 
 // run runs the command in its own process group. It returns when the whole group is gone or has got KILL. When ctx
-// ends, the group gets TERM, and KILL after the grace period or when hurry ends. run ends processes that the command
-// leaves behind in the group in the same way. On a system without process groups, run ends only the shell, and kills
-// it without TERM. An error means that the command did not start, or that the system failed to wait for the command
-// or to close its pipes; exit is then zero.
+// ends, the group gets TERM. After the grace period, or when c.hurry ends, the group gets KILL. If the command leaves
+// processes behind in the group, run ends these processes in the same way.
+//
+// On a system without process groups, run ends only the shell, and kills it without TERM.
+//
+// An error means that the command did not start, or that the system failed to wait for the command or to close its
+// pipes. The exit is then zero.
 func (c *command) run(ctx context.Context) (exit, error) {
 	var end exit
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
@@ -112,6 +115,7 @@ type streams struct {
 // fails, it closes all pipes.
 func (c *command) connect(cmd *exec.Cmd) (*streams, error) {
 	s := &streams{c: c}
+	// files has the read end and the write end of three pipes: standard input, output and error.
 	var files [6]*os.File
 	for i := 0; i < len(files); i += 2 {
 		r, w, err := os.Pipe()
@@ -150,13 +154,14 @@ func closePipe(f *os.File) {
 	}
 }
 
-// begin closes this process's copies of the command's ends, and starts to copy all streams.
+// begin closes this process's copies of the command's ends, and starts to copy all streams. It does not wait for the
+// copies.
 func (s *streams) begin() {
 	for _, f := range s.theirs {
 		closePipe(f)
 	}
 	s.copies.Go(func() {
-		// If the command does not read its input, the copy ends with EPIPE. The command may do so.
+		// A command need not read its input. The copy then ends with EPIPE, which is not an error.
 		_, _ = io.Copy(s.stdin, bytes.NewReader(s.c.stdin))
 		closePipe(s.stdin)
 	})
@@ -168,9 +173,9 @@ func (s *streams) begin() {
 // writers never fail, and a pipe that cannot be read is treated as ended.
 func drain(to io.Writer, from *os.File) { _, _ = io.Copy(to, from) }
 
-// finish waits until all streams are copied, but not beyond the grace period, and closes the pipes. After the grace
-// period, it stops the copies, drops the remaining bytes and returns nil, because a process outside the group may
-// hold a pipe open. The error is that of closing stdout or stderr in time.
+// finish waits until all streams are copied, but not beyond the grace period, and closes the pipes. If stdout or
+// stderr cannot be closed, finish returns the error. After the grace period, finish stops the copies, drops the
+// remaining bytes and returns nil, because a process outside the group may hold a pipe open.
 func (s *streams) finish() error {
 	grace, over := s.c.startGrace()
 	defer over()

@@ -21,9 +21,10 @@ var errMoved = errors.New("the tip has moved")
 // error's code is conflict.
 func (r *runner) commit(ctx context.Context) error { return r.commitIf(ctx, r.checkTip) }
 
-// commitIf does what commit does, but it calls still where commit calls checkTip: each time another process has moved
-// the tip before the append. If still returns an error, commitIf returns that error and does not append r.next.
-func (r *runner) commitIf(ctx context.Context, still func() error) error {
+// commitIf does what commit does, but with check in the place of checkTip. Each time another process has moved the
+// tip before the append, commitIf calls check. If check returns an error, commitIf returns this error and does not
+// append r.next.
+func (r *runner) commitIf(ctx context.Context, check func() error) error {
 	read := r.files.capture(ctx, r.toCapture(), r.stopping)
 	defer read.close(r.opts.Warn)
 	if r.tip.isLost() {
@@ -33,13 +34,13 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 		r.files.compare(read[""])
 	}
 	ctx = context.WithoutCancel(ctx)
-	kept, err := r.commitOutside(ctx, read, still)
+	kept, err := r.commitOutside(ctx, read, check)
 	if err != nil {
 		return err
 	}
 	r.tip.appends++
 	add := func(read captures) error {
-		return r.tip.update(ctx, still, func() (snapshot.Draft, error) { return r.frame(read) })
+		return r.tip.update(ctx, check, func() (snapshot.Draft, error) { return r.frame(read) })
 	}
 	err = add(kept)
 	// If the captures cannot be stored, the changes of state must be stored without them.
@@ -61,9 +62,10 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	return nil
 }
 
-// toCapture returns the names of the working copies to capture for the next frame: the working copies of the attempts
-// in r.next.ended. It adds "", the shared working copy, after an idle wait and, unless Options.Captured is set, for
-// the first frame of this process. Before this first frame, it omits tasks' own worktrees, which are not open yet.
+// toCapture returns the names of the working copies to capture for the next frame. These are the working copies of
+// the attempts in r.next.ended. Before the first frame of this process, the tasks' own worktrees are not open yet, so
+// toCapture omits them. The name "" is the shared working copy. toCapture also adds "" after an idle wait, and for
+// the first frame of this process unless Options.Captured is set.
 func (r *runner) toCapture() map[string]bool {
 	due := make(map[string]bool)
 	if !r.begun && !r.opts.Captured || r.waitedIdle() {
@@ -77,9 +79,9 @@ func (r *runner) toCapture() map[string]bool {
 	return due
 }
 
-// forgetLogs removes the live logs of the attempts in r.next.ended, after their frame is appended. For the first
-// frame of this process, it removes all live logs, which are those of earlier processes. Without Options.Logs, it
-// does nothing.
+// forgetLogs removes the live logs of the attempts in r.next.ended. It is called after the frame of these attempts is
+// appended. After the first frame of this process, forgetLogs removes all live logs, because they are those of
+// earlier processes. Without Options.Logs, it does nothing.
 func (r *runner) forgetLogs() {
 	if r.opts.Logs == nil {
 		return

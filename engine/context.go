@@ -20,9 +20,9 @@ type dataReader struct {
 	input json.RawMessage // nil if the run has no input
 }
 
-// value returns the output of a task at its newest finished iteration, among the iterations from 0 to limit. It
-// returns nil if the task has no output table, if none of these iterations is finished, if a later one of them is
-// skipped, or if the state lacks the output.
+// value returns the output of a task at its newest finished iteration, among the iterations from 0 to limit. limit
+// may be greater than the current iteration. value returns nil in these cases: the task has no output table; none of
+// these iterations is finished; a later one of these iterations is skipped; or the state lacks the output.
 func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error) {
 	if t.Output == "" {
 		return nil, nil
@@ -43,8 +43,11 @@ func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error)
 	return nil, nil
 }
 
-// contextOf returns the taskContext that an attempt of t reads on stdin, as a line of JSON. number is the attempt's
-// number, and previous is the error of the previous attempt, or nil.
+// contextOf returns the taskContext that an attempt of t reads on stdin, as a line of JSON. key is the key of the
+// task's node, number is the attempt's number, and previous is the error of the previous attempt, or nil.
+//
+// Needs has the outputs of the tasks that t needs, by task. Outputs has the same outputs by table. In a loop, after
+// the first iteration, Previous has the outputs of the loop's tasks as of the iteration before, by task.
 func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number int, previous *string) ([]byte, error) {
 	c := taskContext{
 		Run: d.runID, Node: t.ID, Iteration: key.Iteration, Attempt: number, Loop: t.Loop,
@@ -90,9 +93,12 @@ func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number in
 }
 
 // readRefs returns the decoded outputs to which the references of an expression refer, by reference. The map has no
-// entry for a task without an output so far. reader is the task with the expression, or nil for a loop's expression,
-// and iteration is the current iteration. If reader reads a task of its own loop without waiting for that task, the
-// value comes from an earlier iteration, because the task may be unfinished in the current one.
+// entry for a task without an output so far. reader is the task with the expression, or nil for a loop's expression.
+// iteration is the current iteration.
+//
+// The value is the newest output of the referenced task. There is one exception: if reader reads a task of its own
+// loop without waiting for this task, the value comes from an earlier iteration. In the current iteration, the task
+// may be unfinished.
 func (d *dataReader) readRefs(refs []workflow.OutputRef, reader *workflow.Task, iteration int) (map[workflow.OutputRef]any, error) {
 	outputs := make(map[workflow.OutputRef]any, len(refs))
 	for _, ref := range refs {
@@ -133,7 +139,7 @@ func (d *dataReader) eval(c *workflow.Condition, outputs map[workflow.OutputRef]
 }
 
 // members returns the decoded members of the run's input, or nil if the run has no input or the input is not an
-// object.
+// object. The error says why the input is not valid JSON.
 func (d *dataReader) members() (map[string]any, error) {
 	if d.input == nil {
 		return nil, nil
@@ -146,9 +152,9 @@ func (d *dataReader) members() (map[string]any, error) {
 	return members, nil
 }
 
-// texts returns the texts of a waiting task with filled placeholders, by their templates. Only an approval's summary
-// may be empty. If another text is empty, or a text cannot be filled, texts is nil, why is the reason and err is nil.
-// If the task has no templates, all results are nil.
+// texts returns the texts of a waiting task with filled placeholders. The key of each text is the template from t.
+// Only an approval's summary may be empty. If another text is empty, or a text cannot be filled, texts is nil, why is
+// the reason and err is nil. If the task has no templates, all results are nil.
 func (d *dataReader) texts(t *workflow.Task, key workflow.NodeKey) (texts map[*workflow.Template]string, why *reason, err error) {
 	all, where := t.Templates()
 	if len(all) == 0 {

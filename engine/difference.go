@@ -11,8 +11,8 @@ import (
 )
 
 // compare warns if the shared working copy, captured as now, has other code than the run's newest frame. It is called
-// before the first frame of this process. compare does nothing if now is nil, if the run is new and not a fork, or if
-// the frame is unreadable or has no files of the shared working copy.
+// before the first frame of this process. compare does nothing in these cases: now is nil; the run is new and not a
+// fork; the frame is unreadable; or the frame has no files of the shared working copy.
 func (c *workingCopies) compare(now *jjbridge.Captured) {
 	row := c.rec.Row()
 	if now == nil || !c.resumed && row.Parent == nil {
@@ -47,9 +47,12 @@ type newest struct {
 }
 
 // difference returns a text for people about the difference between n and now, the current working copy. It returns
-// "" if it finds no difference. First it compares the commits. It compares change ids only without commits, because
-// jj keeps a change id when the code changes. Then it compares the files, if bothCaptured holds. When a fork begins,
-// its working copy is often another one than its parent's: equal files are then no difference, whatever the commits.
+// "" if it finds no difference.
+//   - It compares the commits first. If there are no commits, it compares the change ids. If there are commits, it
+//     ignores change ids, because jj keeps a change id when the code changes.
+//   - If the revisions are equal, it compares the files, if bothCaptured holds.
+//   - If a fork begins and the files are equal, there is no difference, whatever the commits. The reason is that
+//     the fork often has another working copy than its parent.
 func (n *newest) difference(now snapshot.VCS) string {
 	same := bothCaptured(n.vcs, now) && n.vcs.Tree == now.Tree
 	back := n.bring
@@ -80,8 +83,8 @@ func bothCaptured(a, b snapshot.VCS) bool {
 // cannot be compared.
 func otherFiles(a, b snapshot.VCS) bool { return bothCaptured(a, b) && a.Tree != b.Tree }
 
-// was returns a clause for people: the run was at the given revision at n's frame. For a fork that begins, the clause
-// names the parent's frame instead.
+// was returns a clause for people with the revision of the run at n's frame. For a fork that begins, the clause names
+// the parent's frame instead.
 func (n *newest) was(revision string) string {
 	if n.from != nil {
 		return fmt.Sprintf("run %s was forked from %s, which was at %s", n.frame.Run, n.from, revision)
@@ -89,8 +92,8 @@ func (n *newest) was(revision string) string {
 	return fmt.Sprintf("run %s was at %s at frame %d", n.frame.Run, revision, n.frame.Frame)
 }
 
-// hadOtherFiles returns a clause for people that says that the working copy has other files than the frame. For a fork
-// that begins, the clause names the parent's frame.
+// hadOtherFiles returns a clause for people: the working copy has other files than n's frame. For a fork that begins,
+// the clause names the parent's frame instead.
 func (n *newest) hadOtherFiles() string {
 	if n.from != nil {
 		return fmt.Sprintf("the working copy has other files than %s, from which run %s was forked", n.from, n.frame.Run)

@@ -81,7 +81,7 @@ func (d *draft) snapshot() (snapshot.Draft, error) {
 func (d *draft) edit(f func(*snapshot.Run)) { d.edits = append(d.edits, f) }
 
 // say adds "name verb" to the subject line. If the previous phrase has the same verb, say adds the name to that
-// phrase.
+// phrase, so that one verb follows several names.
 func (d *draft) say(name, verb string) {
 	if n := len(d.phrases); n > 0 && d.phrases[n-1].verb == verb {
 		d.phrases[n-1].names = append(d.phrases[n-1].names, name)
@@ -95,7 +95,8 @@ func (d *draft) sayAlone(name, verb string) {
 	d.phrases = append(d.phrases, phrase{[]string{name}, verb})
 }
 
-// step adds a Step of a task. Its What is the verb of the newest phrase, so the draft must have a phrase.
+// step adds a Step to the progress report of the frame. task is the task's name in the report. The Step's What is the
+// verb of the newest phrase, so the draft must have a phrase.
 func (d *draft) step(task string, state snapshot.NodeState, startedAtMs, endedAtMs int64) {
 	what := d.phrases[len(d.phrases)-1].verb
 	d.steps = append(d.steps, Step{Task: task, State: state, What: what, StartedAtMs: startedAtMs, EndedAtMs: endedAtMs})
@@ -119,18 +120,18 @@ func (d *draft) subject() string {
 	return plain.Cut(strings.Join(strings.Fields(strings.Join(parts, "; ")), " "), maxSubject)
 }
 
-// setNode sets the row of a node.
+// setNode sets the row of a node in the state of the frame.
 func (d *draft) setNode(n snapshot.Node) {
 	d.state = append(d.state, snapshot.SetNode(n))
 }
 
-// setLoop sets the row of a loop.
+// setLoop sets the row of a loop in the state of the frame.
 func (d *draft) setLoop(l snapshot.Loop) {
 	row := snapshot.EncodeLoop(l)
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "loops", Key: row.Key, Value: row.Value})
 }
 
-// setOutput sets the output of a node in an output table. key is the node's key.
+// setOutput sets the output of a node in an output table of the state. key is the node's key, with the iteration.
 func (d *draft) setOutput(table, key string, value json.RawMessage) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "outputs/" + table, Key: key, Value: value})
 }
@@ -178,8 +179,8 @@ func (d *draft) event(kind string, p payload) {
 	d.events = append(d.events, snapshot.Event{Type: kind, AtMs: d.atMs, Payload: text})
 }
 
-// render sets the rendered workflow tree of the frame to that of wf. done reports whether the loop with an id has
-// ended. If wf cannot be rendered, render records the error in d.
+// render sets the rendered workflow tree of the frame to the tree of wf. done reports whether a loop, given by its
+// id, has ended. If wf cannot be rendered, render records the error in d.
 func (d *draft) render(wf *workflow.Workflow, done func(loop string) bool) {
 	text, err := wf.Render(done)
 	if err != nil {
@@ -223,9 +224,9 @@ func (d *draft) cancel(a snapshot.Attempt, why string) {
 	d.event("NodeCancelled", payload{NodeID: a.NodeID, Iteration: &a.Iteration, Attempt: a.Attempt})
 }
 
-// begin records that the run is running: it sets the run's status and the workflow's name, and clears the error, the
-// time of the end, and the mark of an undone fork. row is the run's row at the tip. On the first start, begin also
-// records the start.
+// begin records that the run is running. It sets the run's status and its workflow's name, workflow. It clears the
+// error, the time of the end, and the mark of an undone fork. row is the run's row at the tip. On the first start,
+// begin also sets the time of the start and adds the event RunStarted.
 func (d *draft) begin(row snapshot.Run, workflow string) {
 	started := d.atMs
 	if row.StartedAtMs == nil {

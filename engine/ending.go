@@ -13,11 +13,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// finish ends a run in which nothing can start or is running: it commits the last frame of a failed, finished or
-// cancelled run, or parks a run that waits. It returns nil if the run finished, and otherwise an error of code
-// run_failed, run_cancelled or run_waiting. If unfinished tasks neither wait nor can start, the code is internal.
-// over is false only if another process appended an entry to a run that was about to park: the caller then looks at
-// the run again.
+// finish ends a run in which nothing can start or is running. If the run waits, and has not failed or been cancelled,
+// finish parks the run. Otherwise finish commits the last frame of the failed, finished or cancelled run.
+//
+// The error is nil if the run finished. Otherwise its code is run_failed, run_cancelled or run_waiting, or the code
+// of a failed commit. If unfinished tasks neither wait nor can start, the code is internal.
+//
+// over is true unless another process appended an entry to a run that was about to park. If over is false, the caller
+// looks at the run again.
 func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	status, kind, text := snapshot.RunFinished, "RunFinished", ""
 	switch {
@@ -72,8 +75,9 @@ func TryAgain(run string) string {
 	return fmt.Sprintf("`git smithers resume %s` retries the failed tasks", fault.Word(run))
 }
 
-// hints returns the hints after a failure: resume, the log of a failed command, and a replay from the frame before the
-// failed attempt. row is the run's row, and file is Options.WorkflowFile.
+// hints returns the hints after a failure: resume, the log of a failed command, and a replay from the frame before
+// the failed attempt. If no command failed, there is no hint about a log. row is the run's row, and file is
+// Options.WorkflowFile.
 func (f failure) hints(row snapshot.Run, file string) []string {
 	frame := fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())
 	what := "the task"
@@ -105,10 +109,10 @@ var kindsOfWaits = []struct {
 	{"timer", snapshot.RunWaitingTimer, "a timer"},
 }
 
-// park commits a frame that makes the run wait and releases the run, and returns true and the run_waiting error. If
-// the run is already parked and nothing changed, park returns the same, but commits no such frame. If another process
-// moves the tip first, park does not commit the frame and returns false and nil, because the mailbox may have
-// changed.
+// park commits a frame that makes the run wait and releases the run. It returns true and the run_waiting error. If
+// the run already waits and nothing changed, park commits no frame, but returns true and the run_waiting error, too.
+// If another process moves the tip first, park does not commit the frame and returns false and nil, because the
+// mailbox may have changed.
 func (r *runner) park(ctx context.Context) (over bool, err error) {
 	waits, err := mailbox.WaitsOf(r.rec, r.opts.Now())
 	if err != nil {
@@ -138,8 +142,9 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 	return true, waitsFor(r.rec, r.wf, waits)
 }
 
-// phraseOf returns the waits of a run in words, such as "approval (review), a timer (pause)", and the status of the run
-// while it waits. Both are "" if waits is empty.
+// phraseOf returns the waits of a run in words, such as "approval (review), a timer (pause)". It also returns the
+// status of the run while it waits. If the run waits for things of several kinds, the status is that of the first of
+// these kinds in kindsOfWaits. Both results are "" if waits is empty.
 func phraseOf(wf *workflow.Workflow, waits []mailbox.Waiting) (status snapshot.RunStatus, phrase string) {
 	var what []string
 	for _, k := range kindsOfWaits {

@@ -145,8 +145,8 @@ type Result struct {
 	Nothing bool
 }
 
-// withDefaults returns o with the default of each number that is not positive. A nil Hurry becomes a context that
-// never ends, and a nil Warn a function that does nothing.
+// withDefaults returns o with the default of each number that is not positive. It replaces a nil Hurry by a context
+// that never ends, and a nil Warn by a function that does nothing.
 func (o Options) withDefaults() Options {
 	if o.MaxParallel <= 0 {
 		o.MaxParallel = 4
@@ -172,21 +172,22 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run does the remaining work of a run. It returns when the run is finished, failed or cancelled. Without
-// opts.Wait, Run also returns when the run only waits for people, signals or timers.
+// Run does the remaining work of a run. It returns when the run is finished, failed or cancelled. Without opts.Wait,
+// Run also returns when the run only waits for people, signals or timers.
 //
-// Run continues a cancelled, failed, waiting or interrupted run from its last frame. Finished tasks do not run
-// again, and every unfinished task is tried again. If the process of an attempt died, that attempt becomes a failed
-// attempt with the reason "interrupted".
+// Run continues a cancelled, failed, waiting or interrupted run from its last frame. Finished tasks do not run again,
+// and every unfinished task is tried again. If the process of an attempt died, this attempt becomes a failed attempt
+// with the reason "interrupted".
 //
-// The caller must own the run, see claim.Take. The run's last frame releases the run.
+// The caller must own the run (see claim.Take). The run's last frame releases the run.
 //
-// The error's code is run_failed, run_cancelled or run_waiting if the run does not finish. The Result is valid with
-// every error. If agreed differs from the run's own definition and opts do not accept the change, the code is
-// workflow_changed. If a kept output does not fit a changed definition, the code is schema_conflict.
+// agreed is the workflow to which a person consented. Run parses exactly its bytes, and passes no other text to a
+// shell. If agreed is zero, the error's code is unconfirmed. If agreed differs from the run's own definition and opts
+// do not accept the change, the code is workflow_changed. If a kept output does not fit a changed definition, the
+// code is schema_conflict.
 //
-// Run parses the exact bytes that a person consented to, and passes no other text to a shell. If agreed is zero,
-// the error's code is unconfirmed.
+// If the run does not finish, the error's code is run_failed, run_cancelled or run_waiting. The Result is valid with
+// every error.
 //
 // When ctx ends, or another process cancels the run, Run ends the commands, commits their results and cancels the
 // run. When another process takes over the run, Run ends the commands and writes nothing more, and the error's code
@@ -204,7 +205,7 @@ func Run(ctx context.Context, rec Recorder, agreed consent.Workflow, opts Option
 }
 
 // run does the work of Run for a parsed workflow. The caller vouches for a person's consent: only Run and tests call
-// run.
+// run. If Check finds no work and no error, the Result has Nothing set.
 func run(ctx context.Context, rec Recorder, wf *workflow.Workflow, opts Options) (Result, error) {
 	left, err := Check(rec, wf, opts)
 	if err == nil && left {
@@ -253,10 +254,11 @@ func AcceptChange(command string) string {
 }
 
 // Check reports whether Run has work to do. A finished run has none, unless wf differs from the run's own definition.
-// Check returns three of the errors with which Run ends at once; left is then false. The code is workflow_changed if
-// wf differs and opts.AcceptWorkflowChange is false. It is run_not_resumable for a finished run with opts.Input. It
-// is run_waiting if no wait of a waiting run is over, wf does not differ, and neither opts.Wait nor opts.Input is
-// set.
+// If Check returns an error, left is false, and Run would return the same error at once. Check returns these errors:
+//   - workflow_changed, if wf differs and opts.AcceptWorkflowChange is false;
+//   - run_not_resumable, if the run is finished, wf does not differ, and opts.Input is set;
+//   - run_waiting, if the run waits and none of its waits is over. Check does not return this error if wf differs,
+//     or if opts.Wait or opts.Input is set.
 //
 // Check applies no schemas, because a fetched definition must not be evaluated before a person consents to the
 // definition.
@@ -288,9 +290,9 @@ func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err er
 	return false, waitsFor(rec, wf, waits)
 }
 
-// CheckInput merges opts.Input over the run's input and checks the result against the definition's schema. It changes
-// nothing. If the result does not fit, the error's code is invalid_input. The schema determines how long the check
-// takes, within a limit, so a person must consent to a fetched definition first.
+// CheckInput checks whether the run's input, changed by opts.Input, fits the definition's schema. It changes nothing.
+// If the input does not fit, the error's code is invalid_input. The schema determines how long the check takes,
+// within a limit. A person must therefore consent to a fetched definition first.
 func CheckInput(rec Recorder, wf *workflow.Workflow, opts Options) error {
 	_, err := inputOf(rec.State(), wf, opts.Input)
 	return err

@@ -7,8 +7,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// frame returns r.next as the draft of a frame on the newest known tip, with the captures in read. It does not change
-// r.next, so commitIf can call frame again after the tip has moved.
+// frame returns r.next as the draft of a frame on the newest known tip, with the captures in read. In the first frame
+// of this process, the run's row also gets the captured revision. frame does not change r.next, so commitIf can call
+// frame again after the tip has moved.
 func (r *runner) frame(read captures) (snapshot.Draft, error) {
 	d, err := r.next.snapshot()
 	if err != nil {
@@ -42,8 +43,9 @@ func (c captures) startsAt(row *snapshot.Run) {
 }
 
 // endedRows returns the journal rows of the attempts that ended. If the attempt's working copy is in read, the row
-// points to the captured files and to frame, the number of the next frame, and lists the attempts of beside.
-// Otherwise the row has no pointer. running holds the attempts that still run.
+// has the captured files and frame, the number of the next frame. The row then also has the keys of the other
+// attempts that shared the files, see beside. Otherwise the row has none of this. running holds the attempts that
+// still run.
 func (d *draft) endedRows(read captures, frame int64, running runningAttempts) []snapshot.Change {
 	rows := make([]snapshot.Change, 0, len(d.ended))
 	for _, a := range d.ended {

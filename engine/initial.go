@@ -9,9 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Initial returns frame 0 of a new run: pending tasks, the input and the definition. input may be nil. If the input
-// does not fit the workflow's schema, the error's code is invalid_input. The draft sets only the workflow's name
-// and the status pending in the run's row.
+// Initial returns frame 0 of a new run: pending tasks, the input and the definition. In the run's row, the draft sets
+// only the workflow's name and the status pending. input may be nil. If the input does not fit the workflow's schema,
+// the error's code is invalid_input.
 func Initial(runID string, wf *workflow.Workflow, input json.RawMessage, at time.Time) (snapshot.Draft, error) {
 	if err := wf.ValidateInput(input); err != nil {
 		return snapshot.Draft{}, err

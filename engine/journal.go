@@ -10,7 +10,8 @@ import (
 // journal reads the attempts in the journal of a run's tip.
 type journal struct{ rec Recorder }
 
-// attempt returns the attempt of a node with the given number. ok is false if the journal has no such attempt.
+// attempt returns the attempt of a node with the given number. key is the node's key. If the journal has no such
+// attempt, or an error occurs, ok is false.
 func (j journal) attempt(key workflow.NodeKey, number int) (a snapshot.Attempt, ok bool, err error) {
 	attempts, err := j.rec.Entry().Attempts()
 	if err != nil {
@@ -34,13 +35,15 @@ func (j journal) errorOf(key workflow.NodeKey, number int) (*string, error) {
 	return &a.Error, nil
 }
 
-// lastIsCaptured reports whether the shared files were captured after the newest attempt of n in the journal. t is n's
-// task, or nil if the workflow no longer has the task. lastIsCaptured also returns true if n has no attempt, if the
-// attempt has not ended, or if t is nil, waits or has a worktree of its own.
+// lastIsCaptured reports whether the shared files were captured after the newest attempt of n in the journal. t is
+// n's task, or nil if the workflow no longer has the task. If there is nothing to capture, lastIsCaptured returns
+// true, too. The cases are: n has no attempt in the journal; the attempt has not ended; or t is nil, waits, or has a
+// worktree of its own.
 func (j journal) lastIsCaptured(n snapshot.Node, t *workflow.Task) (bool, error) {
 	if n.LastAttempt == nil || t == nil || t.Run == "" || t.Worktree != nil {
 		return true, nil
 	}
+	// The journal may lack the newest attempts. The newest attempt in the journal then counts.
 	for number := *n.LastAttempt; number > 0; number-- {
 		a, ok, err := j.attempt(workflow.NodeKey{ID: n.NodeID, Iteration: n.Iteration}, number)
 		if err != nil || ok {

@@ -33,8 +33,9 @@ func (j *job) openLog() (*attemptLog, error) {
 	return l, err
 }
 
-// write adds bytes of a stream to the log and to the live copy. When it drops the beginning of a stream, it shortens
-// a copy that is a ShortenedLog. After the first error of the copy, it writes only to the log.
+// write adds bytes of a stream to the log and to the live copy. If the log drops the beginning of a stream, write
+// shortens the copy, too, if the copy is a ShortenedLog. After the first error of the copy, write adds the bytes only
+// to the log.
 func (l *attemptLog) write(from streamName, p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +51,8 @@ func (l *attemptLog) write(from streamName, p []byte) {
 	}
 }
 
-// text returns the kept ends of the given streams, as logTail.text does.
+// text returns the ends of the given streams that the log keeps, in the form of logTail.text. Other goroutines may
+// write to the log at the same time.
 func (l *attemptLog) text(of ...streamName) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +99,8 @@ func (l *liveLog) stream(name string) *lineWriter {
 	return &lineWriter{log: l, prefix: name + "| "}
 }
 
-// line writes prefix, line and a line break to l.out, unless l.out has failed before.
+// line writes prefix, line and a line break to l.out. If an earlier write has failed, line writes nothing. It drops
+// the error of the write, because the live log is only for display.
 func (l *liveLog) line(prefix string, line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

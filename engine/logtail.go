@@ -57,7 +57,8 @@ func (t *logTail) write(from streamName, p []byte) (shortened bool) {
 	return true
 }
 
-// shorten drops all but the last limit bytes of each stream.
+// shorten keeps the last t.limit bytes of each stream and drops the older bytes. It adds the number of dropped bytes
+// to t.missing.
 func (t *logTail) shorten() {
 	var excess [streamCount]int
 	for from, kept := range t.kept {
@@ -65,6 +66,7 @@ func (t *logTail) shorten() {
 		t.missing[from] += int64(excess[from])
 		t.kept[from] = append(kept[:0], kept[excess[from]:]...)
 	}
+	// The oldest pieces of each stream lose the dropped bytes.
 	for i := range t.pieces {
 		piece := &t.pieces[i]
 		gone := min(piece.size, excess[piece.from])
@@ -77,6 +79,7 @@ func (t *logTail) shorten() {
 // bytes returns the kept bytes of both streams, in the order in which they were written.
 func (t *logTail) bytes() []byte {
 	var all []byte
+	// the offset of the next piece in each stream
 	var at [streamCount]int
 	for _, p := range t.pieces {
 		all = append(all, t.kept[p.from][at[p.from]:at[p.from]+p.size]...)
@@ -98,6 +101,7 @@ func (t *logTail) text(of ...streamName) string {
 		if !slices.Contains(of, p.from) {
 			continue
 		}
+		// The note stands on a line of its own, before the first kept piece of the stream.
 		if begin == 0 && t.missing[p.from] > 0 {
 			if out.Len() > 0 && out.Bytes()[out.Len()-1] != '\n' {
 				out.WriteByte('\n')
@@ -109,8 +113,8 @@ func (t *logTail) text(of ...streamName) string {
 	return strings.ToValidUTF8(out.String(), "\uFFFD")
 }
 
-// ofWhich returns " of stdout" or " of stderr" for the stream from, if the text also shows the other stream.
-// Otherwise it returns "". of lists the streams of the text.
+// ofWhich returns " of stdout" or " of stderr" for the stream from, if the log's text also shows the other stream.
+// Otherwise it returns "". of lists the streams that the text shows.
 func (t *logTail) ofWhich(from streamName, of []streamName) string {
 	for _, other := range of {
 		if other != from && len(t.kept[other]) > 0 {

@@ -57,7 +57,8 @@ func (m *model) setLoop(d *draft, l snapshot.Loop) {
 	d.setLoop(l)
 }
 
-// drop removes a node from the model, and the node's row, output and mailbox rows from the state.
+// drop removes a node from the model. It adds to the draft the changes that remove the node's row, output and mailbox
+// rows from the state.
 func (m *model) drop(d *draft, key workflow.NodeKey) {
 	n := m.nodes[key]
 	delete(m.nodes, key)
@@ -76,14 +77,15 @@ func (m *model) unmail(d *draft, key workflow.NodeKey) {
 	}
 }
 
-// keys returns the keys of all nodes, sorted.
+// keys returns the keys of all nodes, sorted by task id and then by iteration.
 func (m *model) keys() []workflow.NodeKey {
 	return slices.SortedFunc(maps.Keys(m.nodes), workflow.CompareKeys)
 }
 
 // fit adapts the model and the state to a workflow. It drops tasks and loops that the workflow no longer has, and
-// iterations above 0 of tasks that have left their loop. New tasks become pending. All other nodes keep their state and
-// last attempt. If the model already fits, fit changes nothing.
+// iterations above 0 of tasks that have left their loop. It adds new loops and new tasks; new tasks become pending.
+// All other nodes keep their state and last attempt, and get the label, loop, output table and needs of the workflow.
+// If the model already fits, fit changes nothing.
 func (m *model) fit(d *draft, wf *workflow.Workflow) {
 	for _, id := range slices.Sorted(maps.Keys(m.loops)) {
 		if wf.Loop(id) == nil {
@@ -129,8 +131,8 @@ func (m *model) iteration(t *workflow.Task) int {
 	return m.loops[t.Loop].Iteration
 }
 
-// reopen moves every loop that has unfinished nodes back to the first iteration with such a node, and the loop is no
-// longer done. Finished and skipped nodes of later iterations keep their state. The caller must call fit before.
+// reopen moves every loop that has unfinished nodes back to the first iteration with such a node. Such a loop is then
+// not done. Finished and skipped nodes of later iterations keep their state. The caller must call fit before.
 func (m *model) reopen(d *draft, wf *workflow.Workflow) {
 	for _, l := range wf.Loops {
 		loop := m.loops[l.ID]
@@ -195,8 +197,8 @@ func (m *model) complete(wf *workflow.Workflow) bool {
 	return true
 }
 
-// waiting returns the keys of the tasks that wait for a person, a signal or a timer at their newest iteration,
-// sorted.
+// waiting returns the keys of the tasks that wait for a person, a signal or a timer at their newest iteration. The
+// keys are sorted by task id and then by iteration.
 func (m *model) waiting(wf *workflow.Workflow) []workflow.NodeKey {
 	var keys []workflow.NodeKey
 	for _, t := range wf.Tasks {

@@ -5,8 +5,8 @@ import (
 )
 
 // endLeft ends the commands that an earlier process of the run left running, so that no task runs twice at once. It
-// warns about ended processes and about errors. An error does not stop the run, because the left process may never
-// end. Without Options.Commands, endLeft does nothing.
+// warns about ended processes and about errors. An error does not stop the run, because a process that cannot be
+// ended may run forever. Without Options.Commands, endLeft does nothing.
 func (o *Options) endLeft() {
 	if o.Commands == nil {
 		return

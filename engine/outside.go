@@ -18,13 +18,15 @@ const outsideSubject = "files changed outside the run"
 // shared files. Any change of the files is then a person's.
 func (r *runner) waitedIdle() bool { return r.begun && r.waited && len(r.running.in("")) == 0 }
 
-// commitOutside appends a separate frame if people changed the shared files while no task ran, so that the next frame
-// does not attribute the changes to a task. It returns the captures that the next frame must store: read, without the
-// shared working copy if the separate frame has its files, or if the run waited idly and changedOutside is false. If
-// the separate frame cannot be stored, commitOutside returns read and no error, because the next frame can store the
-// files. But if the tip has moved, the error is that of still or has the code conflict. commitOutside resets
-// r.waited.
-func (r *runner) commitOutside(ctx context.Context, read captures, still func() error) (captures, error) {
+// commitOutside appends a separate frame if people changed the shared files while no task ran. The next frame then
+// does not attribute the changes to a task. commitOutside returns the captures that the next frame must store. These
+// are the captures in read, but without the shared working copy in two cases: the separate frame has its files; or
+// the run waited idly and the files did not change.
+//
+// If the separate frame cannot be stored, commitOutside returns read and no error, because the next frame can store
+// the files. But if another process has moved the tip, commitOutside returns the error of check or a conflict error.
+// commitOutside resets r.waited.
+func (r *runner) commitOutside(ctx context.Context, read captures, check func() error) (captures, error) {
 	waited := r.waitedIdle()
 	r.waited = false
 	changed, err := r.changedOutside(read[""])
@@ -37,7 +39,7 @@ func (r *runner) commitOutside(ctx context.Context, read captures, still func() 
 		return rest, nil
 	}
 	r.tip.appends++
-	err = r.tip.update(ctx, still, func() (snapshot.Draft, error) { return r.outsideFrame(captures{"": read[""]}) })
+	err = r.tip.update(ctx, check, func() (snapshot.Draft, error) { return r.outsideFrame(captures{"": read[""]}) })
 	switch {
 	case errors.Is(err, errMoved) || fault.CodeOf(err) == fault.Conflict:
 		return nil, err
@@ -66,10 +68,10 @@ func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 	return d, nil
 }
 
-// changedOutside reports whether people changed the shared files. Then now, the capture of these files, differs from
-// the tip's files, and no attempt can have made the change, because the files were captured after every ended
-// attempt. It returns false if now is nil, if the run is new, while a command runs in the shared files, or if the
-// tip's files are unreadable or cannot be compared.
+// changedOutside reports whether people changed the shared files. This is so if now, the capture of these files,
+// differs from the tip's files, and the files were captured after every ended attempt, so that no attempt can have
+// made the change. changedOutside returns false in these cases, too: now is nil; the run is new; a command runs in
+// the shared files; or the tip's files are unreadable or cannot be compared.
 func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
 	if now == nil || !r.begun && !r.resumed || len(r.running.in("")) > 0 {
 		return false, nil

@@ -10,8 +10,9 @@ import (
 )
 
 // prepare loads the state into r and drafts the first frame in r.next: the input, a changed definition, the ends of
-// interrupted attempts, and the tasks to do again. It sets r.model, r.data and r.next. The error's code is
-// invalid_input if the input does not fit the workflow, and schema_conflict if a kept output does not fit.
+// interrupted attempts, and the tasks to do again. It sets r.model, r.data and r.next. If the input does not fit the
+// workflow, the error's code is invalid_input. If a kept output does not fit a changed definition, the code is
+// schema_conflict.
 func (r *runner) prepare() error {
 	r.next = newDraft(r.runID, r.opts.Now())
 	r.next.begin(r.rec.Row(), r.wf.Name)
@@ -41,8 +42,8 @@ func (r *runner) prepare() error {
 	return nil
 }
 
-// takeInput returns the run's input, merged with the object over, as inputOf does. If over changes the input,
-// takeInput sets the new input in d.
+// takeInput returns the run's new input: the stored input, merged with the object over by inputOf. If over changes
+// the input, takeInput sets the new input in d.
 func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
 	before, err := state.Input()
 	if err != nil {
@@ -59,8 +60,9 @@ func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over jso
 	return input, nil
 }
 
-// inputOf returns the run's input, in which the members of the object over replace or extend the members of the stored
-// input. over may be nil. If the result does not fit the workflow's schema, the error's code is invalid_input.
+// inputOf returns the run's input with the changes in over, which is nil or a JSON object. Each member of over
+// replaces or extends the stored input's members. If the result does not fit the workflow's schema, the error's code
+// is invalid_input.
 func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
 	input, err := state.Input()
 	if err != nil {
@@ -74,10 +76,13 @@ func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage)
 	return input, wf.ValidateInput(input)
 }
 
-// release makes every failed, cancelled or interrupted node pending, so that its task is tried again. A failed or
-// cancelled node gets all its tries again. The attempts that dead processes left in progress become failed. A waiting
-// node keeps its state if its task still waits for the same kind of thing; otherwise release ends the wait and makes
-// the node pending. If the workflow no longer has a node's task, fit later drops the node.
+// release makes unfinished nodes pending, so that their tasks are tried again:
+//   - An interrupted node becomes pending. The attempt that the dead process left in progress becomes failed.
+//   - A failed or cancelled node becomes pending, and gets all its tries again.
+//   - A waiting node keeps its state if its task still waits for the same kind of thing. Otherwise release ends
+//     the wait, and the node becomes pending.
+//
+// If the workflow no longer has a node's task, fit later drops the node.
 func (r *runner) release() error {
 	for _, key := range r.keys() {
 		n := r.nodes[key]
@@ -115,8 +120,8 @@ func waitsAsBefore(t *workflow.Task, n snapshot.Node) bool {
 }
 
 // interrupt records that the process of the node's last attempt died. If the journal has the attempt in progress, the
-// attempt becomes a failed attempt, and its log so far is stored; otherwise interrupt only adds a phrase to the
-// subject. The caller sets the node's new state.
+// attempt becomes a failed attempt, and its log so far is stored. Otherwise, or without a last attempt, interrupt
+// only adds a phrase to the subject. The caller sets the node's new state.
 func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
 	why := reason{reasonInterrupted, "the process that ran the command died"}
 	r.next.say(key.Name(r.wf.Task(key.ID)), "was interrupted")

@@ -16,7 +16,8 @@ const groupPoll = 5 * time.Millisecond
 // ownGroup makes a command the leader of a process group of its own.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// terminateGroup sends TERM to the leader's process group. If the group is gone, it returns os.ErrProcessDone.
+// terminateGroup sends TERM to the leader's process group. If the group is gone, it returns os.ErrProcessDone. If the
+// signal cannot be sent, it returns the system's error.
 func terminateGroup(leader *os.Process) error {
 	err := syscall.Kill(-leader.Pid, syscall.SIGTERM)
 	if errors.Is(err, syscall.ESRCH) {
@@ -58,9 +59,9 @@ type lineGate struct {
 	theirs, ours *os.File // the ends of the pipe for which the shell waits; nil if began is nil
 }
 
-// hold changes cmd so that the shell waits for release before it runs the line, and returns the gate for which the
-// shell waits. If c.began is nil, hold does not change cmd, and the shell does not wait. The shell closes its end of
-// the pipe before the line, so the line's descriptor 3 is free.
+// hold changes cmd so that the shell waits for the method release of the returned gate before it runs the command's
+// line. If c.began is nil, hold does not change cmd, and the shell does not wait. The shell closes its end of the
+// pipe before the line, so the line's descriptor 3 is free.
 func (c *command) hold(cmd *exec.Cmd) (*lineGate, error) {
 	h := &lineGate{began: c.began}
 	if c.began == nil {

@@ -75,8 +75,9 @@ func (m *model) checkOutput(state *snapshot.State, wf *workflow.Workflow, key wo
 	return nil
 }
 
-// resets returns the first iteration that the caller resets of each task, by task id. It includes the dependents
-// unless req.NoDeps is set. It resolves names and dependents as reset.Nodes does.
+// resets returns, by task id, the first iteration to reset of each task that req resets. It includes the dependents
+// unless req.NoDeps is set. A name in req.Reset is a task id, or a node's key that also names the iteration. resets
+// must find the same nodes as reset.Nodes.
 func (req ReconcileRequest) resets() map[string]int {
 	from := make(map[string]int)
 	for _, name := range req.Reset {

@@ -9,8 +9,9 @@ import (
 )
 
 // round adds every possible change to r.next: tasks start, begin to wait, fail or are skipped, and loops advance or
-// end. It starts tasks only while fewer than Options.MaxParallel commands run. It returns the jobs to execute after
-// the changes are committed.
+// end. It starts tasks only while fewer than Options.MaxParallel commands run; the other tasks stay pending. It
+// starts nothing once the run has failed or is being cancelled. It returns the jobs to execute after the changes are
+// committed.
 func (r *runner) round() ([]*job, error) {
 	var jobs []*job
 	for _, t := range r.wf.Tasks {
@@ -142,9 +143,12 @@ func (r *runner) nextAttempt(key workflow.NodeKey) (number int, previous *string
 	}
 }
 
-// advance ends the newest iteration of a loop. The loop ends if its condition holds, or at its maximum with on_max:
-// finish. The run fails if the condition cannot be evaluated, or at the maximum without on_max: finish. Otherwise
-// the next iteration begins.
+// advance ends the newest iteration of a loop.
+//   - If the loop's condition holds, the loop is done.
+//   - If the condition cannot be evaluated, the run fails.
+//   - If the loop has had its maximum of iterations, the loop is done with on_max: finish, and the run fails
+//     without it.
+//   - Otherwise the next iteration begins.
 func (r *runner) advance(l *workflow.Loop) error {
 	loop := r.loops[l.ID]
 	outputs, err := r.data.readRefs(l.Condition().Refs, nil, loop.Iteration)

@@ -84,7 +84,7 @@ func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 }
 
 // loop executes the run until the run ends or parks. It commits each round of changes before it starts the round's
-// commands, and then waits for an event. The error is Run's. When loop returns, all workers have ended.
+// commands, and then waits for an event. It returns the errors of Run. When loop returns, all workers have ended.
 func (r *runner) loop(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
@@ -118,8 +118,9 @@ func (r *runner) loop(ctx context.Context) error {
 
 // step ends waits that are over and commits the changes since the last frame. If nothing has changed, step makes a
 // round of changes, commits the round and starts the round's commands with the context work. It returns true if it
-// committed a frame, or if it has found that another process cancelled the run. While the run is being cancelled,
-// step does nothing and returns false: finish commits the last frame.
+// committed a frame, so that the caller calls step again. It also returns true if another process has cancelled the
+// run. While this process cancels the run, step does nothing and returns false, because finish commits the last
+// frame.
 func (r *runner) step(ctx, work context.Context) (bool, error) {
 	if r.stopping {
 		return false, nil
@@ -149,14 +150,16 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 	return true, nil
 }
 
-// stays reports whether this process stays while the run waits: Options.Wait is set, new tasks may start, and a
-// node waits.
+// stays reports whether this process must stay while the run waits. It must stay if Options.Wait is set, new tasks
+// may still start, and a node waits.
 func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiting(r.wf)) > 0 }
 
-// wait blocks until a command has ended, ctx ends, or the clock ends the wait of a node. It also returns whenever
-// watch receives, after it has read the tip again. While the run is being cancelled, the end of ctx does not end the
-// wait. wait applies the outcomes of ended commands to r.next. If another process has taken over the run, the error's
-// code is conflict.
+// wait blocks until one of these events:
+//   - A command has ended. wait applies the outcomes of all commands that have ended by now to r.next.
+//   - ctx ends. While the run is being cancelled, wait ignores this event.
+//   - The clock ends the wait of a node.
+//   - watch receives. wait then reads the tip again and checks it.
+//   - Another process takes over the run. The error's code is then conflict.
 func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	done := ctx.Done()
 	if r.stopping { // ctx may have ended already, but the commands are still being ended

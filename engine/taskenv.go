@@ -16,7 +16,8 @@ var repositoryVariables = []string{
 }
 
 // taskEnv returns the environment of an attempt: base without repositoryVariables, then the task's own variables,
-// then the variables that identify the attempt and SMITHERS_OUTPUT. A later value of a variable wins.
+// then the variables that identify the attempt, and SMITHERS_OUTPUT with the task's output table. If a variable
+// occurs twice, the later value wins.
 func taskEnv(base []string, t *workflow.Task, runID string, iteration, attempt int) []string {
 	env := make([]string, 0, len(base)+len(t.Env)+5)
 	for _, entry := range base {

@@ -25,9 +25,9 @@ func newTip(rec Recorder, lost <-chan struct{}) *tip {
 	return &tip{rec: rec, runID: row.ID, lost: lost, epoch: row.Epoch, state: rec.State(), status: row.Status}
 }
 
-// check compares the tip that the recorder has read with the newest known tip. If the epoch differs, or any part of
-// the state except the mailbox, another process has taken over the run, and the error's code is conflict. cancelled
-// is true if another process has cancelled the run since the newest known tip.
+// check compares the tip that the recorder has read with the newest known tip. Another process has taken over the run
+// if the epochs differ, or if the states differ in any part except the mailbox. The error's code is then conflict.
+// cancelled is true if another process has cancelled the run since the newest known tip.
 func (t *tip) check() (cancelled bool, err error) {
 	row := t.rec.Row()
 	if row.Epoch != t.epoch || !snapshot.SameCore(t.rec.State(), t.state) {
@@ -55,19 +55,20 @@ func (t *tip) takenOver() error {
 		Hint("`git smithers timeline %s` shows the run's progress", fault.Word(t.runID))
 }
 
-// operation returns the unique name of the append of the last drafted frame: "EPOCH.APPENDS".
+// operation returns the unique name of the append of the last drafted frame: "EPOCH.APPENDS". EPOCH is the epoch of
+// this process, and APPENDS counts its appends.
 func (t *tip) operation() string {
 	return strconv.FormatInt(t.epoch, 10) + "." + strconv.Itoa(t.appends)
 }
 
-// update appends the draft that build returns. Each time another process appends first, update calls still and then
-// build again, without a limit, because many incoming signals must not stop the run. If still returns an error,
-// update appends nothing and returns that error.
-func (t *tip) update(ctx context.Context, still func() error, build func() (snapshot.Draft, error)) error {
+// update appends the draft that build returns. Each time another process appends first, update calls check and then
+// build again. There is no limit, because many incoming signals must not stop the run. If check returns an error,
+// update appends nothing and returns this error.
+func (t *tip) update(ctx context.Context, check func() error, build func() (snapshot.Draft, error)) error {
 	first := true
 	return t.rec.Update(ctx, func() (*snapshot.Draft, error) {
 		if !first {
-			if err := still(); err != nil {
+			if err := check(); err != nil {
 				return nil, err
 			}
 		}

@@ -102,8 +102,9 @@ func (w *waitStart) human() {
 	w.say("an answer")
 }
 
-// signal adds the row, the event and the phrase of a wait for a signal to w.next. If the node's previous attempt waited
-// with the same filter, the new wait takes only signals after the signal that the previous attempt took.
+// signal adds the row, the event and the phrase of a wait for a signal to w.next. If the node's previous attempt
+// waited with the same filter, the new wait takes only signals after the signal that the previous attempt took. A
+// retry thus never takes the same signal twice.
 func (w *waitStart) signal() error {
 	a, want := w.attempt, w.task.WaitFor
 	row := snapshot.Wait{
@@ -130,8 +131,8 @@ func (w *waitStart) signal() error {
 	return nil
 }
 
-// timer adds the row, the events and the phrase of a timer to w.next. The timer fires a duration after the attempt's
-// start, or at a time.
+// timer adds the row, the events and the phrase of a timer to w.next. The timer fires when the task's duration has
+// passed since the attempt's start or, if the task has no duration, at the task's time.
 func (w *waitStart) timer() {
 	a := w.attempt
 	due := after(a.StartedAtMs, w.task.Timer.After)

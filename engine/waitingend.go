@@ -27,9 +27,9 @@ type waitEnd struct {
 	now     time.Time
 }
 
-// of returns the ending of an attempt's wait, or nil while the attempt still waits. found is false if the mailbox
-// has no row of this attempt, or if the wait for a signal or a timer has ended before. For a signal or a timer, of
-// records the end of the wait in w.next.
+// of returns the ending of an attempt's wait, or nil while the attempt still waits. For a signal or a timer, of also
+// records the end of the wait in w.next. If the mailbox has no row of this attempt, found is false. If the row of a
+// signal or a timer has ended before, found is false, too.
 func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found bool, err error) {
 	key := snapshot.Key(a.NodeID, a.Iteration)
 	switch t.WaitState() {
@@ -60,8 +60,9 @@ func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found b
 	}
 }
 
-// decided returns the ending of an approval's wait, or nil while the approval is pending. A denial ends the task as
-// on_deny demands; with on_deny: continue, the output contains the denial.
+// decided returns the ending of an approval's wait, or nil while the approval is pending. An approved task is
+// finished, and its output contains the decision. A denied task fails with on_deny: fail, and is skipped with
+// on_deny: skip. With on_deny: continue, the denied task is finished, and its output contains the denial.
 func decided(t *workflow.Approval, a snapshot.Approval) (*ending, error) {
 	if a.Status == snapshot.ApprovalRequested {
 		return nil, nil
@@ -79,7 +80,9 @@ func decided(t *workflow.Approval, a snapshot.Approval) (*ending, error) {
 	return &ending{verb: verb, output: output}, timeline.Explain(err)
 }
 
-// answered returns the ending of a human request's wait, or nil while the request is pending.
+// answered returns the ending of a human request's wait, or nil while the request is pending. If the request was
+// answered, the output is the answer. If the request was cancelled, the task fails. If the request has expired, the
+// ending depends on the task's on_timeout.
 func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
 	switch h.Status {
 	case snapshot.HumanAnswered:
@@ -93,8 +96,8 @@ func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
 }
 
 // received returns the ending of a wait for a signal, or nil if no signal has arrived and the timeout has not passed.
-// A signal that arrived in time wins over the timeout. received records the end of the wait in w.next, and a taken
-// signal in w.signals.
+// A signal that arrived in time wins over the timeout. After the timeout, the ending depends on the task's
+// on_timeout. received records the end of the wait in w.next, and a taken signal in w.signals.
 func (w *waitEnd) received(t *workflow.WaitFor, row snapshot.Wait) (*ending, error) {
 	key, ok, err := w.signals.Find(w.state, row)
 	if err != nil {
@@ -119,8 +122,8 @@ func (w *waitEnd) received(t *workflow.WaitFor, row snapshot.Wait) (*ending, err
 	return nil, nil
 }
 
-// fired returns the ending of a timer's wait, or nil before the timer's time. It records the end of the wait in
-// w.next.
+// fired returns the ending of a timer's wait, or nil before the timer's time. If the timer has fired, fired records
+// the end of the wait in w.next, and the output has the time of the end.
 func (w *waitEnd) fired(row snapshot.Wait) (*ending, error) {
 	if *row.DueAtMs > w.now.UnixMilli() {
 		return nil, nil
@@ -147,8 +150,8 @@ func checked(wf *workflow.Workflow, t *workflow.Task, end ending) ending {
 	return end
 }
 
-// withdraw adds the event that a waiting node's human request or timer is cancelled, if the request is pending or the
-// timer is running. It does nothing for other waits. The caller removes the mailbox row.
+// withdraw adds the event that a waiting node's request or timer is cancelled. It does so only for a pending human
+// request and a running timer. For other waits, withdraw does nothing. The caller removes the mailbox row.
 func withdraw(d *draft, state *snapshot.State, n snapshot.Node) error {
 	switch n.State {
 	case snapshot.NodeWaitingHuman:

@@ -28,8 +28,9 @@ type workingCopies struct {
 }
 
 // openShared sets the working copy that tasks share, and c.dir to its folder. If the tasks share a worktree of the
-// run's own, openShared makes or opens the worktree. If the workflow asks for worktrees but Options.Worktree is
-// nil, the error's code is worktree_failed.
+// run's own, openShared makes or opens this worktree. Otherwise the tasks share Options.WorkingCopy, or no working
+// copy if it is nil. If the workflow asks for worktrees but Options.Worktree is nil, the error's code is
+// worktree_failed.
 func (c *workingCopies) openShared(ctx context.Context) error {
 	if c.opts.WorkingCopy != nil {
 		c.open[""] = c.opts.WorkingCopy
@@ -56,9 +57,9 @@ func (c *workingCopies) openShared(ctx context.Context) error {
 	return nil
 }
 
-// ownWorktree returns the spec of the worktree that the tasks share, and true, if the workflow or Options.OwnWorktree
-// asks for such a worktree. Options.OwnWorktree counts only with Options.Worktree. If only Options.OwnWorktree asks,
-// the spec is zero. Otherwise ownWorktree returns the zero spec and false.
+// ownWorktree returns the spec of the worktree that the tasks share, and true. If the workflow does not ask for such
+// a worktree, but Options.OwnWorktree and Options.Worktree are set, the spec is zero. In all other cases, ownWorktree
+// returns the zero spec and false.
 func (c *workingCopies) ownWorktree() (code.WorktreeSpec, bool) {
 	if spec, ok := c.wf.OwnWorktree(c.runID); ok {
 		return spec, true
@@ -67,7 +68,8 @@ func (c *workingCopies) ownWorktree() (code.WorktreeSpec, bool) {
 }
 
 // fillsShared reports whether the newest frame's files belong to the working copy that the tasks share. If the
-// workflow asks for a worktree, the files belong to the starting working copy until the run has an attempt.
+// workflow asks for a worktree, the files belong to it only after the run has an attempt. Before, they belong to the
+// working copy from which the run starts.
 func (c *workingCopies) fillsShared() (bool, error) {
 	if c.wf.Worktree == nil {
 		return true, nil
@@ -76,8 +78,8 @@ func (c *workingCopies) fillsShared() (bool, error) {
 	return err == nil && attempts.Len() > 0, timeline.Explain(err)
 }
 
-// placeOf returns the folder in which a task's command runs. If the task's own worktree is not open in this
-// process, dir is "" and open opens the worktree; otherwise open is nil.
+// placeOf returns the folder in which a task's command runs. If the task has a worktree of its own that is not open
+// in this process, dir is "", and open is the opener of the worktree. Otherwise open is nil.
 func (c *workingCopies) placeOf(t *workflow.Task) (dir string, open *worktreeOpener) {
 	if t.Worktree == nil {
 		return c.dir, nil
@@ -91,7 +93,7 @@ func (c *workingCopies) placeOf(t *workflow.Task) (dir string, open *worktreeOpe
 }
 
 // hasFiles reports whether the newest frame has files of a task's own worktree. It returns true if the frame is
-// unreadable: the attempt reports the error when it makes the worktree.
+// unreadable, because the attempt reports the error when it makes the worktree.
 func (c *workingCopies) hasFiles(task string) bool {
 	vcs, err := c.rec.Entry().VCSRevision()
 	return err != nil || vcs != nil && slices.ContainsFunc(vcs.Worktrees, func(w snapshot.Worktree) bool { return w.Name == task })

@@ -42,9 +42,10 @@ func (r contentRules) full(path string) string {
 
 // altered returns the files of tree, the captured tree, whose bytes a checkout of tree would change if the user's
 // filters did not run. edits has, by path, the edits that turned HEAD's tree into tree. In a jj workspace, or if no
-// attribute and no setting changes bytes, the result is zero. If the last capture was stored and had the same rules,
-// altered reads only the files that differ from the tree of that capture, and takes over the result for all other
-// files. Otherwise it reads all files.
+// attribute and no setting changes bytes, the result is zero.
+//
+// If the last capture was stored and had the same rules, altered reads only the files that differ from the tree of
+// that capture. For all other files, it uses the stored result of that capture. Otherwise it reads all files.
 func (c *filesCapture) altered(ctx context.Context, tree objstore.ID, edits map[string]treeFile) (gitindex.AlteredFiles, error) {
 	if c.git.gitDir != "" {
 		return gitindex.AlteredFiles{}, nil // a jj workspace: git stores files byte for byte
@@ -76,8 +77,8 @@ func (c *filesCapture) altered(ctx context.Context, tree objstore.ID, edits map[
 	return gitindex.AlteredFiles{Rules: rules, Tree: tree, Files: fresh}, nil
 }
 
-// attributeFiles returns the blob ids of the captured .gitattributes files by path: the files of the user's
-// index, changed by edits.
+// attributeFiles returns the blob ids of the captured .gitattributes files by path. These are the files of the user's
+// index, with the changes in edits. A file that an edit removes is left out.
 func (c *filesCapture) attributeFiles(edits map[string]treeFile) map[string]objstore.ID {
 	found := make(map[string]objstore.ID)
 	for _, file := range c.state.Survey.Attributes {
@@ -98,9 +99,10 @@ func (c *filesCapture) attributeFiles(edits map[string]treeFile) map[string]objs
 // sum, so a list that another version stored is computed anew.
 const alteredRules = "2"
 
-// sum returns a hash, in hex, of the attributes and settings that decide how git stores files and checks them
-// out. files has the blob ids of the captured .gitattributes files by path. If there is no attribute file and
-// core.autocrlf is off, git stores every file byte for byte, and sum returns "".
+// sum returns a hash, in hex, of the attributes and settings that decide how git stores files and checks them out.
+// files has the blob ids of the captured .gitattributes files by path. If there is no attribute file and
+// core.autocrlf is off, git stores every file byte for byte, and sum returns "". sum ignores an attribute file that
+// cannot be read.
 func (r contentRules) sum(files map[string]objstore.ID) string {
 	sum := sha1.New()
 	sum.Write([]byte(alteredRules))
@@ -133,8 +135,9 @@ func (r contentRules) sum(files map[string]objstore.ID) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// attributeFiles returns the paths of three files in which git looks for attributes: the .gitattributes at
-// the top, info/attributes and the user's own file. The files may be missing.
+// attributeFiles returns the paths of three files in which git looks for attributes. These are the .gitattributes at
+// the top, info/attributes, and the user's own file. The user's own file is named by core.attributesFile, or is
+// git/attributes in the user's configuration folder. The files may be missing.
 func (r contentRules) attributeFiles() []string {
 	files := []string{r.full(".gitattributes"), filepath.Join(r.commonDir, "info", "attributes")}
 	home, _ := gitexec.LookupEnv(r.env, "HOME")
@@ -165,6 +168,7 @@ func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeF
 	fields := splitPaths(out)
 	var altered []snapshot.Altered
 	var ask []askedFile
+	// git prints three fields for each path and attribute: the path, the attribute's name and its value.
 	for step := 3 * len(contentAttributes()); len(fields) >= step; fields = fields[step:] {
 		has := make(attributes)
 		for i := range contentAttributes() {
@@ -191,10 +195,12 @@ type attributes map[string]string
 // given reports whether the attribute with the given name is set or has a value.
 func (a attributes) given(name string) bool { return a[name] != "" && a[name] != "unset" }
 
-// alteredBy returns the conversion by which a checkout changes the bytes of file, the captured file at path,
-// in the words of snapshot.Altered.By. by is "" if the bytes stay, and if the file cannot be read. has holds
-// the attributes of path. If only git can answer, undecided is true, and by is the conversion to name if the
-// bytes do change.
+// alteredBy returns the conversion by which a checkout changes the bytes of file, in the words of
+// snapshot.Altered.By. file is the captured file at path, and has holds the attributes of path. If a checkout does
+// not change the bytes, or the file cannot be read, by is "".
+//
+// If only git can answer, undecided is true. by is then the conversion to name if git's answer is that the bytes
+// change.
 func (r contentRules) alteredBy(path string, file treeFile, has attributes) (by string, undecided bool) {
 	if file.mode != objstore.ModeFile && file.mode != objstore.ModeExecutable {
 		return "", false
@@ -226,8 +232,8 @@ func (r contentRules) alteredBy(path string, file treeFile, has attributes) (by 
 	return "", false
 }
 
-// filterOf returns the name of a file's filter, or "" if the file has no filter or the configuration has no
-// clean or process command for the filter. has holds the file's attributes.
+// filterOf returns the name of a file's filter. has holds the file's attributes. If the file has no filter, or the
+// configuration has neither a clean nor a process command for the filter, filterOf returns "".
 func (r contentRules) filterOf(has attributes) string {
 	name := has["filter"]
 	for _, command := range []string{"clean", "process"} {
@@ -245,8 +251,9 @@ type askedFile struct {
 }
 
 // askGit returns the files whose bytes a checkout changes, in the order of the parameter files. git checks the files
-// out into a temporary folder. No command of the user runs, because a file with a filter is never in files. A file of
-// the working copy that can no longer be read is left out of the result.
+// out into a temporary folder, and askGit compares the results with the files of the working copy. No command of the
+// user runs, because a file with a filter is never in files. askGit leaves out a file of the working copy that can no
+// longer be read.
 func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snapshot.Altered, err error) {
 	if len(files) == 0 {
 		return nil, nil

@@ -17,10 +17,10 @@ import (
 // commit, and the base would only save bytes in a push.
 const baseTimeout = 5 * time.Second
 
-// BaseCommit returns the commit of the working copy, or one of its ancestors, that a remote-tracking ref reaches:
-// normally the nearest such commit. If remote is not "", only refs of that remote count. The id is zero if no such
-// commit exists, or if the search takes longer than baseTimeout. BaseCommit runs git at most twice, and jj once in a jj
-// workspace that is not colocated.
+// BaseCommit returns a commit that a remote already has: the working copy's commit, or an ancestor that a
+// remote-tracking ref reaches. It is normally the nearest such commit. If remote is not "", only refs of this remote
+// count. If there is no such commit, or the search takes longer than baseTimeout, the id is zero. BaseCommit runs git
+// at most twice, and jj once in a jj workspace that is not colocated.
 func (w *Workspace) BaseCommit(ctx context.Context, remote string) (objstore.ID, error) {
 	bounded, cancel := context.WithTimeout(ctx, baseTimeout)
 	defer cancel()
@@ -31,7 +31,8 @@ func (w *Workspace) BaseCommit(ctx context.Context, remote string) (objstore.ID,
 	return id, err
 }
 
-// findBase returns the commit that BaseCommit describes, without a limit of time.
+// findBase returns the commit that BaseCommit describes, without a limit of time. The id is zero if the working copy
+// has no commit yet or the repository has no such remote-tracking ref.
 func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, error) {
 	tip, err := tipOf(ctx, w)
 	if err != nil {
@@ -62,8 +63,8 @@ func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, er
 	return newestBoundary(out)
 }
 
-// tipOf returns a name by which git finds the working copy's commit. In a jj workspace that is not colocated, this is
-// the id of @. Otherwise it is HEAD; in a colocated workspace, HEAD is the parent of @.
+// tipOf returns a name by which git finds the working copy's commit. In a jj workspace that is not colocated, the
+// name is the id of @. Otherwise it is HEAD. In a colocated workspace, HEAD is the parent of @.
 func tipOf(ctx context.Context, w *Workspace) (string, error) {
 	if w.Type != snapshot.VCSJJ {
 		return "HEAD", nil

@@ -41,8 +41,8 @@ const (
 // maxMaxFile is the largest possible MaxFile in bytes: an object store accepts no larger file.
 const maxMaxFile = 1 << 30
 
-// withDefaults returns o with the default in place of each zero value, with at most maxMaxFile as MaxFile,
-// and with a Warn that is not nil.
+// withDefaults returns o with defaults. Each zero value becomes its default, MaxFile is at most maxMaxFile, and a nil
+// Warn becomes a function that does nothing.
 func (o CaptureOptions) withDefaults() CaptureOptions {
 	o.Scope = cmp.Or(o.Scope, snapshot.ScopeAll)
 	o.MaxFile = min(cmp.Or(o.MaxFile, DefaultMaxFile), maxMaxFile)
@@ -54,9 +54,9 @@ func (o CaptureOptions) withDefaults() CaptureOptions {
 	return o
 }
 
-// leaves reports whether an entry of Leave names path or a folder above path. as is the entry, or "" if ok is
-// false.
-func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
+// leaves reports whether an entry of Leave names path or a folder above path. If so, it also returns this entry.
+// Otherwise entry is "".
+func (o *CaptureOptions) leaves(path string) (entry string, ok bool) {
 	for _, leave := range o.Leave {
 		if leave == path || strings.HasSuffix(leave, "/") && strings.HasPrefix(path, leave) {
 			return leave, true
@@ -85,7 +85,8 @@ type madeObject struct {
 	data []byte
 }
 
-// Objects adds all new objects of the capture to w. It has the signature of snapshot.Draft.Objects.
+// Objects adds to w the objects that the capture has made, in memory and in its object directory. It has the
+// signature of snapshot.Draft.Objects.
 func (c *Captured) Objects(w objstore.Writer) error {
 	for _, o := range c.made {
 		w.Add(o.kind, o.data)
@@ -102,9 +103,9 @@ func (c *Captured) AddTree(data []byte) {
 	c.made = append(c.made, madeObject{objstore.Tree, data})
 }
 
-// directory returns an object directory with all new objects of the capture, or "" if there are no new
-// objects. It moves the objects in memory into the quarantine. If c has no quarantine, directory creates a
-// quarantine under the lock of w's private index.
+// directory returns an object directory with all new objects of the capture, or "" if there are no new objects. It
+// moves the objects in memory into the quarantine. If all new objects are in memory, c may have no quarantine yet.
+// directory then creates a quarantine under the lock of w's private index.
 func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) {
 	if len(c.made) == 0 {
 		return c.objects, nil
@@ -129,7 +130,8 @@ func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) 
 	return c.objects, nil
 }
 
-// Close removes the quarantine and ends the pin. Close may be called more than once.
+// Close removes the quarantine with the capture's objects. It also ends the pin, which kept [objstore.Store.Drop]
+// from removing objects of the repository. Close may be called more than once.
 func (c *Captured) Close() error {
 	if c.release != nil {
 		c.release()
@@ -142,10 +144,10 @@ func (c *Captured) Close() error {
 	return err
 }
 
-// Capture reads the revision and the files of the working copy. The user's index, HEAD, stash, hooks and
-// reflogs stay as they are. In a jj workspace, jj takes a snapshot, which adds at most one operation.
-// Captures of one working copy wait for each other, also across processes. Without a working copy, the error
-// is ErrNoWorkingCopy.
+// Capture reads the revision and the files of the working copy. In a git repository, the user's index, HEAD, stash,
+// hooks and reflogs stay as they are. In a jj workspace, jj takes a snapshot, which adds at most one operation.
+// Captures of one working copy wait for each other, also across processes. The caller must close the result. Without
+// a working copy, the error is ErrNoWorkingCopy.
 func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured, error) {
 	if w.Root == "" {
 		return nil, ErrNoWorkingCopy
@@ -222,7 +224,8 @@ func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opt
 	return c, nil
 }
 
-// take copies the tree, the lists and the new objects of files into c. From then on, c.Close closes files.q.
+// take copies the tree, the lists and the new objects of files into c. After the call, c owns files.q, and c.Close
+// closes it.
 func (c *Captured) take(files capturedFiles) {
 	c.VCS.Tree, c.VCS.Scope = files.tree, files.scope
 	c.VCS.LeftOut, c.VCS.Altered = files.left, files.altered

@@ -46,9 +46,9 @@ type capturedFiles struct {
 // captureRounds limits how often git reads the same files if they change during a capture.
 const captureRounds = 4
 
-// newFilesCapture returns a capture that goes on from the last one: from its state and its index of changed
-// files, both in the folder p. If objects lacks the tree of the last capture, that capture was not stored.
-// Its contents may then be missing, too, so its tree and its index do not count.
+// newFilesCapture returns a capture that continues from the last capture of the same working copy. The folder p has
+// the state and the index of changed files of the last capture. If objects lacks the tree of the last capture, the
+// last capture was not stored. Its contents may then be missing, too, so its tree and its index do not count.
 func newFilesCapture(w *Workspace, p *gitindex.Folder, objects objstore.Reader, opts CaptureOptions) *filesCapture {
 	c := &filesCapture{
 		w: w, p: p, opts: opts, objects: objects, scope: opts.Scope,
@@ -74,9 +74,9 @@ func newFilesCapture(w *Workspace, p *gitindex.Folder, objects objstore.Reader, 
 	return c
 }
 
-// look brings the copy of the user's index up to date and returns the result of git status. If a filter
-// fails, git status runs once more without filters. After any other error, the copy may be damaged: unless it
-// is new, look copies the user's index again and git status runs once more.
+// look brings the copy of the user's index up to date and returns the result of git status. If a filter fails, git
+// status runs once more without filters. After any other error, the copy may be damaged. If the copy is not new, look
+// then copies the user's index again and runs git status once more.
 func (c *filesCapture) look(ctx context.Context) (*status, error) {
 	made, err := c.track(ctx, false)
 	if err != nil {
@@ -95,9 +95,8 @@ func (c *filesCapture) look(ctx context.Context) (*status, error) {
 	return found, err
 }
 
-// run captures the files. found is the result of git status. The error is an *objstore.TreeSizeError if there
-// are too many files for one tree. After an error, only the private folder has leftover files, which do no
-// harm.
+// run captures the files. found is the result of git status. If there are too many files for one tree, the error is
+// an *objstore.TreeSizeError. After an error, only the private folder has leftover files, which do no harm.
 func (c *filesCapture) run(ctx context.Context, found *status) (capturedFiles, error) {
 	chosen := c.choose(found)
 	size := objstore.TreeSize{Paths: int64(c.state.Survey.Entries + len(found.untracked))}
@@ -163,8 +162,10 @@ func (c *filesCapture) remember(tree objstore.ID, altered gitindex.AlteredFiles)
 	return c.p.WriteState(c.state)
 }
 
-// readChosen reads the wanted files of chosen and adds them to the edits of chosen. It writes the index of
-// changed files for the next capture: the files read, and chosen.known.
+// readChosen reads the wanted files of chosen and adds them to the edits of chosen. It also writes the index of
+// changed files for the next capture, which has the files read and chosen.known. The index is dated before the first
+// file is read, so that the next capture sees later changes. readChosen reads the plain files itself, and git reads
+// the others.
 func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 	// All known files are from c.before, so equal numbers mean that the index is up to date.
 	if len(chosen.wanted) == 0 && len(chosen.known) == len(c.before.Entries) {
@@ -211,10 +212,10 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 	return os.Chtimes(c.p.ChangedPath(), index.Made, index.Made)
 }
 
-// readPlain reads the wanted files of chosen that a plainReader can read: git would store them byte for byte. For each
-// of them, readPlain adds an entry to index and an edit to chosen.edits. It also adds the content to c.made, unless the
-// last capture read the same content at the path. It returns the sorted paths of all other wanted files, which git must
-// read.
+// readPlain reads the wanted files of chosen that a plainReader can read, because git would store them byte for byte.
+// For each of these files, readPlain adds an entry to index and an edit to chosen.edits. It also adds the content to
+// c.made, unless the last capture read the same content at the path. It returns the sorted paths of all other wanted
+// files, which git must read.
 func (c *filesCapture) readPlain(chosen *choice, index *gitindex.Index) (left []string) {
 	reader := c.newPlainReader()
 	for _, path := range slices.Sorted(maps.Keys(chosen.wanted)) {
@@ -236,9 +237,9 @@ func (c *filesCapture) readPlain(chosen *choice, index *gitindex.Index) (left []
 	return left
 }
 
-// readAgain makes git read the files at paths into the index of changed files, and returns this index. If a
-// file changes meanwhile, git reads it again, at most captureRounds times in all; then the last content
-// counts. readAgain warns of failed filters.
+// readAgain makes git read the files at paths into the index of changed files, and returns this index. If a file
+// changes meanwhile, git reads it again, at most captureRounds times in all. After the last time, the content counts
+// that git has read. readAgain warns of failed filters.
 func (c *filesCapture) readAgain(ctx context.Context, paths []string) (*gitindex.Index, error) {
 	var now *gitindex.Index
 	again := paths
@@ -300,13 +301,13 @@ func (c *filesCapture) quarantine() (err error) {
 	return err
 }
 
-// changedMeanwhile returns the elements of paths that no longer match now, the index that git has just
-// written: a file appeared, disappeared or has another modification time. A submodule matches as long as it
+// changedMeanwhile returns the elements of paths whose files no longer match index, which git has just written. A
+// file does not match if it appeared, disappeared or has another modification time. A submodule matches as long as it
 // exists.
-func changedMeanwhile(w *Workspace, now *gitindex.Index, paths []string) []string {
+func changedMeanwhile(w *Workspace, index *gitindex.Index, paths []string) []string {
 	var changed []string
 	for _, path := range paths {
-		i, found := now.Find(path)
+		i, found := index.Find(path)
 		info, err := os.Lstat(w.full(path))
 		switch {
 		case !found:
@@ -315,23 +316,23 @@ func changedMeanwhile(w *Workspace, now *gitindex.Index, paths []string) []strin
 			}
 		case err != nil:
 			changed = append(changed, path)
-		case now.Entries[i].Mode != objstore.ModeCommit && !now.Entries[i].Mtime().Equal(info.ModTime()):
+		case index.Entries[i].Mode != objstore.ModeCommit && !index.Entries[i].Mtime().Equal(info.ModTime()):
 			changed = append(changed, path)
 		}
 	}
 	return changed
 }
 
-// keepBlobs copies into the quarantine those blobs of the files at paths that the repository has stored already,
-// because git may drop such a blob before the capture is stored. now is the index with the files at paths. keepBlobs
-// skips submodules, the blobs that the last capture had at the same path, and each blob that c.objects cannot read.
-func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
+// keepBlobs copies blobs of the files at paths into the quarantine. It copies the blobs that the repository has
+// stored already, because git may drop such a blob before the capture is stored. index has the files at paths.
+// keepBlobs skips submodules, blobs that the last capture had at the same path, and blobs that c.objects cannot read.
+func (c *filesCapture) keepBlobs(index *gitindex.Index, paths []string) error {
 	for _, path := range paths {
-		i, found := now.Find(path)
-		if !found || now.Entries[i].Mode == objstore.ModeCommit {
+		i, found := index.Find(path)
+		if !found || index.Entries[i].Mode == objstore.ModeCommit {
 			continue
 		}
-		id := now.Entries[i].ID
+		id := index.Entries[i].ID
 		if i, found := c.before.Find(path); found && c.before.Entries[i].ID == id || c.q.Has(id) {
 			continue
 		}

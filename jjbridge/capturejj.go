@@ -15,9 +15,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// captureJJ makes jj take a snapshot and captures the tree of @, jj's working-copy commit. With ScopeOff it
-// captures no tree. jj protects the tree from every gc until the capture is stored. The caller must close a
-// result that is not nil, even after an error.
+// captureJJ makes jj take a snapshot and captures the tree of @, jj's working-copy commit. With ScopeOff it captures
+// no tree. jj protects the tree from every gc until the capture is stored. If an error occurs after the snapshot,
+// captureJJ returns a result and the error. The caller must close every result that is not nil.
 func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts CaptureOptions) (*Captured, error) {
 	if opts.Scope == ScopeOff {
 		v, err := w.Pointer(ctx)
@@ -61,9 +61,9 @@ func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts
 	return c, nil
 }
 
-// captureConflicted captures the files of a workspace whose commit rev has conflicts. It reads the files on
-// disk, with jj's conflict markers, because the tree of such a commit has all sides in folders that no
-// checkout shows.
+// captureConflicted captures the files of a workspace in which the working-copy commit, rev, has conflicts. It reads
+// the files on disk, which have jj's conflict markers. The tree of such a commit is no use, because it has all sides
+// in folders that no checkout shows.
 func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reader, rev jjRevision, opts CaptureOptions) (_ capturedFiles, err error) {
 	p, err := w.lockIndex(ctx)
 	if err != nil {
@@ -93,10 +93,10 @@ func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reade
 	return result, err
 }
 
-// takeLarge returns the tree of a jj commit without the changed files that are larger than opts.MaxFile, and
-// without the new files that opts.Leave names. It adds the removed files to left. A file that a parent of the
-// commit has stays, because the repository keeps the file anyway. The quarantine holds the new trees; it is
-// nil if no file is removed.
+// takeLarge returns the tree of a jj commit without the changed files that are larger than opts.MaxFile, and without
+// the new files that opts.Leave names. It adds the removed files to left. A file that a parent of the commit has
+// stays, because the repository keeps the file anyway. The quarantine holds the new trees. If no file is removed, the
+// quarantine is nil.
 func takeLarge(ctx context.Context, w *Workspace, objects objstore.Reader, commit string, opts CaptureOptions, left *leftOuts) (tree objstore.ID, _ *gitindex.Quarantine, err error) {
 	tree, parents, err := ReadCommit(objects, commit)
 	if err != nil {
@@ -170,8 +170,8 @@ type largeFilter struct {
 }
 
 // tree filters the tree with the given id and returns the id of the filtered tree. It adds each new tree to f.made.
-// before are the trees of the parents at the same path. prefix is this path with a final slash, or "" for the root.
-// tree does not read subtrees that a parent has.
+// before has the ids of the parents' trees at the same path. prefix is this path with a final slash, or "" for the
+// root. tree does not read subtrees that a parent has.
 func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) (objstore.ID, error) {
 	entries, err := objstore.ReadTree(f.objects, id)
 	if err != nil {
@@ -201,8 +201,8 @@ func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) 
 	return filtered, nil
 }
 
-// entry filters e, the entry of a tree at path. It returns the filtered entry, and reports whether the entry
-// stays. others are the entries of the parents' trees: an entry that a parent also has stays. A subtree that
+// entry filters e, the entry of a tree at path. It returns the filtered entry, and reports whether the entry stays.
+// others has the entries of the parents' trees. If a parent has the same entry, the entry stays. A subtree that
 // becomes empty is removed.
 func (f *largeFilter) entry(e objstore.TreeEntry, others [][]objstore.TreeEntry, path string) (objstore.TreeEntry, bool, error) {
 	var before []objstore.ID
@@ -245,7 +245,8 @@ func isIn(trees [][]objstore.TreeEntry, name string) bool {
 // 1.5MiB (1572864 bytes); the maximum size allowed is …".
 var refusedByJJ = regexp.MustCompile(`(?m)^  (.*): [^:]* \((\d+) bytes\); the maximum size allowed is `)
 
-// leftByJJ returns the files that jj left out because of their size, as jj reports them in stderr.
+// leftByJJ returns the files that jj left out because of their size, as jj reports them in stderr. It ignores
+// everything else in stderr.
 func leftByJJ(stderr []byte) []snapshot.LeftOut {
 	var left []snapshot.LeftOut
 	for _, match := range refusedByJJ.FindAllStringSubmatch(string(stderr), -1) {

@@ -26,9 +26,9 @@ func (c *filesCapture) newChoice() *choice {
 	return &choice{filesCapture: c, edits: treeEdits{files: make(map[string]treeFile)}, wanted: make(map[string]treeFile)}
 }
 
-// choose returns the decisions about all paths in found, the result of git status: edits of HEAD's tree, and
-// files to read. In c.left it records the files that the capture leaves out because of limits or because they
-// are unreadable. The captured tree lacks all files in a folder that git could not read.
+// choose returns the decisions about all paths in found, the result of git status. A decision is an edit of HEAD's
+// tree, or a file to read. In c.left, choose records the files that the capture leaves out because of limits or
+// because they are unreadable. The captured tree lacks all files in a folder that git could not read.
 func (c *filesCapture) choose(found *status) *choice {
 	ch := c.newChoice()
 	for _, folder := range found.unreadable {
@@ -47,7 +47,9 @@ func (c *filesCapture) choose(found *status) *choice {
 	return ch
 }
 
-// tracked decides about f, a path of HEAD or of the user's index.
+// tracked decides about f, a path of HEAD or of the user's index. If the file is the same as in the index, the
+// captured tree has the index's entry. If the file is missing, the captured tree lacks the path. Submodules and all
+// other files have functions of their own.
 func (c *choice) tracked(f statusFile) {
 	switch {
 	case f.module.is:
@@ -61,9 +63,9 @@ func (c *choice) tracked(f statusFile) {
 	}
 }
 
-// module decides about the submodule f. The captured tree has the commit at the submodule's HEAD or, if the
-// submodule is not initialized, the commit in the user's index. Changes inside the submodule are recorded as
-// left out.
+// module decides about the submodule f. The captured tree has the commit in the user's index. But if the submodule's
+// HEAD is another commit, git reads HEAD, and the captured tree has HEAD's commit. Changes inside the submodule are
+// recorded as left out.
 func (c *choice) module(f statusFile) {
 	c.edits.files[f.path] = f.index
 	if f.module.moved {
@@ -74,8 +76,8 @@ func (c *choice) module(f statusFile) {
 	}
 }
 
-// modified decides about a tracked path whose file may differ from index, its file in the user's index. If
-// the file is missing or left out, the captured tree lacks the path.
+// modified decides about a tracked path whose file may have changed. index is the file of the path in the user's
+// index. If the file is missing or left out, the captured tree lacks the path.
 func (c *choice) modified(path string, index treeFile) {
 	info, err := lstat(c.w.full(path))
 	if err != nil || !c.take(path, info, index) {
@@ -83,8 +85,8 @@ func (c *choice) modified(path string, index treeFile) {
 	}
 }
 
-// unwatched decides about the files at which git status does not look because the user marked them
-// assume-unchanged or skip-worktree.
+// unwatched decides about the files at which git status does not look, because the user marked them assume-unchanged
+// or skip-worktree. A missing file with skip-worktree counts as unchanged, as in git.
 func (c *choice) unwatched() {
 	for _, u := range c.state.Survey.Unwatched {
 		if c.underUnreadable(u.Path) {
@@ -97,10 +99,12 @@ func (c *choice) unwatched() {
 	}
 }
 
-// take captures the file at path, and reports whether it does. info describes the file, and index is the file
-// of the same path in the user's index, if any. A file that has changed since the last capture is added to
-// c.wanted. take returns false for a file that is too large or unreadable, which it records as left out, and
-// for a file that is neither regular nor a symbolic link.
+// take decides whether the capture has the file at path, and returns true if so. If the file has changed since the
+// last capture, take adds it to c.wanted. info describes the file, and index is the file of the same path in the
+// user's index, if any.
+//
+// take returns false for a file that is neither regular nor a symbolic link. It also returns false for a file that is
+// too large or unreadable, and records this file as left out.
 func (c *choice) take(path string, info fs.FileInfo, index treeFile) bool {
 	link := info.Mode()&fs.ModeSymlink != 0
 	switch {
@@ -142,7 +146,8 @@ func readable(path string) bool {
 	return f.Close() == nil
 }
 
-// underUnreadable reports whether path is in one of the folders that c.left records as left out.
+// underUnreadable reports whether path is in one of the folders that c.left records as left out. Such a record ends
+// in a slash.
 func (c *choice) underUnreadable(path string) bool {
 	return slices.ContainsFunc(c.left.all, func(l snapshot.LeftOut) bool {
 		return strings.HasSuffix(l.Path, "/") && strings.HasPrefix(path, l.Path)
@@ -178,7 +183,8 @@ type untrackedFile struct {
 	info  fs.FileInfo // nil only in the zero value, which stands for a file that is gone
 }
 
-// sizes returns the information about the files at paths, by path. A missing file is not in the result.
+// sizes returns the information about the files at paths, by path. A file that is larger than CaptureOptions.MaxFile
+// has bytes 0, because the capture will not have the file. A missing file is not in the result.
 func (c *choice) sizes(paths []string) map[string]untrackedFile {
 	files := make(map[string]untrackedFile, len(paths))
 	for _, path := range paths {
@@ -193,9 +199,10 @@ func (c *choice) sizes(paths []string) map[string]untrackedFile {
 	return files
 }
 
-// withoutRepositories returns the paths that are in no other repository inside the working copy, and records each such
-// repository as left out. It also drops the files of the working copy's own .jj folder. git lists a nested git
-// repository as one path that ends in a slash, but lists the files of a nested jj repository one by one.
+// withoutRepositories returns the paths that are in no other repository inside the working copy, and records each
+// such repository as left out. It also drops the files of the working copy's own .jj folder. For a nested git
+// repository, git lists only one path, which ends in a slash. For a nested jj repository, git lists the files one by
+// one.
 func (c *choice) withoutRepositories(paths []string) []string {
 	var kept []string
 	for _, path := range paths {

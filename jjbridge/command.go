@@ -26,8 +26,8 @@ type gitRun struct {
 	caches bool
 }
 
-// RunGit runs git with args in Root and returns git's standard output. The environment and the settings are
-// those of gitWith. The error is a *gitexec.Error.
+// RunGit runs git with args in Root and returns git's standard output. It uses the environment and the settings of
+// gitWith. The error is a *gitexec.Error.
 func (w *Workspace) RunGit(ctx context.Context, args ...string) ([]byte, error) {
 	return w.gitWith(ctx, gitRun{args: args})
 }
@@ -46,7 +46,8 @@ func (w *Workspace) RunGitOnIndex(ctx context.Context, index string, args ...str
 	return w.gitWith(ctx, gitRun{args: args, env: []string{"GIT_INDEX_FILE=" + index}})
 }
 
-// gitFull runs git as gitWith does, and also returns git's standard error.
+// gitFull runs git as gitWith does, and also returns git's standard error. run has the arguments. It may also name
+// another git directory, further settings and variables, and the standard input, and allow caches.
 func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []byte, err error) {
 	gitDir := cmp.Or(run.gitDir, w.Repo.GitDir)
 	options := append(gitSettings(gitDir), "--git-dir="+gitDir)
@@ -65,7 +66,8 @@ func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []b
 	}.Run(ctx)
 }
 
-// gitSettings returns the options of git that override settings of the user. gitDir is the git directory.
+// gitSettings returns the options of git that override settings of the user, so that git's work and output do not
+// depend on these settings. gitDir is the git directory.
 func gitSettings(gitDir string) []string {
 	var options []string
 	for _, setting := range []string{
@@ -102,8 +104,8 @@ func (w *Workspace) gitEnv() []string {
 	return append(env, "GIT_ADVICE=0")
 }
 
-// RunJJ runs jj with args in Root and returns jj's output; stderr has jj's warnings. Most commands of jj take
-// a snapshot of the working copy first. The error is a *gitexec.Error, which may wrap ErrNoJJ, ErrJJTooOld or
+// RunJJ runs jj with args in Root. It returns jj's standard output, and jj's warnings as stderr. Most commands of jj
+// take a snapshot of the working copy first. The error is a *gitexec.Error, which may wrap ErrNoJJ, ErrJJTooOld or
 // ErrStale.
 func (w *Workspace) RunJJ(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
 	program, err := findJJ(w.env)
@@ -124,8 +126,9 @@ func (w *Workspace) RunJJ(ctx context.Context, args ...string) (stdout, stderr [
 // jjPathVariable is the name of the environment variable with the path of the jj to run.
 const jjPathVariable = "SMITHERS_JJ_PATH"
 
-// findJJ returns the path of the jj to run: the value of SMITHERS_JJ_PATH in env, otherwise the jj on PATH.
-// The error wraps ErrNoJJ if PATH has no jj, or if SMITHERS_JJ_PATH is not the absolute path of a program.
+// findJJ returns the path of the jj to run. This is the value of SMITHERS_JJ_PATH in env or, if the variable is not
+// set, the jj on PATH. The error wraps ErrNoJJ if PATH has no jj, or if SMITHERS_JJ_PATH is not the absolute path of
+// a program.
 func findJJ(env []string) (string, error) {
 	for _, entry := range slices.Backward(env) {
 		if path, ok := strings.CutPrefix(entry, jjPathVariable+"="); ok && path != "" {

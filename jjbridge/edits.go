@@ -32,7 +32,8 @@ func (f treeFile) exists() bool { return f.mode != 0 }
 // isModule reports whether the entry is a submodule.
 func (f treeFile) isModule() bool { return f.mode == objstore.ModeCommit }
 
-// change returns e as a PathChange, without its content.
+// change returns e as a PathChange, without its content. The Op is OpAdd for a new file, OpRemove for a removed file,
+// and OpModify otherwise.
 func (e edit) change() PathChange {
 	switch {
 	case !e.from.exists():
@@ -43,8 +44,9 @@ func (e edit) change() PathChange {
 	return PathChange{Path: e.path, Op: OpModify}
 }
 
-// compare returns the edits that turn the files of p.From into those of p.To, sorted by path. git keeps the list of all
-// changes in memory. So if there are too many, compare does not run git, and its error is that of checkChanges.
+// compare returns the edits that turn the files of p.From into those of p.To, sorted by path. git keeps the list of
+// all changes in memory. If there are too many changes, compare therefore does not run git, and returns the error of
+// checkChanges.
 func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 	if err := p.checkChanges(ctx, w); err != nil {
 		return nil, err
@@ -59,7 +61,7 @@ func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 }
 
 // checkChanges returns an error that wraps objstore.ErrTreeSize if p has more changes than one tree may have paths.
-// Other errors are those of reading trees.
+// It also returns an error if it cannot read a tree.
 func (p *Plan) checkChanges(ctx context.Context, w *Workspace) error {
 	return withObjects(w.Repo, p.repository, func(objects *objstore.Store) (err error) {
 		reader := capturedReader{repository: objects}
@@ -73,8 +75,8 @@ func (p *Plan) checkChanges(ctx context.Context, w *Workspace) error {
 	})
 }
 
-// diffTreeArgs returns the arguments of a git that compares the trees or commits from and to. parseEdits
-// reads the output.
+// diffTreeArgs returns the arguments with which git compares the trees or commits from and to. parseEdits reads git's
+// output.
 func diffTreeArgs(from, to string) []string {
 	return []string{
 		"diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules=none", from, to,
@@ -90,10 +92,11 @@ func alternates(dir string) []string {
 	return []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + gitindex.QuoteAlternate(dir)}
 }
 
-// parseEdits returns the edits in out, the output of git with diffTreeArgs, sorted by path.
+// parseEdits returns the edits in out, sorted by path. out is the output of git with the arguments of diffTreeArgs.
 func parseEdits(out []byte) ([]edit, error) {
 	var edits []edit
 	for len(out) > 0 {
+		// An edit is ":<mode> <mode> <id> <id> <status>", a NUL, the path, and a NUL.
 		head, rest, ok := bytes.Cut(out, []byte{0})
 		path, rest, found := bytes.Cut(rest, []byte{0})
 		fields := strings.Fields(strings.TrimPrefix(string(head), ":"))
@@ -150,6 +153,7 @@ func present(ctx context.Context, w *Workspace, edits []edit) (largest int64, er
 		return 0, err
 	}
 	for line := range strings.Lines(string(out)) {
+		// For a missing object, git prints only the id and the word missing.
 		fields := strings.Fields(line)
 		if len(fields) != 3 || fields[1] != objstore.Blob.String() {
 			return 0, fmt.Errorf("%w: %s", objstore.ErrNotFound, strings.TrimSpace(line))

@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// embeddedInJJ returns the folders, each with a final slash, of repositories inside a jj working copy. jj
-// leaves out such repositories without a message. Ignored folders are not searched.
+// embeddedInJJ returns the folders of repositories inside a jj working copy, each with a final slash. jj leaves out
+// such repositories without a message. Ignored folders are not searched.
 func embeddedInJJ(ctx context.Context, w *Workspace) ([]string, error) {
 	out, err := w.gitWith(ctx, gitRun{
 		// The index does not exist, so everything that is not ignored is listed.
@@ -29,10 +29,10 @@ func embeddedInJJ(ctx context.Context, w *Workspace) ([]string, error) {
 	return folders, nil
 }
 
-// repositoryOf returns the nested repository that path shows, as a folder with a final slash. path is a path that git
-// lists as untracked. git lists a nested git repository as one path with a final slash, but lists the files of a nested
-// jj repository one by one, among them those in its .jj folder. For any other path, even another file of a nested jj
-// repository, ok is false.
+// repositoryOf returns the folder of the nested repository to which path belongs, with a final slash. path is a path
+// that git lists as untracked. For a nested git repository, git lists only one path, which ends in a slash. For a
+// nested jj repository, git lists the files one by one, and repositoryOf recognizes only the files in its .jj folder.
+// For any other path, ok is false.
 func repositoryOf(path string) (folder string, ok bool) {
 	if at := strings.Index(path, "/.jj/"); at >= 0 {
 		return path[:at+1], true

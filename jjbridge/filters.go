@@ -35,7 +35,7 @@ var (
 // file.
 const filterHungUp = "fatal: the remote end hung up unexpectedly"
 
-// filterFailure returns err as a *gitexec.Error if git stopped because a filter failed, otherwise nil.
+// filterFailure returns err as a *gitexec.Error if git stopped because a filter failed. Otherwise it returns nil.
 func filterFailure(err error) *gitexec.Error {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	if ok && (filterFailed.MatchString(failed.Stderr) || strings.Contains(failed.Stderr, filterHungUp)) {
@@ -44,16 +44,17 @@ func filterFailure(err error) *gitexec.Error {
 	return nil
 }
 
-// isAboutOneFile reports whether git stopped because of one file, for instance because a filter failed on it.
+// isAboutOneFile reports whether err shows that git stopped because of one file, for instance because a filter failed
+// on it. git may then be able to read the other files.
 func isAboutOneFile(err error) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	return ok && strings.Contains(failed.Stderr, "fatal: Unable to process path ") || filterFailure(err) != nil
 }
 
-// readApart reads files in smaller groups after git has failed with err at one of them: git stops at the
-// first such file and writes nothing. readApart separates the files of each filter, and halves other groups.
-// A single file that fails is left out. If the command of a filter cannot be started, all files of the filter
-// are left out at once.
+// readApart reads files in smaller groups after git has failed with err at one of them. git stops at the first such
+// file and writes nothing. readApart first separates the files of each filter, and halves all other groups. A single
+// file that fails is left out. If the command of a filter cannot be started, all files of the filter are left out at
+// once.
 func (c *filesCapture) readApart(ctx context.Context, files []string, err error) error {
 	failed := filterFailure(err)
 	if failed != nil {
@@ -64,6 +65,7 @@ func (c *filesCapture) readApart(ctx context.Context, files []string, err error)
 		if len(groups) > 1 {
 			return c.readGroups(ctx, slices.Collect(maps.Values(groups)))
 		}
+		// All files have the same filter, name.
 		for name := range groups {
 			if len(files) == 1 || filterAbsent.MatchString(failed.Stderr) {
 				c.left.addFiltered(c.w, name, files, failed)
@@ -89,8 +91,8 @@ func (c *filesCapture) readGroups(ctx context.Context, groups [][]string) error 
 	return nil
 }
 
-// byFilter returns files in groups. The key of a group is the value of the attribute filter, or "unspecified"
-// for the files without that attribute.
+// byFilter returns files in groups. The key of a group is the value of the attribute filter, or "unspecified" for the
+// files without this attribute.
 func (c *filesCapture) byFilter(ctx context.Context, files []string) (map[string][]string, error) {
 	out, err := c.w.gitWith(ctx, gitRun{
 		args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: paths(files),
@@ -100,6 +102,7 @@ func (c *filesCapture) byFilter(ctx context.Context, files []string) (map[string
 		return nil, err
 	}
 	groups := make(map[string][]string)
+	// git prints three fields for each file: the path, "filter" and the value.
 	for fields := splitPaths(out); len(fields) >= 3; fields = fields[3:] {
 		groups[fields[2]] = append(groups[fields[2]], fields[0])
 	}
@@ -118,7 +121,8 @@ func (l *leftOuts) addFailed(w *Workspace, file string) {
 	}
 }
 
-// addFiltered records files that git could not read because filter failed. failed is git's error.
+// addFiltered records that git could not read files, because filter failed. It also remembers the files and the first
+// line of git's message for warnOfFilters. failed is git's error.
 func (l *leftOuts) addFiltered(w *Workspace, filter string, files []string, failed *gitexec.Error) {
 	for _, file := range files {
 		l.addFailed(w, file)
@@ -137,8 +141,8 @@ func (l *leftOuts) isFiltered(file string) bool {
 	return slices.ContainsFunc(l.filters, func(f failedFilter) bool { return slices.Contains(f.files, file) })
 }
 
-// warnOfFilters calls warn once for each failed filter, in the order of their names. The error wraps
-// ErrFilter.
+// warnOfFilters calls warn once for each failed filter, in the order of the filters' names. The error passed to warn
+// wraps ErrFilter.
 func (l *leftOuts) warnOfFilters(warn func(error)) {
 	slices.SortFunc(l.filters, func(a, b failedFilter) int { return cmp.Compare(a.name, b.name) })
 	for _, f := range l.filters {

@@ -51,7 +51,7 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, e
 	if w.Type == snapshot.VCSJJ {
 		args = append(args, "--no-index") // in a jj workspace, git's index keeps whatever jj has seen
 	}
-	// The exit status is 1 if no file is ignored.
+	// The exit status is 1 if no file is ignored. Every error is ignored, unless ctx is done.
 	out, err := then.gitWith(ctx, gitRun{args: args, stdin: &ask})
 	if err != nil && ctx.Err() != nil {
 		return nil, err
@@ -63,8 +63,8 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, e
 	return ignored, nil
 }
 
-// writeIgnoreFiles writes the .gitignore files of tree into the same folders below dir. If tree has more than
-// maxIgnoreFiles such files, the error is an *objstore.TreeSizeError.
+// writeIgnoreFiles writes the .gitignore files of tree into dir, each into the same folder as in tree. If tree
+// has more than maxIgnoreFiles such files, the error is an *objstore.TreeSizeError.
 func writeIgnoreFiles(ctx context.Context, objects objstore.Reader, dir string, tree objstore.ID) error {
 	files := ignoreFiles{objects: objects, none: make(map[objstore.ID]bool)}
 	return files.write(ctx, dir, tree)
@@ -84,8 +84,8 @@ type ignoreFiles struct {
 	written int                  // the number of files written so far
 }
 
-// write writes the .gitignore files of tree, at all depths, into dir. It adds a tree without such a file to
-// f.none, and skips a tree in f.none.
+// write writes the .gitignore files of tree, at all depths, into dir. It skips folders with a path that a
+// restore never writes. It adds a tree without a .gitignore file to f.none, and skips a tree in f.none.
 func (f *ignoreFiles) write(ctx context.Context, dir string, tree objstore.ID) error {
 	if f.none[tree] {
 		return nil
@@ -113,8 +113,9 @@ func (f *ignoreFiles) write(ctx context.Context, dir string, tree objstore.ID) e
 	return nil
 }
 
-// writeFile writes the .gitignore file of dir, a folder. id is the id of the file's blob. tree is the id of
-// the folder's tree, for the error about too many files.
+// writeFile writes the blob with the given id as the .gitignore file of the folder dir, and creates the folder
+// if necessary. More than maxIgnoreFiles files, or a blob of more than maxIgnoreBytes, are an error. tree is
+// the id of the folder's tree, for the error about too many files.
 func (f *ignoreFiles) writeFile(dir string, tree, id objstore.ID) error {
 	if f.written++; f.written > maxIgnoreFiles {
 		return &objstore.TreeSizeError{ID: tree, Reason: fmt.Sprintf("more than %d %s files", maxIgnoreFiles, ignoreFile)}

@@ -28,6 +28,7 @@ func readJJ(top string) (jjFolder, error) {
 	if err != nil {
 		return jjFolder{}, fmt.Errorf("%w: %w", ErrNoStore, err)
 	}
+	// In every workspace but the first, .jj/repo is a file with the path of the main repository.
 	if !info.IsDir() {
 		if link.repo, err = follow(filepath.Dir(link.repo), link.repo); err != nil {
 			return jjFolder{}, fmt.Errorf("%w: the workspace's main repository is gone: %w", ErrNoStore, err)
@@ -48,8 +49,8 @@ func readJJ(top string) (jjFolder, error) {
 	return link, nil
 }
 
-// follow returns the path that is the content of a file, without symbolic links. A relative path is relative
-// to base. If the path does not exist, follow returns an error.
+// follow reads a path from file and returns it without symbolic links. A relative path is relative to the
+// folder base. If the path does not exist, follow returns an error.
 func follow(base, file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -62,7 +63,8 @@ func follow(base, file string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// leadsTo reports whether jj stores the commits of l in repo.
+// leadsTo reports whether jj stores the commits of l in repo: in its git directory, its common directory, or
+// the .git of its worktree.
 func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 	if l.target == repo.CommonDir || l.target == repo.GitDir {
 		return true
@@ -83,8 +85,8 @@ func (l jjFolder) colocated(repo gitexec.Repo, env []string) *Workspace {
 	return w
 }
 
-// workspace returns the jj workspace of l. repo is the repository with its commits, and env the environment
-// of its commands.
+// workspace returns the jj workspace of l. repo is the repository in which jj stores its commits. env is the
+// environment of the workspace's commands.
 func (l jjFolder) workspace(repo gitexec.Repo, env []string) *Workspace {
 	return &Workspace{
 		Repo: repo, Type: snapshot.VCSJJ, Root: l.top, Name: l.name,
@@ -92,10 +94,12 @@ func (l jjFolder) workspace(repo gitexec.Repo, env []string) *Workspace {
 	}
 }
 
-// workspaceName returns the name that jj recorded when it last updated the workspace at top. If the record
-// cannot be read, it returns jj's default: "default" for the first workspace, otherwise the folder's name.
+// workspaceName returns the name that jj recorded when it last updated the workspace at top. If jj recorded no
+// name or the record cannot be read, workspaceName returns jj's default: "default" if first is true, otherwise
+// the name of the folder.
 func workspaceName(top string, first bool) string {
 	if data, err := os.ReadFile(filepath.Join(top, ".jj", "working_copy", "checkout")); err == nil {
+		// the field workspace_name of jj's Checkout message
 		if name, ok := stringField(data, 3); ok && name != "" {
 			return name
 		}
@@ -107,13 +111,15 @@ func workspaceName(top string, first bool) string {
 }
 
 // stringField returns the first string field with the given number in data, an encoded protocol buffer. ok is
-// false if data has no such field, or if another type than an integer or a string precedes it.
+// false if data has no such field. ok is also false if, before the field, data is truncated or has a field that
+// is neither an integer nor a string.
 func stringField(data []byte, number uint64) (value string, ok bool) {
 	for len(data) > 0 {
 		key, n := binary.Uvarint(data)
 		if n <= 0 {
 			return "", false
 		}
+		// the length of a string, or the value of an integer
 		size, m := binary.Uvarint(data[n:])
 		if m <= 0 {
 			return "", false
@@ -150,6 +156,7 @@ func (w *Workspace) WorkspacePaths() map[string]string {
 	paths := map[string]string{"default": w.main}
 	if data, err := os.ReadFile(filepath.Join(w.jjRepo, "workspace_store", "index")); err == nil {
 		for _, message := range messages(data) {
+			// Field 1 is the workspace's name, field 2 its folder.
 			name, named := stringField(message, 1)
 			path, placed := stringField(message, 2)
 			if !named || !placed {
@@ -172,6 +179,7 @@ func messages(data []byte) [][]byte {
 	var found [][]byte
 	for len(data) > 0 {
 		size, n := binary.Uvarint(data[1:])
+		// A key of 1<<3|2 means field 1, with a length before its bytes.
 		if data[0] != 1<<3|2 || n <= 0 || size > uint64(len(data)-1-n) {
 			return nil
 		}

@@ -21,21 +21,21 @@ func (l *leftOuts) add(path, reason string, size int64) {
 	l.all = append(l.all, snapshot.LeftOut{Path: path, Reason: reason, Bytes: size})
 }
 
-// sorted sorts l.all by path and returns it without duplicate paths. Of several reasons for one path, the
-// first recorded one stays.
+// sorted sorts l.all by path, removes duplicate paths and returns the result. Of several reasons for one path,
+// the one that was recorded first stays.
 func (l *leftOuts) sorted() []snapshot.LeftOut {
 	slices.SortStableFunc(l.all, func(a, b snapshot.LeftOut) int { return cmp.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(l.all, func(a, b snapshot.LeftOut) bool { return a.Path == b.Path })
 }
 
-// keep drops the edits of p that would remove a file that left names, and adds its path to p.kept. The
-// capture of p.To left these files out, so they may have existed, with unknown content.
-func (p *Plan) keep(left []snapshot.LeftOut) {
-	if len(left) == 0 {
+// keep removes from p every edit that would remove a file in leftOut, and adds the file's path to p.kept. The
+// capture of p.To left out the files in leftOut: the working copy may have had them, with unknown content.
+func (p *Plan) keep(leftOut []snapshot.LeftOut) {
+	if len(leftOut) == 0 {
 		return
 	}
 	p.edits = slices.DeleteFunc(p.edits, func(e edit) bool {
-		stays := !e.to.exists() && IsLeftOut(left, e.path)
+		stays := !e.to.exists() && IsLeftOut(leftOut, e.path)
 		if stays {
 			p.kept = append(p.kept, e.path)
 		}
@@ -43,9 +43,10 @@ func (p *Plan) keep(left []snapshot.LeftOut) {
 	})
 }
 
-// IsLeftOut reports whether left names path or a folder above path.
-func IsLeftOut(left []snapshot.LeftOut, path string) bool {
-	return slices.ContainsFunc(left, func(l snapshot.LeftOut) bool {
+// IsLeftOut reports whether leftOut contains path or a folder above path. In leftOut, the path of a folder ends
+// with a slash.
+func IsLeftOut(leftOut []snapshot.LeftOut, path string) bool {
+	return slices.ContainsFunc(leftOut, func(l snapshot.LeftOut) bool {
 		return l.Path == path || strings.HasSuffix(l.Path, "/") && strings.HasPrefix(path, l.Path)
 	})
 }

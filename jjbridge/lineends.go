@@ -24,7 +24,8 @@ const (
 	autoCRLFInput = "input"
 )
 
-// autoCRLF returns the setting core.autocrlf as autoCRLFOff, autoCRLFOn or autoCRLFInput.
+// autoCRLF returns the setting core.autocrlf as autoCRLFOff, autoCRLFOn or autoCRLFInput. A missing or invalid
+// setting is autoCRLFOff.
 func (r contentRules) autoCRLF() string {
 	if value, _ := r.config.Get("core.autocrlf"); strings.EqualFold(value, autoCRLFInput) {
 		return autoCRLFInput
@@ -35,8 +36,9 @@ func (r contentRules) autoCRLF() string {
 	return autoCRLFOff
 }
 
-// textIsCRLF reports whether a checkout writes CRLF into a text file whose attributes do not decide. The
-// settings core.autocrlf and core.eol decide, then the system.
+// textIsCRLF reports whether a checkout writes CRLF at the ends of lines of a text file without the attribute
+// eol. The setting core.autocrlf decides first: true means CRLF, and input means LF. Otherwise the setting
+// core.eol decides: crlf or lf. If it has another value, only Windows writes CRLF.
 func (r contentRules) textIsCRLF() bool {
 	switch r.autoCRLF() {
 	case autoCRLFOn:
@@ -54,18 +56,19 @@ func (r contentRules) textIsCRLF() bool {
 	return runtime.GOOS == "windows"
 }
 
-// lineEndsOf returns how git converts the line ends of a file. has holds the file's attributes.
-func (r contentRules) lineEndsOf(has attributes) lineEnds {
-	text, known := textAttribute(has["text"])
+// lineEndsOf returns how git converts the line ends of a file with the attributes attrs. If git does not
+// convert the file, the result is the zero value.
+func (r contentRules) lineEndsOf(attrs attributes) lineEnds {
+	text, known := textAttribute(attrs["text"])
 	if !known {
-		text, known = textAttribute(has["crlf"])
+		text, known = textAttribute(attrs["crlf"])
 	}
 	if text == "unset" {
 		return lineEnds{}
 	}
 	// The attribute eol decides first, then the attribute text, and at last the settings.
 	ends := lineEnds{converts: true, guesses: text == "auto"}
-	switch eol := has["eol"]; {
+	switch eol := attrs["eol"]; {
 	case eol == "lf":
 	case eol == "crlf":
 		ends.crlf = true
@@ -91,14 +94,15 @@ func textAttribute(value string) (_ string, known bool) {
 }
 
 // alters reports whether a checkout of a stored file writes other bytes than data, the content of the file in
-// the working copy. id is the id of the file's blob; stored is true if the blob's content is data itself.
-// alters returns false if the file has changed since it was stored.
-func (e lineEnds) alters(data []byte, id objstore.ID, stored bool) bool {
+// the working copy. id is the id of the blob that git stores for the file. If sameBytes is true, the blob
+// contains data unchanged. Otherwise the blob should contain data with LF in place of CRLF. If it does not, the
+// file has changed since it was stored, and alters returns false.
+func (e lineEnds) alters(data []byte, id objstore.ID, sameBytes bool) bool {
 	if !e.converts {
 		return false
 	}
 	normal := data
-	if !stored {
+	if !sameBytes {
 		if normal = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")); objstore.Hash(objstore.Blob, normal) != id {
 			return false
 		}
@@ -106,17 +110,18 @@ func (e lineEnds) alters(data []byte, id objstore.ID, stored bool) bool {
 	return !bytes.Equal(data, e.checkedOut(normal))
 }
 
-// checkedOut returns the bytes that a checkout writes for a file. stored is the file's content as git stores
-// it. The result may be the slice stored itself.
-func (e lineEnds) checkedOut(stored []byte) []byte {
-	crlf := bytes.Count(stored, []byte("\r\n"))
-	lf := bytes.Count(stored, []byte("\n")) - crlf
-	if !e.crlf || lf == 0 || e.guesses && (crlf > 0 || looksBinary(stored)) {
-		return stored
+// checkedOut returns the bytes that a checkout writes for a file. content is the file's content as git stores
+// it. If the checkout changes no line end, the result is the slice content itself. If e.guesses is true, a file
+// that has a CRLF or looks binary stays unchanged.
+func (e lineEnds) checkedOut(content []byte) []byte {
+	crlf := bytes.Count(content, []byte("\r\n"))
+	lf := bytes.Count(content, []byte("\n")) - crlf
+	if !e.crlf || lf == 0 || e.guesses && (crlf > 0 || looksBinary(content)) {
+		return content
 	}
-	out := make([]byte, 0, len(stored)+lf)
-	for i, c := range stored {
-		if c == '\n' && (i == 0 || stored[i-1] != '\r') {
+	out := make([]byte, 0, len(content)+lf)
+	for i, c := range content {
+		if c == '\n' && (i == 0 || content[i-1] != '\r') {
 			out = append(out, '\r')
 		}
 		out = append(out, c)
@@ -124,8 +129,8 @@ func (e lineEnds) checkedOut(stored []byte) []byte {
 	return out
 }
 
-// looksBinary reports whether git treats data as binary. The rules are those of git's convert.c: a NUL, a
-// lone CR, or more than one control character for 128 printable ones.
+// looksBinary reports whether git treats data as binary. The rules are those of git's convert.c: a NUL, a lone
+// CR, or more than one control character for 128 printable ones.
 func looksBinary(data []byte) bool {
 	var printable, other int
 	for i, c := range data {
@@ -133,6 +138,7 @@ func looksBinary(data []byte) bool {
 		case c == 0, c == '\r' && (i+1 == len(data) || data[i+1] != '\n'):
 			return true
 		case c == '\r', c == '\n':
+		// 127 is DEL. The control character 27 is ESC, which counts as printable.
 		case c == 127, c < 32 && c != '\b' && c != '\t' && c != 27 && c != '\f':
 			other++
 		default:

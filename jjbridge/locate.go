@@ -77,8 +77,9 @@ func walk(dir string) (top, kind string) {
 	}
 }
 
-// locateJJ returns the jj workspace at top. If the workspace is colocated, locateJJ asks git for the
-// repository, because git checks the repository's owner.
+// locateJJ returns the jj workspace at top. If top also has a .git of the same repository, the workspace is
+// colocated: git finds the repository, because git checks the repository's owner. Otherwise the repository is
+// the git directory that jj names, and top becomes its worktree.
 func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error) {
 	link, err := readJJ(top)
 	if err != nil {
@@ -87,6 +88,7 @@ func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error)
 	if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
 		repo, err := gitexec.Discover(ctx, top, env)
 		switch {
+		// top is colocated only if its .git is the one in which jj stores commits.
 		case err == nil && repo.WorkTree == top && link.leadsTo(repo):
 			return link.colocated(repo, env), nil
 		case err != nil && !errors.Is(err, gitexec.ErrNoRepository):
@@ -101,8 +103,8 @@ func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error)
 	return link.workspace(repo, env), nil
 }
 
-// gitWorkspace returns the working copy of repo, a repository that git found. If repo has no worktree, the
-// Type and the Root of the result are "".
+// gitWorkspace returns the working copy of repo, a repository that git found. If repo has no worktree, the Type
+// and the Root of the result are "". In a linked worktree, Name is git's name of the worktree.
 func gitWorkspace(repo gitexec.Repo, env []string) *Workspace {
 	w := &Workspace{Repo: repo, Root: repo.WorkTree, env: env}
 	if w.Root == "" {
@@ -115,8 +117,8 @@ func gitWorkspace(repo gitexec.Repo, env []string) *Workspace {
 	return w
 }
 
-// pointsAtRepository reports whether env sets GIT_DIR or GIT_WORK_TREE, which determine the repository and
-// the working copy that git uses.
+// pointsAtRepository reports whether env sets GIT_DIR or GIT_WORK_TREE to a value that is not empty. These
+// variables determine the repository and the working copy that git uses.
 func pointsAtRepository(env []string) bool {
 	return slices.ContainsFunc(env, func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")

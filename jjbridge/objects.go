@@ -18,16 +18,16 @@ func openObjects(repo gitexec.Repo, dir string) (*objstore.Store, error) {
 	return objstore.Open(objstore.Options{ObjectsDir: dir, TempDir: filepath.Join(repo.CommonDir, "smithers", "tmp")})
 }
 
-// withObjects calls f with an object store of repo and returns f's error. If the parameter open is not nil, it is this
-// store. Otherwise withObjects makes a new store, and closes it after the call.
-func withObjects(repo gitexec.Repo, open *objstore.Store, f func(*objstore.Store) error) (err error) {
-	if open == nil {
-		if open, err = openObjects(repo, objectsDir(repo)); err != nil {
+// withObjects calls f with an object store of repo and returns f's error. If store is not nil, f gets store,
+// which stays open. Otherwise withObjects opens an object store, and closes it after the call.
+func withObjects(repo gitexec.Repo, store *objstore.Store, f func(*objstore.Store) error) (err error) {
+	if store == nil {
+		if store, err = openObjects(repo, objectsDir(repo)); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, open.Close()) }()
+		defer func() { err = errors.Join(err, store.Close()) }()
 	}
-	return f(open)
+	return f(store)
 }
 
 // capturedReader reads the objects of a capture, first from the capture and then from the repository.
@@ -36,14 +36,14 @@ type capturedReader struct {
 	repository *objstore.Store
 }
 
-// Get returns the kind and the bytes of an object. Only the stores' own limits of size apply. If neither store has the
-// object, the error wraps objstore.ErrNotFound.
+// Get returns the kind and the bytes of an object, which may be of any size that the stores of r allow. If
+// neither store of r has the object, the error wraps objstore.ErrNotFound.
 func (r capturedReader) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	return r.GetAtMost(id, math.MaxInt64)
 }
 
 // GetAtMost returns the kind and the bytes of an object. It returns an error if the object has more than limit
-// bytes. If neither store has the object, the error wraps objstore.ErrNotFound.
+// bytes. If neither store of r has the object, the error wraps objstore.ErrNotFound.
 func (r capturedReader) GetAtMost(id objstore.ID, limit int64) (objstore.Kind, []byte, error) {
 	if r.captured != nil {
 		kind, data, err := r.captured.GetAtMost(id, limit)

@@ -57,7 +57,9 @@ func newObstacles(root string, edits []edit, foldCase bool, leftOut []snapshot.L
 	return o
 }
 
-// find checks every edit and fills o.refused, in the order of the edits. It changes no file.
+// find checks every edit and fills o.refused, in the order of the edits. It changes no file. It refuses an edit
+// if its folder cannot be written to. It also refuses an edit that writes a file if the path is bad, if an
+// earlier edit writes the same path in other case, or if an uncaptured file is in the way.
 func (o *obstacles) find() {
 	written := make(map[string]string) // by folded path: the path
 	for _, e := range o.edits {
@@ -91,20 +93,22 @@ func (o *obstacles) refuse(r *Refusal) {
 	}
 }
 
-// inTheWay returns a refusal because a file that was not captured is in the way. name is the path of the
-// file, and what is its kind in words. If the capture left the file out, the refusal repeats the reason.
-func (o *obstacles) inTheWay(name, what string) *Refusal {
-	reason := unrecorded(what)
+// inTheWay returns the refusal of a path at which an uncaptured file is in the way. name is the path, and kind
+// is the result of kindOf for the file. If the capture left the file out, the refusal also has the reason for
+// that.
+func (o *obstacles) inTheWay(name, kind string) *Refusal {
+	reason := unrecorded(kind)
 	if left, ok := o.leftOut[name]; ok {
 		reason += " (" + left + ")"
 	}
 	return &Refusal{name, reason}
 }
 
-// folder checks whether files can be created in a folder or, if create is false, removed from it. name is the path of
-// the folder. Each folder from the top down to name must be writable; apart from the top, it must not be a repository.
-// If one of them does not exist, the state is absent. So it is if a file is in the place of a folder, but the edits
-// remove the file or create is false. folder stores the result in o.folders for the next call.
+// folder checks whether files can be created in a folder or, if create is false, removed from it. name is the
+// path of the folder. Each folder from the top down to name must be writable; apart from the top, it must not
+// be a repository. If one of these folders is missing, the state is absent. The state is also absent if a file
+// has the place of one of these folders and either an edit removes the file or create is false. folder stores
+// the result in o.folders for the next call.
 func (o *obstacles) folder(name string, create bool) folderState {
 	use := folderUse{name, create}
 	found, ok := o.folders[use]
@@ -115,7 +119,8 @@ func (o *obstacles) folder(name string, create bool) folderState {
 	return found
 }
 
-// lookAtFolder makes the check that folder describes, even if o.folders has a result for the folder itself.
+// lookAtFolder makes the check that folder describes, without the result for name in o.folders. It uses the
+// results for the folders above.
 func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	if name != "." {
 		if in := o.folder(path.Dir(name), create); in.refusal != nil || in.absent {
@@ -146,7 +151,8 @@ func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 }
 
 // checkNew checks whether a file can be written at a path at which no file was captured. name is the path.
-// checkNew refuses it if a file that no edit removes, or a folder that the edits do not empty, is in the way.
+// checkNew refuses the path if a file is there that no edit removes. If a folder is there, checkCleared
+// decides.
 func (o *obstacles) checkNew(name string) {
 	info, err := os.Lstat(o.full(name))
 	switch {
@@ -188,8 +194,9 @@ func (o *obstacles) checkCleared(name string) {
 	}
 }
 
-// unrecorded returns the reason of a refusal because a file was not captured. what is the kind of the file.
-func unrecorded(what string) string { return "a " + what + " that was not recorded is in the way" }
+// unrecorded returns the reason of a refusal because an uncaptured file is in the way. kind is the result of
+// kindOf for the file.
+func unrecorded(kind string) string { return "a " + kind + " that was not recorded is in the way" }
 
 // full returns the file system path of name, a slash-separated path relative to the root of the working copy.
 func (o *obstacles) full(name string) string {
@@ -226,8 +233,9 @@ func isRepository(dir string) bool {
 	return false
 }
 
-// badPath returns the reason why a restore never writes a file at a path, or "" if the path is allowed. name
-// is the path. git refuses more paths.
+// badPath returns the reason why a restore never writes a file at the path name, or "" if the path is allowed.
+// A part of an allowed path is not empty, ".", "..", ".git" or ".jj", in any case. git itself refuses further
+// paths.
 func badPath(name string) string {
 	for part := range strings.SplitSeq(name, "/") {
 		switch {

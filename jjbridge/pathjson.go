@@ -7,6 +7,7 @@ import (
 
 // MarshalJSON encodes c with the path escaped as in vcs.json.
 func (c PathChange) MarshalJSON() ([]byte, error) {
+	// a type without this method, so that Encode does not call it again
 	type spelled PathChange
 	c.Path = snapshot.EscapePath(c.Path)
 	return jsontext.Encode(spelled(c))
@@ -14,6 +15,7 @@ func (c PathChange) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON encodes r with the path escaped as in vcs.json.
 func (r Refusal) MarshalJSON() ([]byte, error) {
+	// a type without this method, so that Encode does not call it again
 	type spelled Refusal
 	r.Path = snapshot.EscapePath(r.Path)
 	return jsontext.Encode(spelled(r))

@@ -14,9 +14,10 @@ type plainGit struct {
 	options  []string // gitDir and settings, as options of git
 }
 
-// plainGitDir returns a configuration of git for the git directory plain below dir. It creates this directory, or
-// writes the files that are missing or different. The attributes of the directory override all others. Objects are read
-// and written in the repository of w.
+// plainGitDir returns the configuration with which git stores and writes files byte for byte. It is for a git
+// directory of its own, the folder plain in dir. plainGitDir creates this git directory, or writes the files in
+// it that are missing or different. The attributes in this directory override all others. git reads and writes
+// objects in the repository of w.
 func plainGitDir(w *Workspace, dir string) (plainGit, error) {
 	gitDir := filepath.Join(dir, "plain")
 	format := "[core]\n\trepositoryFormatVersion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " + w.Repo.ObjectFormat + "\n"

@@ -73,14 +73,16 @@ type jjRevision struct {
 // calls methods, because the user may have redefined the keywords as aliases.
 const revisionTemplate = `self.change_id() ++ "\n" ++ self.commit_id() ++ "\n" ++ if(self.conflict(), "conflict") ++ "\n" ++ self.local_bookmarks().map(|b| b.name()).join("\n") ++ "\n"`
 
-// jjRevision makes jj take a snapshot of the working copy and returns @ and jj's standard error, which has
-// warnings. options are further options of jj. If jj prints an unknown format, the error wraps ErrJJTooOld.
+// jjRevision makes jj take a snapshot of the working copy. It returns the working-copy commit @, and jj's
+// standard error, which has warnings. options are further options of jj. If jj prints an unknown format, the
+// error wraps ErrJJTooOld.
 func (w *Workspace) jjRevision(ctx context.Context, options ...string) (rev jjRevision, stderr []byte, err error) {
 	out, stderr, err := w.RunJJ(ctx, append([]string{"log", "--revisions=@", "--no-graph", "--template=" + revisionTemplate}, options...)...)
 	if err != nil {
 		return jjRevision{}, stderr, err
 	}
 	lines := strings.Split(string(out), "\n")
+	// revisionTemplate prints four lines.
 	if len(lines) < 4 {
 		return jjRevision{}, stderr, fmt.Errorf("%w: unexpected output %q", ErrJJTooOld, out)
 	}
@@ -89,8 +91,9 @@ func (w *Workspace) jjRevision(ctx context.Context, options ...string) (rev jjRe
 	return rev, stderr, err
 }
 
-// lastOperation returns the id of jj's newest operation, which is the name of the head's file. If there are
-// several heads, which jj's next command merges, lastOperation returns "".
+// lastOperation returns the id of jj's newest operation. jj keeps an empty file for each head of its operation
+// log, with the id as its name. If there are several heads, which jj's next command merges, lastOperation
+// returns "".
 func lastOperation(w *Workspace) (string, error) {
 	heads, err := os.ReadDir(filepath.Join(w.jjRepo, "op_heads", "heads"))
 	if err != nil {

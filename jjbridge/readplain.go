@@ -37,6 +37,7 @@ func (c *filesCapture) newPlainReader() *plainReader {
 	if c.git.gitDir != "" || runtime.GOOS != "linux" || len(c.state.Survey.Attributes) > 0 || rules.autoCRLF() != autoCRLFOff {
 		return nil
 	}
+	// With attr.tree, git also reads attributes from a tree.
 	if _, found := rules.config.Get("attr.tree"); found {
 		return nil
 	}
@@ -57,8 +58,8 @@ func (c *filesCapture) newPlainReader() *plainReader {
 }
 
 // systemAttributes returns the paths of all files in which git may look for the system's attributes. They are
-// /etc/gitattributes and etc/gitattributes beside the folder of the program git in env's PATH, with and
-// without symbolic links resolved. The files may be missing.
+// /etc/gitattributes and ../etc/gitattributes, relative to the folder of the program git in env's PATH. If this
+// program is a symbolic link, the folder of its target counts, too. The files may be missing.
 func systemAttributes(env []string) []string {
 	files := []string{"/etc/gitattributes"}
 	program, err := gitexec.Find(env, "git")
@@ -75,10 +76,13 @@ func systemAttributes(env []string) []string {
 	return files
 }
 
-// read reads one file of the working copy. file is the path of the file, and index is what the user's index has at this
-// path, if anything. read returns the entry of the file for an index, and the content; the content of a symbolic link
-// is its target. ok is false if git has to read the file: the file is missing, unreadable or large, is neither regular
-// nor a symbolic link, is a .gitattributes file or may have attributes, replaces a submodule, or changes meanwhile.
+// read reads one file of the working copy. file is the path of the file, and index is the file in the user's
+// index at this path, if any. read returns the entry of the file for an index, and its content; the content of
+// a symbolic link is its target. ok is false if git has to read the file, in these cases:
+//   - The file is missing or unreadable, or it is neither regular nor a symbolic link.
+//   - The file is larger than maxPlainFile, or exceeds maxPlainBytes together with the files read before.
+//   - The file is a .gitattributes file, may have attributes, or replaces a submodule.
+//   - The file changes while read reads it.
 func (r *plainReader) read(file string, index treeFile) (_ gitindex.Entry, data []byte, ok bool) {
 	full := r.c.w.full(file)
 	before, err := os.Lstat(full)
@@ -109,8 +113,9 @@ func (r *plainReader) read(file string, index treeFile) (_ gitindex.Entry, data 
 	return gitindex.NewEntry(file, mode, objstore.Hash(objstore.Blob, data), after), data, true
 }
 
-// mode returns the mode with which git stores the regular file that info describes. If git does not take executable
-// bits from files, the file is executable only if index, the file in the user's index, is.
+// mode returns the mode with which git stores the regular file that info describes. If core.fileMode is true,
+// the file is executable if its owner may execute it. Otherwise it is executable if index, the file in the
+// user's index, is.
 func (r *plainReader) mode(info fs.FileInfo, index treeFile) objstore.Mode {
 	switch {
 	case !r.fileMode && index.mode == objstore.ModeExecutable, r.fileMode && info.Mode()&0o100 != 0:

@@ -17,8 +17,9 @@ func contentAttributes() []string {
 	return []string{"text", "crlf", "eol", "ident", "filter", "working-tree-encoding"}
 }
 
-// reattributed returns the unchanged files that edits do not touch, but whose attributes a .gitattributes
-// file among the edits may change. Files outside a sparse checkout are left out.
+// reattributed returns the files whose attributes may change because edits have a .gitattributes file in their
+// folder or above. It leaves out the files of edits, files that the user has changed, and files outside a
+// sparse checkout. If edits have no .gitattributes file, the result is nil.
 func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, error) {
 	args := []string{"ls-files", "-z", "-t", "--"}
 	theirs := make(map[string]bool) // files of edits, and files that the user has changed
@@ -28,6 +29,7 @@ func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, er
 			args = append(args, ":(top,literal)"+path.Dir(e.path))
 		}
 	}
+	// No path was added to the four arguments.
 	if len(args) == 4 {
 		return nil, nil
 	}
@@ -52,33 +54,35 @@ func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, er
 	return names, nil
 }
 
-// attributes returns the attributes of files by path. names are the paths. The values of all
-// contentAttributes of a file are one text; equal texts mean equal values.
+// attributes returns the attributes of files by path. names are the paths. The value for a file is one text
+// with the values of all contentAttributes. Equal texts mean equal values.
 func (g *filesGit) attributes(ctx context.Context, names []string) (map[string]string, error) {
 	out, err := g.runWith(ctx, paths(names), append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...)...)
 	if err != nil {
 		return nil, err
 	}
 	found := make(map[string]string)
+	// git prints three fields for each value: the path, the attribute and the value.
 	for fields := strings.Split(string(out), "\x00"); len(fields) >= 3; fields = fields[3:] {
 		found[fields[0]] += fields[1] + "=" + fields[2] + "\n"
 	}
 	return found, nil
 }
 
-// paths returns names as the input of a git that runs with -z.
+// paths returns names as the standard input of a git command with the options -z and --stdin: a NUL ends each
+// path.
 func paths(names []string) io.Reader {
 	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
 }
 
-// checkOutAgain writes again each file whose attributes have changed. names are the paths to look at, and
-// before is an earlier result of attributes for them. tree has the content of the files.
-func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []string, before map[string]string) error {
+// checkOutAgain writes those files again whose attributes have changed. names are the paths to look at, and
+// oldAttributes is an earlier result of attributes for them. tree has the content of the files.
+func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []string, oldAttributes map[string]string) error {
 	after, err := g.attributes(ctx, names)
 	if err != nil {
 		return err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return before[name] == after[name] })
+	names = slices.DeleteFunc(names, func(name string) bool { return oldAttributes[name] == after[name] })
 	if len(names) == 0 {
 		return nil
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// refusals returns the reasons against p, sorted by path. If there are no reasons, it returns the submodules
-// that p moves. refusals reads the working copy anew at each call.
+// refusals returns the reasons against the restore p, sorted by path. If there are no reasons, it returns the
+// submodules that p moves, which are none in a jj workspace. refusals reads the working copy anew at each call.
 func (p *Plan) refusals(ctx context.Context, w *Workspace) ([]moduleMove, []Refusal, error) {
 	found := newObstacles(w.Root, p.edits, foldsCase(w), p.leftOut)
 	found.find()
@@ -51,14 +51,15 @@ func jjRefusals(edits []edit) []Refusal {
 	return refused
 }
 
-// foldsCase reports whether git's setting core.ignoreCase says that the file system ignores case.
+// foldsCase reports whether git's setting core.ignoreCase is true: the file system ignores case. An invalid
+// setting counts as false.
 func foldsCase(w *Workspace) bool {
 	fold, err := w.Repo.Config.Bool("core.ignoreCase", false)
 	return err == nil && fold
 }
 
-// tellIgnored changes the reason of each refusal because of an uncaptured file that git ignores: the new reason says
-// that the file is ignored. If git fails although ctx is alive, the reasons stay.
+// tellIgnored looks for refusals whose reason is an uncaptured file. If git ignores the file, tellIgnored
+// changes the reason in refused to say so. If git fails although ctx is not done, the reasons stay.
 func tellIgnored(ctx context.Context, w *Workspace, refused []Refusal) error {
 	var ask bytes.Buffer
 	for _, r := range refused {

@@ -50,7 +50,8 @@ type Refusal struct {
 // RefusedError is the error of a restore that was refused and changed no file.
 type RefusedError struct{ Refused []Refusal }
 
-// Error returns the first reason with its path, and the number of the other reasons.
+// Error returns the first reason with its path, and the number of the other reasons. Without a reason, it
+// returns the text of ErrRefused.
 func (e *RefusedError) Error() string {
 	if len(e.Refused) == 0 {
 		return ErrRefused.Error()
@@ -74,26 +75,26 @@ func (e *RefusedError) Unwrap() error { return ErrRefused }
 // working copy.
 var ErrUnfinished = errors.New("the working copy is restored only in part")
 
-// Plan returns the plan that turns the files of have into those of the tree want. It changes no file. have is a new
-// capture of this working copy, not closed yet; the repository has the objects of want. If want lacks a file that left
-// names or that the .gitignore files of want ignore, the file stays. Reasons against the restore are no error, but are
-// in Plan.Refused.
+// Plan returns the plan of a restore that turns the files of captured into those of the tree target. It changes
+// no file. captured is a new capture of this working copy, and not closed yet. The repository has the objects
+// of target. If target lacks a file, and the file is in leftOut or the .gitignore files of target ignore it,
+// the file stays. Reasons against the restore are in Plan.Refused, and are not an error.
 //
-// The error wraps objstore.ErrNotFound if an object of want is missing, ErrNoWorkingCopy if there is no working copy or
-// have has no tree, and objstore.ErrTreeSize if there are too many changes.
-func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, left ...snapshot.LeftOut) (*Plan, error) {
+// The error wraps objstore.ErrNotFound if an object of target is missing. It wraps ErrNoWorkingCopy if there is
+// no working copy or captured has no tree, and objstore.ErrTreeSize if there are too many changes.
+func (w *Workspace) Plan(ctx context.Context, captured *Captured, target objstore.ID, leftOut ...snapshot.LeftOut) (*Plan, error) {
 	if w.Root == "" {
 		return nil, ErrNoWorkingCopy
 	}
-	from := have.VCS.Tree
+	from := captured.VCS.Tree
 	if from.IsZero() {
 		return nil, fmt.Errorf("%w whose files were captured", ErrNoWorkingCopy)
 	}
-	objects, err := have.directory(ctx, w)
+	objects, err := captured.directory(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{From: from, To: want, objects: objects, leftOut: have.VCS.LeftOut, repository: have.repository}
+	plan := &Plan{From: from, To: target, objects: objects, leftOut: captured.VCS.LeftOut, repository: captured.repository}
 	if plan.edits, err = plan.compare(ctx, w); err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 	if err != nil {
 		return nil, err
 	}
-	plan.keep(append(ignored, left...))
+	plan.keep(append(ignored, leftOut...))
 	plan.Changes = make([]PathChange, len(plan.edits))
 	for i, e := range plan.edits {
 		plan.Changes[i] = e.change()
@@ -115,9 +116,9 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 	return plan, nil
 }
 
-// Settled reports whether a capture after a successful Restore gives exactly the tree To, apart from filters.
-// It returns false if a file that To lacks stays, or if p changes a submodule, .gitignore, .gitattributes or
-// .gitmodules, because such a change affects other files.
+// Settled reports whether a capture after a successful Restore gives exactly the tree p.To, if filters change
+// no content. It returns false if p keeps a file that p.To lacks. It also returns false if p changes a
+// submodule, .gitignore, .gitattributes or .gitmodules, because such a change affects other files.
 func (p *Plan) Settled() bool {
 	return len(p.kept) == 0 && !slices.ContainsFunc(p.edits, func(e edit) bool {
 		name := path.Base(e.path)
@@ -178,14 +179,16 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	return nil
 }
 
-// restoreFiles makes the files of the working copy equal to those of plan.To. With git, it also checks out each other
-// file whose attributes plan changes, except the files in plan.Stay. Its errors are those of switchTree, or those of
-// git before any file was written.
+// restoreFiles makes the files of the working copy equal to those of plan.To. With git, it also checks out each
+// other file whose attributes plan changes, except the files in plan.Stay. If a file has changed since the
+// capture, the error is a *RefusedError, and no file was touched. If git fails while it may write files, the
+// error wraps ErrUnfinished. Any other error of git comes before the first file is written.
 func restoreFiles(ctx context.Context, w *Workspace, git *filesGit, plan *Plan) error {
 	if err := git.begin(ctx, plan.From); err != nil {
 		return err
 	}
 	from := plan.From
+	// A zero from stands for the files of the index, which then differ from those of plan.From.
 	if len(plan.kept) > 0 {
 		from = objstore.ID{}
 		if err := git.forget(ctx, plan.kept); err != nil {

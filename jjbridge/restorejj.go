@@ -12,8 +12,8 @@ import (
 )
 
 // snapshot makes jj record the restored files in its working-copy commit, by one command and so as one
-// operation. If the restore brought back files that jj ignores, two more commands make jj track them. dir is
-// for temporary files. The error wraps ErrUnfinished.
+// operation. If the restore brought back files that jj ignores, two more commands make jj track them. dir is a
+// folder for temporary files. Every error wraps ErrUnfinished.
 func (p *Plan) snapshot(ctx context.Context, w *Workspace, dir string) error {
 	err := p.track(ctx, w, dir)
 	if err != nil {
@@ -22,7 +22,9 @@ func (p *Plan) snapshot(ctx context.Context, w *Workspace, dir string) error {
 	return nil
 }
 
-// track runs the commands that snapshot describes. dir is a folder for temporary files.
+// track makes jj take a snapshot that also tracks the files that p adds. If the snapshot lacks some of them,
+// because jj ignores them, track makes jj track these files and take another snapshot. It does not look for
+// such files if the snapshot has a conflict. dir is a folder for temporary files.
 func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	config := filepath.Join(dir, "jj.toml"+gitindex.Unfinished)
 	if err := os.WriteFile(config, snapshotConfig(p), 0o666); err != nil {
@@ -54,8 +56,8 @@ func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	return err
 }
 
-// snapshotConfig returns a jj configuration with which jj begins to track exactly the files that plan adds,
-// even if they exceed jj's limit for new files.
+// snapshotConfig returns a jj configuration with which jj begins to track exactly the files that plan adds. It
+// sets jj's size limit for new files to the size of the largest added file, but at least to 1 byte.
 func snapshotConfig(plan *Plan) []byte {
 	return fmt.Appendf(nil, "[snapshot]\nmax-new-file-size = %d\nauto-track = %s\n",
 		max(plan.largest, 1), quoteTOML(oneOf(plan.added())))
@@ -72,8 +74,8 @@ func (p *Plan) added() []string {
 	return files
 }
 
-// oneOf returns the union of filesets as one expression. The expression is as shallow as possible, because jj
-// reads nested expressions by recursion.
+// oneOf returns the union of filesets as one expression, or "none()" if filesets is empty. The expression is as
+// shallow as possible, because jj reads nested expressions by recursion.
 func oneOf(filesets []string) string {
 	switch n := len(filesets); n {
 	case 0:
@@ -109,10 +111,12 @@ func quoteTOML(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// RestoreConflict makes the conflicts of commit conflicts again in the jj workspace w. Before the call, a restore must
-// have written the text of the files in conflict. If w is not a jj workspace, commit is not the id of a commit in the
-// repository, or the commit has no conflict, RestoreConflict touches no file and returns false. Otherwise it adds one
-// operation to jj's log.
+// RestoreConflict restores the conflicts of commit in the jj workspace w. Before the call, a restore must have
+// written the files in conflict with their conflict markers. RestoreConflict makes jj record these files as
+// conflicts again, which adds one operation to jj's log, and returns true.
+//
+// RestoreConflict touches no file and returns false if w is not a jj workspace, if commit is not the id of a
+// commit in the repository, or if the commit has no conflict.
 func RestoreConflict(ctx context.Context, w *Workspace, commit string) (done bool, err error) {
 	if w.Type != snapshot.VCSJJ || commit == "" || strings.Trim(commit, "0123456789abcdef") != "" {
 		return false, nil

@@ -10,9 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ResolveCommit returns the id of the commit that revision names, or "" if revision names no commit. revision
-// is any revision of git or, in a jj workspace, a revset with exactly one commit. An option is not a
-// revision. ResolveCommit makes jj take no snapshot.
+// ResolveCommit returns the id of the commit that revision stands for, or "" if there is no such commit.
+// revision is any revision of git or, in a jj workspace, a revset with exactly one commit. If revision looks
+// like an option, git finds no commit. ResolveCommit makes jj take no snapshot.
 func ResolveCommit(ctx context.Context, w *Workspace, revision string) (string, error) {
 	if strings.HasPrefix(revision, ":/") { // the rest is a text to search for
 		return w.OneID(ctx, revision)
@@ -32,13 +32,13 @@ func ResolveCommit(ctx context.Context, w *Workspace, revision string) (string, 
 	return commits[0], nil
 }
 
-// CommitOf returns the id of the commit that revision names for git, or "" if git knows no such commit.
+// CommitOf returns the id of the commit that git finds for revision, or "" if git finds no commit.
 func (w *Workspace) CommitOf(ctx context.Context, revision string) (string, error) {
 	return w.OneID(ctx, revision+"^{commit}")
 }
 
-// OneID returns the id of the one object that name names for git, or "" if git knows no such object. An
-// option and a set of commits are not names.
+// OneID returns the id of the object that git finds for name, any revision in git's syntax. It returns "" if
+// git finds no object, or if name is an option or a set of commits such as "^main".
 func (w *Workspace) OneID(ctx context.Context, name string) (string, error) {
 	out, err := w.RunGit(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {

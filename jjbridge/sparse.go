@@ -13,8 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// skip makes the edits of files outside of git's sparse checkout in the private index only, and marks these files
-// skip-worktree. It writes no file in the working copy. It reports whether edits has such files.
+// skip applies the edits of files outside of git's sparse checkout to the private index only. It writes no file
+// in the working copy. It marks the edited entries skip-worktree again. skip reports whether edits has such
+// files.
 func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	if _, err := lstat(filepath.Join(g.w.Repo.GitDir, "info", "sparse-checkout")); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -25,6 +26,7 @@ func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	}
 	outside := make(map[string]bool)
 	for _, line := range splitPaths(listed) {
+		// The tag S marks a file outside of the sparse checkout.
 		if name, ok := strings.CutPrefix(line, "S "); ok {
 			outside[name] = true
 		}
@@ -50,7 +52,7 @@ func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	return true, err
 }
 
-// idAfter returns the id of the file after e, or the old id if e removes the file.
+// idAfter returns the id of the file's content after e, or the old id if e removes the file.
 func (e edit) idAfter() objstore.ID {
 	if e.to.exists() {
 		return e.to.id
@@ -78,8 +80,8 @@ func sparseRefusals(ctx context.Context, w *Workspace, edits []edit) ([]Refusal,
 	return refused, nil
 }
 
-// isBelowAny reports whether a path is an element of folders, or is below one. name is the path. The folder
-// "." contains all paths.
+// isBelowAny reports whether the path name is in folders, or is below one of folders. The folder "." contains
+// all paths.
 func isBelowAny(name string, folders []string) bool {
 	for _, folder := range folders {
 		if folder == "." || folder == name || strings.HasPrefix(name, folder+"/") {
@@ -89,18 +91,20 @@ func isBelowAny(name string, folders []string) bool {
 	return false
 }
 
-// isSparse reports whether jj has recorded sparse patterns for w that leave out some paths. If the record
-// cannot be read, isSparse returns false.
+// isSparse reports whether the tree_state file of w has sparse patterns other than the whole working copy. If
+// the file cannot be read, or has no patterns field, isSparse returns false.
 func isSparse(w *Workspace) bool {
 	data, err := os.ReadFile(filepath.Join(w.Root, ".jj", "working_copy", "tree_state"))
 	if err != nil {
 		return false
 	}
+	// field numbers of jj's protobuf messages TreeState and SparsePatterns
 	const sparsePatterns, prefixes = 3, 1
 	patterns, ok := stringField(data, sparsePatterns)
 	if !ok {
 		return false
 	}
+	// The prefix "" is the whole working copy.
 	first, ok := stringField([]byte(patterns), prefixes)
 	return !ok || first != ""
 }

@@ -43,9 +43,10 @@ type moduleStatus struct {
 }
 
 // status runs git status on the copy of the user's index and returns the result. settings are more
-// configuration, as for git's -c. git stores its findings about files in the copy, except if there are
-// submodules, because git would also write to the submodules' own indexes. If HEAD moves meanwhile, git
-// status runs again, at most captureRounds times in all; then the last result counts.
+// configuration, as for git's -c. git status lists untracked files only if c.scope is snapshot.ScopeAll. git
+// also updates the copy, unless there are submodules: git would then write to the submodules' own indexes. If
+// HEAD moves while git runs, status runs it again, at most captureRounds times in all, and returns the last
+// result.
 func (c *filesCapture) status(ctx context.Context, settings ...string) (*status, error) {
 	untracked := "all"
 	if c.scope != snapshot.ScopeAll {
@@ -74,8 +75,8 @@ func (c *filesCapture) status(ctx context.Context, settings ...string) (*status,
 	return c.w.runStatus(ctx, run)
 }
 
-// runStatus makes one call of git status, which run describes. It returns the result, with the unreadable
-// folders that git warns of.
+// runStatus runs git status once, as run describes. It returns git's result and the unreadable folders that git
+// warns of.
 func (w *Workspace) runStatus(ctx context.Context, run gitRun) (*status, error) {
 	out, stderr, err := w.gitFull(ctx, run)
 	if err != nil {
@@ -85,8 +86,9 @@ func (w *Workspace) runStatus(ctx context.Context, run gitRun) (*status, error) 
 	return s, s.parse(string(out))
 }
 
-// withoutFilters returns settings, as for git's -c, with which git compares files without running a filter.
-// git then reports each file with a filter as modified, unless the file's times show that it is unchanged.
+// withoutFilters returns settings, as for git's -c, with which git compares files without running a filter: no
+// filter has a program, and none is required. git then reports each file with a filter as modified, unless the
+// file's times show that it is unchanged.
 func (w *Workspace) withoutFilters() []string {
 	var settings []string
 	for _, key := range slices.Sorted(maps.Keys(w.Repo.Config)) {
@@ -105,8 +107,9 @@ func (w *Workspace) withoutFilters() []string {
 	return settings
 }
 
-// headMark returns a text that changes if HEAD moves. git status reads HEAD twice, so HEAD must not move
-// meanwhile.
+// headMark returns a text that changes if HEAD moves. The text has the content of HEAD and of the ref that HEAD
+// names, and the size and time of each file that stores many refs. git status reads HEAD twice, so HEAD must
+// not move meanwhile.
 func (w *Workspace) headMark() string {
 	head, _ := os.ReadFile(filepath.Join(w.Repo.GitDir, "HEAD")) // if the file is missing, git status fails
 	var mark strings.Builder
@@ -146,6 +149,7 @@ func (s *status) parse(out string) error {
 		}
 		out = rest
 	}
+	// Before the first commit, git prints the branch but no commit.
 	if s.commit == "" {
 		s.branch = ""
 	}
@@ -164,7 +168,8 @@ func (s *status) header(text string) {
 	}
 }
 
-// changed reads the line of a changed path. text is the line without its "1 ": "XY sub mH mI mW hH hI path".
+// changed reads the line of a changed path into s.files. text is the line without its "1 ", in git's fields:
+// "XY sub mH mI mW hH hI path".
 func (s *status) changed(text string) error {
 	fields := strings.SplitN(text, " ", 8)
 	if len(fields) != 8 || len(fields[0]) != 2 {
@@ -174,11 +179,12 @@ func (s *status) changed(text string) error {
 	if err != nil {
 		return err
 	}
+	// A dot as Y means that the working copy has no change.
 	return s.add(fields[7], index, fields[0][1] == '.', fields[4], fields[1])
 }
 
-// unmerged reads the line of a path in conflict. text is the line without its "u ":
-// "XY sub m1 m2 m3 mW h1 h2 h3 path".
+// unmerged reads the line of a path in conflict into s.files. text is the line without its "u ", in git's
+// fields: "XY sub m1 m2 m3 mW h1 h2 h3 path".
 func (s *status) unmerged(text string) error {
 	fields := strings.SplitN(text, " ", 10)
 	if len(fields) != 10 {
@@ -197,15 +203,15 @@ func (s *status) unmerged(text string) error {
 	return s.add(fields[9], index, false, fields[5], fields[1])
 }
 
-// add adds a path to s.files. index and same are fields of its statusFile. mode is the file's octal mode in
-// the working copy, 0 if there is no file. module is git's field sub: "N..." or, for a submodule, "S" and
-// three letters.
-func (s *status) add(path string, index treeFile, same bool, mode, module string) error {
+// add adds path to s.files. index is the file in the index, and unchanged is true if git finds no difference
+// between the index and the working copy. mode is the file's octal mode in the working copy, 0 if there is no
+// file. module is git's field sub: "N..." or, for a submodule, "S" and three letters.
+func (s *status) add(path string, index treeFile, unchanged bool, mode, module string) error {
 	now, err := strconv.ParseUint(mode, 8, 32)
 	if err != nil {
 		return err
 	}
-	f := statusFile{path: path, index: index, same: same, exists: now != 0}
+	f := statusFile{path: path, index: index, same: unchanged, exists: now != 0}
 	if len(module) == 4 && module[0] == 'S' && index.isModule() && objstore.Mode(now) == objstore.ModeCommit {
 		f.module = moduleStatus{is: true, moved: module[1] == 'C', dirty: module[2] == 'M' || module[3] == 'U'}
 	}

@@ -26,7 +26,8 @@ type filesGit struct {
 }
 
 // filesGit returns a filesGit for a private index. index is the folder of this index, whose lock the caller
-// holds. objects is a second object directory for git to read, or "".
+// holds. objects is a second object directory for git to read, or "". In a jj workspace, git stores and writes
+// files byte for byte, as jj does.
 func (w *Workspace) filesGit(index *gitindex.Folder, objects string) (*filesGit, error) {
 	g := &filesGit{
 		w: w, index: index, env: append(alternates(objects), "GIT_INDEX_FILE="+index.IndexPath()),
@@ -55,12 +56,13 @@ func (g *filesGit) runWith(ctx context.Context, stdin io.Reader, args ...string)
 	return g.w.gitWith(ctx, gitRun{args: args, env: g.env, stdin: stdin, settings: g.settings, gitDir: g.gitDir})
 }
 
-// switchTree turns the files of the tree from, for which begin was called, into the files of the tree to. A zero from
-// stands for the files of the index. If the working copy no longer has the files of from, the error is a *RefusedError,
-// and no file was touched. If git fails in another way while it may write files, the error wraps ErrUnfinished. If
-// there is no git, or git cannot refresh the index, the error is git's, and no file was touched.
-func (g *filesGit) switchTree(ctx context.Context, from, to objstore.ID) error {
-	err := g.readTree(ctx, from, to)
+// switchTree turns the files of oldTree, for which begin was called, into the files of newTree. A zero oldTree
+// stands for the files of the index. If the working copy no longer has the files of oldTree, the error is a
+// *RefusedError, and no file was touched. If git fails in another way while it may write files, the error wraps
+// ErrUnfinished. If there is no git, or git cannot refresh the index, the error is git's, and no file was
+// touched.
+func (g *filesGit) switchTree(ctx context.Context, oldTree, newTree objstore.ID) error {
+	err := g.readTree(ctx, oldTree, newTree)
 	if !errors.Is(err, ErrRefused) {
 		return err
 	}
@@ -68,7 +70,7 @@ func (g *filesGit) switchTree(ctx context.Context, from, to objstore.ID) error {
 	if err := g.refresh(ctx); err != nil {
 		return err
 	}
-	return g.readTree(ctx, from, to)
+	return g.readTree(ctx, oldTree, newTree)
 }
 
 // begin fills the private index with the files of tree. So that git need not read unchanged files, begin
@@ -102,7 +104,8 @@ func (g *filesGit) forget(ctx context.Context, paths []string) error {
 	return err
 }
 
-// refresh updates the index's knowledge of unchanged files: git reads each file that may have changed.
+// refresh makes git read each file that may have changed, and note in the index which files are unchanged. A
+// file that differs from the index is no error.
 func (g *filesGit) refresh(ctx context.Context) error {
 	_, err := g.run(ctx, "update-index", "-q", "--refresh")
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
@@ -111,10 +114,12 @@ func (g *filesGit) refresh(ctx context.Context) error {
 	return err
 }
 
-// readTree makes one attempt at switchTree, with the parameters and the errors of switchTree.
-func (g *filesGit) readTree(ctx context.Context, from, to objstore.ID) error {
-	trees := []string{from.String(), to.String()}
-	if from.IsZero() {
+// readTree makes git turn the files of oldTree into those of newTree, once. A zero oldTree stands for the files
+// of the index. If git refuses the change before it touches a file, the error is a *RefusedError. If git fails
+// in another way, the error wraps ErrUnfinished. If there is no git, the error is git's.
+func (g *filesGit) readTree(ctx context.Context, oldTree, newTree objstore.ID) error {
+	trees := []string{oldTree.String(), newTree.String()}
+	if oldTree.IsZero() {
 		trees = trees[1:]
 	}
 	_, err := g.run(ctx, append([]string{"read-tree", "-m", "-u", "--no-recurse-submodules", "--no-sparse-checkout"}, trees...)...)
@@ -128,8 +133,8 @@ func (g *filesGit) readTree(ctx context.Context, from, to objstore.ID) error {
 	return fmt.Errorf("%w: %w", ErrUnfinished, err)
 }
 
-// readRefusals returns the refusals in stderr, git's error output. If the result is not empty, git has
-// touched no file.
+// readRefusals returns a refusal for each file that git refuses to change in stderr, its error output. If the
+// result is not empty, git has touched no file.
 func readRefusals(stderr string) []Refusal {
 	var refused []Refusal
 	for line := range strings.SplitSeq(stderr, "\n") {

@@ -14,16 +14,16 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// track brings the copy of the user's index, and the survey of the index, up to date. It copies the index
-// only if the index has changed since the last copy, or if again is true. made reports whether track has
-// copied the index.
-func (c *filesCapture) track(ctx context.Context, again bool) (made bool, err error) {
+// track brings the copy of the user's index, and the survey of the index, up to date. If force is false, it
+// copies the index only if the index has changed since the last copy. If force is true, it always copies the
+// index. made reports whether track has copied the index.
+func (c *filesCapture) track(ctx context.Context, force bool) (made bool, err error) {
 	path := filepath.Join(c.w.Repo.GitDir, "index")
-	id, data, err := gitindex.ReadFingerprint(path, func(id gitindex.Fingerprint) bool { return again || id != c.state.User })
+	id, data, err := gitindex.ReadFingerprint(path, func(id gitindex.Fingerprint) bool { return force || id != c.state.User })
 	if err != nil {
 		return false, err
 	}
-	if !again && id == c.state.User && c.state.Root != "" {
+	if !force && id == c.state.User && c.state.Root != "" {
 		return false, nil
 	}
 	survey, err := c.copyIndex(ctx, id, data)
@@ -119,8 +119,9 @@ func (w *Workspace) RemoveIndexOf(name string) error {
 	return os.RemoveAll(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesFolder), other.key()))
 }
 
-// escapeKey returns a file name for name. Different names have different file names, even if the file system
-// ignores case. If the escaped name has more than 200 bytes, the file name is a hash.
+// escapeKey returns a file name for name. It writes each byte other than a lower-case letter, a digit, "-" and
+// "_" as "%" and its hexadecimal number. So different names have different file names, even if the file system
+// ignores case. If the result has more than 200 bytes, the file name is a hash.
 func escapeKey(name string) string {
 	var b strings.Builder
 	for i := range len(name) {

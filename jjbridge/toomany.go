@@ -13,10 +13,10 @@ import (
 // necessary, all untracked files are left out.
 const maxLeftFolders = 100
 
-// fewEnough returns the untracked paths that the capture takes. If paths exceed the limits, it leaves out the
-// heaviest folders until the rest fits. If this needs more than maxLeftFolders folders, or no folder is left,
-// it sets c.scope to snapshot.ScopeTracked and returns nil. It records and warns of the files that it leaves
-// out. sizes has the size of each path.
+// fewEnough returns those of the untracked paths that the capture takes. If paths exceed the limits, fewEnough
+// leaves out the heaviest folders until the rest fits. If it would have to leave out more than maxLeftFolders
+// folders, or no folder is left, it sets c.scope to snapshot.ScopeTracked and returns nil. It warns of
+// everything that it leaves out, and records it in c.left. sizes has the size of each path.
 func (c *choice) fewEnough(paths []string, sizes map[string]untrackedFile) []string {
 	folders := newFolder(paths, sizes)
 	all := folders.weight
@@ -56,10 +56,10 @@ func (c *choice) tooMuch(w weight) bool {
 	return w.files > c.limits().files || w.bytes > c.limits().bytes
 }
 
-// excess returns w in the unit of an exceeded limit: the number of files if all exceeds the limit of files,
-// otherwise the bytes.
-func (c *choice) excess(all, w weight) int64 {
-	if all.files > c.limits().files {
+// excess returns w as one number: the number of files if total exceeds the limit for files, otherwise the
+// number of bytes. The caller calls it only if total exceeds a limit.
+func (c *choice) excess(total, w weight) int64 {
+	if total.files > c.limits().files {
 		return w.files
 	}
 	return w.bytes
@@ -84,7 +84,8 @@ type folder struct {
 	below map[string]*folder // by name; nil without subfolders
 }
 
-// newFolder returns the top folder of paths. sizes has the size of each path.
+// newFolder returns the folder that contains all paths, with its subfolders and their weights. sizes has the
+// size of each path.
 func newFolder(paths []string, sizes map[string]untrackedFile) *folder {
 	top := &folder{}
 	for _, path := range paths {
@@ -118,9 +119,9 @@ const (
 )
 
 // heaviest removes the heaviest folder from f, and returns its path, with a final slash, and its weight.
-// measure returns a weight as one number. path is "" if f has no folder with a positive measure. If few
-// subfolders have most of the heaviest folder's weight, heaviest removes only the heaviest of these
-// subfolders.
+// measure turns a weight into the number that heaviest compares. path is "" if f has no folder with a positive
+// number. If holdsFew is true for the heaviest folder, heaviest does not remove this folder, but the heaviest
+// folder inside it.
 func (f *folder) heaviest(measure func(weight) int64) (path string, gone weight) {
 	name := f.largest(measure)
 	if name == "" {
@@ -139,9 +140,10 @@ func (f *folder) heaviest(measure func(weight) int64) (path string, gone weight)
 	return path, gone
 }
 
-// holdsFew reports whether few subfolders have most of f's weight, as spreadOver and concentrated define.
-// measure returns a weight as one number. holdsFew returns false if several such subfolders have all of f's
-// weight, because then f itself can be left out.
+// holdsFew reports whether few subfolders of f have most of f's weight. These are the subfolders that each have
+// at least 1/spreadOver of the weight, if together they have at least concentrated percent. measure turns a
+// weight into the number that holdsFew compares. If several such subfolders have all of f's weight, holdsFew
+// returns false, because then f itself can be left out.
 func (f *folder) holdsFew(measure func(weight) int64) bool {
 	whole := measure(f.weight)
 	var inLarge int64
@@ -153,8 +155,9 @@ func (f *folder) holdsFew(measure func(weight) int64) bool {
 	return inLarge*100 >= whole*concentrated && (inLarge < whole || len(f.below) == 1)
 }
 
-// largest returns the name of the heaviest subfolder of f, or "" if no subfolder has a positive measure.
-// measure returns a weight as one number. Of equally heavy subfolders, largest returns the first by name.
+// largest returns the name of the heaviest subfolder of f, or "" if no subfolder has a positive weight. measure
+// turns a weight into the number that largest compares. Of equally heavy subfolders, largest returns the first
+// by name.
 func (f *folder) largest(measure func(weight) int64) string {
 	var largest string
 	for name, child := range f.below {

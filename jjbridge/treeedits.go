@@ -28,9 +28,9 @@ func (b *treeBuilder) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	return b.objects.Get(id)
 }
 
-// edited applies edits to the tree base and returns the id of the new tree. New trees are added to b.made. A
-// zero base is the empty tree. If edits has a file and also paths below the file's path, the file wins. The
-// new tree has no empty folders. edited changes edits.files.
+// edited applies edits to the tree base and returns the id of the new tree. It adds new trees to b.made. A zero
+// base is the empty tree. If edits has a file and also paths below the file's path, the file wins. The new tree
+// has no empty folders. edited also enters the folders that edits removes into edits.files.
 func (b *treeBuilder) edited(base objstore.ID, edits treeEdits) (objstore.ID, error) {
 	for _, folder := range edits.folders {
 		for path := range edits.files {
@@ -48,7 +48,7 @@ func (b *treeBuilder) edited(base objstore.ID, edits treeEdits) (objstore.ID, er
 	return id, err
 }
 
-// comparePaths compares paths for a sort, with the slash as the smallest byte: so all paths below a path
+// comparePaths compares two paths for a sort. The slash counts as the smallest byte, so all paths below a path
 // directly follow the path.
 func comparePaths(a, b string) int {
 	n := min(len(a), len(b))
@@ -107,9 +107,10 @@ func (b *treeBuilder) build(base objstore.ID, prefix string, paths []string, fil
 	return b.add(base, slices.Collect(maps.Values(byName))), nil
 }
 
-// entry applies edits to e, the entry at path, and returns the new entry without its name. An entry with a
-// zero id is to be removed. paths are the edited paths in the order of comparePaths: path itself, if it is
-// edited, and the paths below it. files has their edits. e is zero if the tree has no entry at path.
+// entry applies edits to e, the entry at path, and returns the new entry without its name. If e is zero, the
+// tree has no entry at path. If the returned id is zero, the caller must remove the entry. paths are the edited
+// paths in the order of comparePaths: path itself, if it is edited, and the paths below it. files has the edits
+// of these paths.
 func (b *treeBuilder) entry(e objstore.TreeEntry, path string, paths []string, files map[string]treeFile) (objstore.TreeEntry, error) {
 	if file, ok := files[path]; ok {
 		if file.exists() {
@@ -124,6 +125,7 @@ func (b *treeBuilder) entry(e objstore.TreeEntry, path string, paths []string, f
 	if len(paths) == 0 {
 		return e, nil
 	}
+	// A file at path gives way to a folder with the edited paths.
 	if e.Mode != objstore.ModeTree {
 		e = objstore.TreeEntry{}
 	}
@@ -131,7 +133,8 @@ func (b *treeBuilder) entry(e objstore.TreeEntry, path string, paths []string, f
 	return objstore.TreeEntry{Mode: objstore.ModeTree, ID: id}, err
 }
 
-// add returns the id of the tree with entries, and adds the tree to b.made unless it is base.
+// add returns the id of the tree with the given entries. If this id is not base, add also adds the tree to
+// b.made.
 func (b *treeBuilder) add(base objstore.ID, entries []objstore.TreeEntry) objstore.ID {
 	data := objstore.EncodeTree(entries)
 	id := objstore.Hash(objstore.Tree, data)
@@ -142,10 +145,10 @@ func (b *treeBuilder) add(base objstore.ID, entries []objstore.TreeEntry) objsto
 }
 
 // newTrees returns the encoded trees that b has built for a new tree, and that the old tree does not have at
-// the same path. before is the id of the old tree, or zero; now is the id of the new tree.
-func (b *treeBuilder) newTrees(before, now objstore.ID) ([][]byte, error) {
+// the same path. oldID is the id of the old tree, or zero; newID is the id of the new tree.
+func (b *treeBuilder) newTrees(oldID, newID objstore.ID) ([][]byte, error) {
 	var trees [][]byte
-	err := b.compare(before, now, "", func(id objstore.ID) bool {
+	err := b.compare(oldID, newID, "", func(id objstore.ID) bool {
 		data, built := b.made[id]
 		if built {
 			trees = append(trees, data)
@@ -155,11 +158,11 @@ func (b *treeBuilder) newTrees(before, now objstore.ID) ([][]byte, error) {
 	return trees, err
 }
 
-// newFiles returns, by path, the files and submodules of a new tree, except those that are the same in the
-// old tree. before is the id of the old tree, or zero; now is the id of the new tree.
-func (b *treeBuilder) newFiles(before, now objstore.ID) (map[string]treeFile, error) {
+// newFiles returns, by path, the files and submodules of a new tree, except those that are the same in the old
+// tree. oldID is the id of the old tree, or zero; newID is the id of the new tree.
+func (b *treeBuilder) newFiles(oldID, newID objstore.ID) (map[string]treeFile, error) {
 	files := make(map[string]treeFile)
-	err := b.compare(before, now, "", func(objstore.ID) bool { return true }, func(path string, f treeFile) { files[path] = f })
+	err := b.compare(oldID, newID, "", func(objstore.ID) bool { return true }, func(path string, f treeFile) { files[path] = f })
 	return files, err
 }
 
@@ -178,22 +181,22 @@ func (b *treeBuilder) has(tree objstore.ID, path string) bool {
 	return !inner || b.has(entries[i].ID, rest)
 }
 
-// compare compares a new tree with an old tree. now and before are their ids; before may be zero. prefix is
-// the path of both: "", or a path with a final slash. compare calls enter with the id of each new tree, the
-// outermost first, that differs from the old tree at the same path. If enter returns true, compare also
-// compares the entries of that tree. It calls file with each file or submodule that is not the same in the
+// compare compares a new tree with an old tree. newID and oldID are their ids; oldID may be zero. prefix is the
+// path of both: "", or a path with a final slash. compare calls onTree with the id of each new tree that
+// differs from the old tree at the same path, the outermost first. If onTree returns true, compare also
+// compares the entries of that tree. It calls onFile with each file or submodule that is not the same in the
 // old tree. It does not report paths that only the old tree has.
-func (b *treeBuilder) compare(before, now objstore.ID, prefix string, enter func(objstore.ID) bool, file func(path string, f treeFile)) error {
-	if before == now || !enter(now) {
+func (b *treeBuilder) compare(oldID, newID objstore.ID, prefix string, onTree func(objstore.ID) bool, onFile func(path string, f treeFile)) error {
+	if oldID == newID || !onTree(newID) {
 		return nil
 	}
-	entries, err := objstore.ReadForeignTree(b, now)
+	entries, err := objstore.ReadForeignTree(b, newID)
 	if err != nil {
 		return err
 	}
 	known := make(map[string]objstore.TreeEntry)
-	if !before.IsZero() {
-		old, err := objstore.ReadForeignTree(b, before)
+	if !oldID.IsZero() {
+		old, err := objstore.ReadForeignTree(b, oldID)
 		if err != nil {
 			return err
 		}
@@ -206,12 +209,12 @@ func (b *treeBuilder) compare(before, now objstore.ID, prefix string, enter func
 		switch {
 		case was == e:
 		case e.Mode != objstore.ModeTree:
-			file(prefix+e.Name, treeFile{mode: e.Mode, id: e.ID})
+			onFile(prefix+e.Name, treeFile{mode: e.Mode, id: e.ID})
 		default:
 			if was.Mode != objstore.ModeTree {
 				was = objstore.TreeEntry{}
 			}
-			if err := b.compare(was.ID, e.ID, prefix+e.Name+"/", enter, file); err != nil {
+			if err := b.compare(was.ID, e.ID, prefix+e.Name+"/", onTree, onFile); err != nil {
 				return err
 			}
 		}

@@ -63,7 +63,7 @@ type Tag struct {
 	JJOperationID *string `json:"jjOperationId"` // nil if the operation is unknown, and with git
 }
 
-// TagOf returns the tag of a frame with v as its vcs.json, or nil if v is nil.
+// TagOf returns the tag of a frame whose vcs.json contains v. If v is nil, the tag is nil.
 func TagOf(v *snapshot.VCS) *Tag {
 	if v == nil {
 		return nil

@@ -13,9 +13,9 @@ import (
 // limit.
 const maxAlternateDepth = 5
 
-// alternateDirs returns the object directories from which dir borrows objects, directly or
-// indirectly. They are in the order of the info/alternates files and without duplicates. Like git,
-// alternateDirs skips a missing directory, because another directory may have the objects.
+// alternateDirs returns the object directories from which dir borrows objects, directly or indirectly, up to
+// maxAlternateDepth steps away. They are in the order of the info/alternates files and without duplicates. Like
+// git, alternateDirs skips a missing directory, because another directory may have the objects.
 func alternateDirs(dir string) ([]string, error) {
 	var dirs []string
 	seen := map[string]bool{filepath.Clean(dir): true}
@@ -49,8 +49,8 @@ func alternateDirs(dir string) ([]string, error) {
 	return dirs, follow(dir, 1)
 }
 
-// alternatePath returns the path that a line of dir's info/alternates names, or "" for an empty
-// line or a comment. In the line, a path may be quoted as in C, and may be relative to dir.
+// alternatePath returns the path in line, a line of dir's info/alternates. For an empty line or a comment, it
+// returns "". In the line, a path may be quoted as in C, and may be relative to dir.
 func alternatePath(dir, line string) string {
 	if line == "" || strings.HasPrefix(line, "#") {
 		return ""

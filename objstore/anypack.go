@@ -26,10 +26,11 @@ type anyPack struct {
 // missingFile is the packReason or indexReason of a missing file.
 const missingFile = "is missing"
 
-// openAnyway opens the pack with the given name, even if the pack is damaged, and verifies the checksums of its files.
-// It records the flaw of each file, which may also be missing, in packReason and indexReason. If the index is flawed or
-// missing, openAnyway finds the entries in the pack file. If both files are missing, vanished returns true for the
-// error. Unless there is an error, the caller closes the pack.
+// openAnyway opens the pack with the given name, even if the pack is damaged, and verifies the checksums of its
+// files. It records what is wrong with the pack file in packReason, and with the index in indexReason; a
+// missing file is a reason, too. If the index is damaged or missing, openAnyway finds the entries in the pack
+// file. If both files are missing, the error is one for which vanished returns true. If there is no error, the
+// caller must close the pack.
 func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, err error) {
 	r := newReading(newCache(mergeCache), d.maxObject)
 	p := &anyPack{pack: newPack(r, d.packDir(), name, time.Time{})}
@@ -89,9 +90,9 @@ func (p *anyPack) readIndex() error {
 	return nil
 }
 
-// readPack opens the pack file, and sets file, end and sum. If the pack is damaged, readPack sets
-// packReason and returns nil. The entries of a truncated pack reach to the end of the file, because
-// the checksum is cut off.
+// readPack opens the pack file, and sets file, end and sum. If the pack is damaged, readPack sets packReason
+// and returns nil. The entries of a truncated pack reach to the end of the file, because the checksum is cut
+// off.
 func (p *anyPack) readPack() error {
 	f, err := os.Open(p.packPath)
 	if err != nil {
@@ -117,6 +118,7 @@ func (p *anyPack) readPack() error {
 	switch {
 	case whole:
 		p.end -= packTailSize
+	// The index belongs to the complete pack, of which the end is missing.
 	case p.idx != nil && p.sum != p.idx.packSum && !p.reaches():
 		p.packReason = "truncated"
 	default:
@@ -129,8 +131,8 @@ func (p *anyPack) readPack() error {
 	return nil
 }
 
-// reaches reports whether the file seems to be complete: the last entry of the index starts before the checksum, and
-// the file ends with the checksum that the index names.
+// reaches reports whether the pack file seems to be complete: the last entry of the index starts before the
+// checksum, and the file ends with the checksum that the index records for the pack.
 func (p *anyPack) reaches() bool {
 	last := int64(packHeadSize)
 	for _, e := range p.entries {
@@ -183,9 +185,9 @@ func (p *anyPack) scan(ctx context.Context) error {
 	return nil
 }
 
-// identify returns the object whose entry starts at offset, without a check of its id. If p has no index yet, a base
-// cannot be found by its id: then the error wraps errNoBase for a delta that names its base by id, and also for an
-// entry head that cannot be read.
+// identify returns the object whose entry starts at offset, without a check of its id. If p has no index yet,
+// identify cannot find a base by its id. Then the error wraps errNoBase if the entry is a delta with the id of
+// its base, or if the head of the entry cannot be read.
 func (p *anyPack) identify(offset int64) (object, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)

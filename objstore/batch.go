@@ -39,8 +39,8 @@ func (b *Batch) Add(kind Kind, data []byte) ID {
 	return id
 }
 
-// addDeferred adds an object that is in a file, unless the batch has it already. It reads only the
-// head of the object.
+// addDeferred adds an object that is in a file, unless the batch has the object already. It reads only the kind
+// and the size of the object. The bytes stay in the file until the batch is written.
 func (b *Batch) addDeferred(d deferred) error {
 	if _, ok := b.objects[d.id]; ok {
 		return nil
@@ -68,7 +68,7 @@ func (b *Batch) GetAtMost(id ID, limit int64) (Kind, []byte, error) {
 	return b.store.GetAtMost(id, limit)
 }
 
-// read returns the object. It verifies bytes from a file against the id.
+// read returns the object with its bytes. If the bytes are in a file, read verifies them against the id.
 func (o batchObject) read() (object, error) {
 	if o.file == nil {
 		return o.object, nil
@@ -117,10 +117,10 @@ func (b *Batch) Commit(ctx context.Context, moveRefs func() error) error {
 	return moveRefs()
 }
 
-// Flush writes the batch as one pack and empties the batch, for a write that is too large for memory. The pack is
-// protected from a concurrent git gc until the caller calls release. If the store is Durable, the next Commit puts the
-// pack's name on stable storage. After an error, the batch is unchanged and release is nil. For an empty batch, Flush
-// does nothing, and release does nothing.
+// Flush writes the batch as one pack and empties the batch. It is for a write that is too large for memory. The
+// pack is protected from a concurrent git gc until the caller calls release. If the store is Durable, the next
+// Commit puts the pack's name on stable storage. After an error, the batch is unchanged and release is nil. For
+// an empty batch, Flush and release do nothing.
 func (b *Batch) Flush(ctx context.Context) (release func(), err error) {
 	if len(b.order) == 0 {
 		return func() {}, nil
@@ -164,9 +164,10 @@ func (b *Batch) empty() {
 	b.order, b.bytes = nil, 0
 }
 
-// write writes the batch as a pack and publishes the pack. git leaves the pack alone until the caller calls release. If
-// the store is Durable, the pack's bytes are on stable storage when write returns. If syncName is true, the pack's name
-// is on stable storage, too. After an error there is nothing to release.
+// write writes the batch as a pack, under a name at which git and this store find the pack. git gc does not
+// remove the pack until the caller calls release. If the store is Durable, the pack's bytes are on stable
+// storage when write returns. If syncName is true, the pack's name is on stable storage, too. After an error,
+// release is nil.
 func (b *Batch) write(ctx context.Context, syncName bool) (release func(), err error) {
 	s := b.store
 	if err := s.enter(); err != nil {
@@ -204,8 +205,8 @@ func (b *Batch) write(ctx context.Context, syncName bool) (release func(), err e
 	}, nil
 }
 
-// fill adds the objects of the batch to w in the order of their Add, but commits first: the first
-// object of a pack shows which program made the pack.
+// fill adds the objects of the batch to w in the order of their Add, but all commits before the other objects:
+// the first object of a pack shows which program made the pack.
 func (b *Batch) fill(ctx context.Context, w *packWriter) error {
 	for _, commits := range []bool{true, false} {
 		for _, o := range b.order {
@@ -227,7 +228,8 @@ func (b *Batch) fill(ctx context.Context, w *packWriter) error {
 // never in memory as a whole.
 const streamedFrom = 1 << 20
 
-// writeTo adds the object to w. It verifies an object from a file, and streams a large one.
+// writeTo adds the object to w. It verifies the bytes of an object in a file against the id. If such an object
+// has streamedFrom bytes or more, writeTo never has the whole object in memory.
 func (o batchObject) writeTo(w *packWriter) (err error) {
 	if o.file == nil || o.file.size < streamedFrom {
 		whole, err := o.read()

@@ -28,8 +28,9 @@ type fileChecker struct {
 	files packFiles
 }
 
-// check returns the damage of all packs, indexes and loose objects. A file that is removed during the check is not
-// damaged. If progress is not nil, check calls it after each pack and each loose object.
+// check returns the damage of all packs, indexes and loose objects. A file that is removed during the check is
+// not damaged. If progress is not nil, check calls it after each pack and each loose object, with their number
+// so far and in total.
 func (c fileChecker) check(ctx context.Context, progress func(done, total int)) ([]Damage, error) {
 	packs, err := allPackNames(c.files.dir)
 	if err != nil {
@@ -65,8 +66,8 @@ func (c fileChecker) check(ctx context.Context, progress func(done, total int)) 
 	return found, nil
 }
 
-// reasonOf returns the Reason of a CorruptError, because a Damage already names the object and the
-// file. It returns the text of any other error.
+// reasonOf returns the text of err for a Damage. Of a CorruptError this is only the Reason, because the Damage
+// already has the object and the file.
 func reasonOf(err error) string {
 	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
 		return corrupt.Reason
@@ -74,8 +75,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// checkPack returns the damage of one pack and its index: nothing, a flaw of either, or both. A
-// pack that vanishes during the check is not damaged.
+// checkPack returns the damage of one pack: at most one Damage for its index, and one for its pack file. If the
+// pack vanishes during the check, it is not damaged.
 func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, error) {
 	p, err := c.dir.openAnyway(ctx, name)
 	if vanished(err) {
@@ -139,7 +140,8 @@ func allPackNames(dir string) ([]string, error) {
 	return names, nil
 }
 
-// looseIDs returns the sorted ids of the loose objects in the object directory dir.
+// looseIDs returns the sorted ids of the loose objects in the object directory dir. It skips files whose names
+// are not ids.
 func looseIDs(dir string) ([]ID, error) {
 	folders, err := os.ReadDir(dir)
 	if err != nil {
@@ -183,8 +185,9 @@ func (p *anyPack) unreadable(ctx context.Context) ([]ID, error) {
 	return bad, nil
 }
 
-// check reads the object of the entry e, and returns an error if the object is damaged or does not match its id. It
-// never has a large full object in memory as a whole. If the pack file is missing, the error is ErrNotFound.
+// check reads the object of the entry e, and returns an error if the object is damaged or does not match its
+// id. It reads a large object piece by piece, unless the object is stored as a delta. If the pack file is
+// missing, the error is ErrNotFound.
 func (p *anyPack) check(e indexEntry) error {
 	if p.file == nil {
 		return ErrNotFound
@@ -201,8 +204,9 @@ func (p *anyPack) check(e indexEntry) error {
 	return err
 }
 
-// object returns the object of the entry e, for a check or for another pack. It reads and verifies a small object, and
-// an object that is stored as a delta, at once. A large object is verified when its bytes are read.
+// object returns the object of the entry e, for a check or for another pack. If the object has fewer than
+// streamedFrom bytes or is stored as a delta, object reads and verifies its bytes. Otherwise the bytes stay in
+// the pack file, and are verified when they are read.
 func (p *anyPack) object(e indexEntry) (batchObject, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)
@@ -217,6 +221,7 @@ func (p *anyPack) object(e indexEntry) (batchObject, error) {
 	open := func() (*objectReader, error) {
 		r, err := p.openEntry(e.offset)
 		if err == nil {
+			// The pack closes its file.
 			r.close = func() error { return nil }
 		}
 		return r, err

@@ -29,8 +29,8 @@ type packRest struct {
 // or a delta of either.
 const readAhead = 4 << 10
 
-// Read implements io.Reader. At the end of the entries it returns io.ErrUnexpectedEOF, because a
-// sound entry ends before.
+// Read implements io.Reader. At the end of the entries it returns io.ErrUnexpectedEOF, because a sound entry
+// ends before. It also keeps an error of the file in r.err.
 func (r *packRest) Read(p []byte) (int, error) {
 	want := min(int64(len(p)), r.end-r.next)
 	if want <= 0 {
@@ -57,8 +57,8 @@ func (c *packCursor) use(file io.ReaderAt, end int64) {
 	c.seek(0)
 }
 
-// seek makes offset the position of the next read. It keeps bytes that are already in the
-// read-ahead.
+// seek makes offset the position of the next read. If offset is among the bytes that are already in the
+// read-ahead, seek keeps these bytes.
 func (c *packCursor) seek(offset int64) {
 	here := c.rest.next - int64(c.ahead.Buffered())
 	if skip := offset - here; skip >= 0 && skip < int64(c.ahead.Buffered()) {
@@ -80,7 +80,8 @@ func (c *packCursor) entryHead(offset int64) (entryHead, error) {
 	return head, err
 }
 
-// stream returns the inflated stream after head, which must be the head that c read last.
+// stream returns the inflated bytes of an entry, without resolving a delta. head must be the head that c read
+// last.
 func (c *packCursor) stream(head entryHead) ([]byte, error) { return c.inflate(c.ahead, head.size) }
 
 // cursorPool keeps cursors for reuse, because their tables for inflating are costly to make. It is

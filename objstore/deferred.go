@@ -83,7 +83,9 @@ type verifiedReader struct {
 	left int64 // number of bytes that the object's head still promises
 }
 
-// Read implements io.Reader.
+// Read reads the next bytes of the object. The error is a [*CorruptError] if the object is longer or shorter
+// than its head claims, does not match its id, or cannot be decoded. An error of the file itself is returned
+// unchanged. At the end of a valid object, the error is io.EOF.
 func (r *verifiedReader) Read(b []byte) (int, error) {
 	n, err := r.objectReader.Read(b)
 	r.sum.Write(b[:n])

@@ -16,9 +16,9 @@ const (
 	maxDeltify = 4 << 20
 )
 
-// deltify makes older versions of objects deltas of newer versions, so that the latest state is
-// read without deltas. It compares each commit of the set with its first parent: the commits, their
-// trees, and all files and folders with the same path in both.
+// deltify stores older versions of objects as deltas of newer versions, so that the latest state is read
+// without deltas. It compares each commit of the set with its first parent: the commits, their trees, and all
+// files and folders with the same path in both.
 func (m *mergeSet) deltify(ctx context.Context) error {
 	d := deltifier{mergeSet: m, compared: make(map[[2]int32]bool)}
 	for o := range int32(len(m.objects)) {
@@ -63,8 +63,8 @@ func commitLinks(data []byte) (tree, parent ID) {
 	return tree, parent
 }
 
-// compareCommit pairs a commit with its first parent, and their trees with each other. It does
-// nothing if the set does not have the parent.
+// compareCommit pairs a commit with its first parent, and compares their trees. It does nothing if the set does
+// not have the parent, or if the parent is not a commit.
 func (d *deltifier) compareCommit(commit int32) error {
 	newer, err := d.read(commit)
 	if err != nil {
@@ -89,10 +89,12 @@ func (d *deltifier) compareCommit(commit int32) error {
 	return d.compare(TreeEntry{Mode: ModeTree, ID: oldTree}, TreeEntry{Mode: ModeTree, ID: newTree})
 }
 
-// compare pairs two versions of a path and, if both are trees, the paths below. If the path was a folder and is a file
-// now, compare pairs each file of the folder with the file: so a value's tail of chunks, which becomes one part, costs
-// hardly anything. If the set lacks one of the objects, both are the same, a file became a folder, or compare has seen
-// the two trees before, it does nothing.
+// compare pairs two versions of a path and, if both are trees, compares the paths below. If the path was a
+// folder and is a file now, compare pairs each file of the folder with the file. So when the chunks at the end
+// of a value become one file, the chunks cost hardly any space. compare does nothing in these cases:
+//   - The set lacks one of the objects, or both versions are the same object.
+//   - A file became a folder.
+//   - compare has seen the two trees before.
 func (d *deltifier) compare(from, to TreeEntry) error {
 	older, oldOK := d.byID[from.ID]
 	newer, newOK := d.byID[to.ID]
@@ -114,8 +116,8 @@ func (d *deltifier) compare(from, to TreeEntry) error {
 	return d.compareTrees(older, newer)
 }
 
-// compareJoined pairs the files of a folder with the file that has replaced the folder.
-func (d *deltifier) compareJoined(folder int32, file TreeEntry) error {
+// compareJoined pairs each file of a folder with newFile, which has replaced the folder. It skips subfolders.
+func (d *deltifier) compareJoined(folder int32, newFile TreeEntry) error {
 	entries, err := d.entries(folder)
 	if err != nil {
 		return err
@@ -124,7 +126,7 @@ func (d *deltifier) compareJoined(folder int32, file TreeEntry) error {
 		if e.Mode == ModeTree {
 			continue
 		}
-		if err := d.compare(e, file); err != nil {
+		if err := d.compare(e, newFile); err != nil {
 			return err
 		}
 	}
@@ -132,7 +134,8 @@ func (d *deltifier) compareJoined(folder int32, file TreeEntry) error {
 }
 
 // compareTrees compares the entries of two versions of a tree: entries of the same name with each other, and
-// the rest by compareMoved. It skips entries whose object is in both versions.
+// the rest by compareMoved. It skips each entry whose object is in both versions, because that object needs no
+// delta.
 func (d *deltifier) compareTrees(older, newer int32) error {
 	oldEntries, err := d.entries(older)
 	if err != nil {
@@ -171,17 +174,17 @@ func (d *deltifier) compareTrees(older, newer int32) error {
 	return d.compareMoved(gone, fresh)
 }
 
-// compareMoved compares entries of an older tree with entries of a newer tree. gone has the older entries
-// without a successor of the same name, and fresh has the newer entries whose objects are new. compareMoved
-// pairs entries of the same mode, the last with the last and so on; the first entry in fresh is paired with
-// all remaining entries in gone. So it finds the next version of a renamed file, and of a value's chunks
-// after a chunk before them was added or removed.
-func (d *deltifier) compareMoved(gone, fresh []TreeEntry) error {
+// compareMoved compares entries of an older tree with entries of a newer tree. oldEntries has the older entries
+// without a successor of the same name. newEntries has the newer entries whose objects are new. compareMoved
+// pairs entries of the same mode: the last with the last, the one before with the one before, and so on. When
+// one new entry is left, all remaining old entries are paired with it. This finds the next version of a renamed
+// file. It also finds the next version of a value's chunks after a chunk before them was added or removed.
+func (d *deltifier) compareMoved(oldEntries, newEntries []TreeEntry) error {
 	last := make(map[Mode][]TreeEntry)
-	for _, e := range fresh {
+	for _, e := range newEntries {
 		last[e.Mode] = append(last[e.Mode], e)
 	}
-	for _, e := range slices.Backward(gone) {
+	for _, e := range slices.Backward(oldEntries) {
 		same := last[e.Mode]
 		if len(same) == 0 {
 			continue
@@ -196,8 +199,8 @@ func (d *deltifier) compareMoved(gone, fresh []TreeEntry) error {
 	return nil
 }
 
-// entries returns the entries of a tree. It returns no entries if git would not write the tree in
-// this form; such a tree is copied, but the merge makes no deltas below it.
+// entries returns the entries of a tree. If the object is not a tree, or git would write the tree in another
+// form, entries returns none: the merge copies such an object, and makes no deltas below it.
 func (d *deltifier) entries(tree int32) ([]TreeEntry, error) {
 	o, err := d.read(tree)
 	if err != nil || o.kind != Tree {
@@ -210,11 +213,11 @@ func (d *deltifier) entries(tree int32) ([]TreeEntry, error) {
 	return entries, nil
 }
 
-// pair makes the older object a delta of the newer object if the delta is shorter than the older
-// object's present entry. It does nothing if the older object is a delta already, if either object
-// is larger than maxDeltify, if the chain would be longer than maxNewChain, or if the kinds differ.
-// A value that changes back is both older and newer than its other version, so pair also prevents
-// circles.
+// pair makes the older object a delta of the newer object if the delta is shorter than the older object's
+// present entry. It does nothing in these cases:
+//   - The older object is a delta already, or the objects have different kinds.
+//   - One of the objects is larger than maxDeltify, or the chain would be longer than maxNewChain.
+//   - The delta would make a circle. A value that changes back is both older and newer than its other version.
 func (d *deltifier) pair(older, newer int32) error {
 	o := &d.objects[older]
 	if o.base != noBase || o.size > maxDeltify || d.objects[newer].size > maxDeltify {

@@ -52,9 +52,10 @@ type dropper struct {
 	failpoints failpoints
 }
 
-// drop makes up to dropAttempts attempts under the merge lock. It ends with the first attempt that succeeds or has an
-// error that another attempt cannot avoid. If no attempt is left, it returns ErrInUse.
-func (d *dropper) drop(ctx context.Context, what DropRequest) (result DropResult, err error) {
+// drop makes up to dropAttempts attempts to drop the objects of request, under the merge lock. It ends with the
+// first attempt that succeeds or has an error that another attempt cannot avoid. If no attempt is left, it
+// returns ErrInUse.
+func (d *dropper) drop(ctx context.Context, request DropRequest) (result DropResult, err error) {
 	pins, err := d.temp.lock(dropLock, flock.SetPermissions(0o666))
 	if err != nil {
 		return DropResult{}, err
@@ -62,7 +63,7 @@ func (d *dropper) drop(ctx context.Context, what DropRequest) (result DropResult
 	err = d.temp.alone(ctx, mergeLock, func() error {
 		for attempt := range dropAttempts {
 			var done bool
-			result, done, err = d.try(ctx, what, pins, attempt == dropAttempts-1)
+			result, done, err = d.try(ctx, request, pins, attempt == dropAttempts-1)
 			if vanished(err) && !done {
 				continue
 			}
@@ -75,16 +76,19 @@ func (d *dropper) drop(ctx context.Context, what DropRequest) (result DropResult
 	return result, err
 }
 
-// try makes one attempt to drop the objects that what.Choose returns. If another attempt may succeed, done is false.
-// Then err is nil if an object is needed again or another process used a pack, and vanished returns true for err if a
-// pack was removed. Any other error is final. try holds the lock pins while it replaces packs. If last is true, try
-// leaves used packs alone and replaces the others.
-func (d *dropper) try(ctx context.Context, what DropRequest, pins *flock.Flock, last bool) (_ DropResult, done bool, err error) {
+// try makes one attempt to drop the objects that request.Choose returns. It holds the lock pins while it
+// replaces packs. If last is true, try leaves packs alone that another process has used, and replaces the
+// others.
+//
+// If done is true, the drop is complete or err is final. If done is false, another attempt may succeed in two
+// cases: err is nil, because an object is needed again or another process used a pack; or vanished returns true
+// for err, because a pack was removed. Any other error is final.
+func (d *dropper) try(ctx context.Context, request DropRequest, pins *flock.Flock, last bool) (_ DropResult, done bool, err error) {
 	packs, err := d.droppable()
 	if err != nil {
 		return DropResult{}, false, err
 	}
-	ids, err := what.Choose(ctx)
+	ids, err := request.Choose(ctx)
 	if err != nil {
 		return DropResult{}, true, err
 	}
@@ -118,7 +122,7 @@ func (d *dropper) try(ctx context.Context, what DropRequest, pins *flock.Flock, 
 		return DropResult{}, false, err
 	}
 	defer func() { err = errors.Join(err, pins.Unlock()) }()
-	if still, err := what.Still(ctx, ids); err != nil || !still {
+	if still, err := request.Still(ctx, ids); err != nil || !still {
 		return DropResult{}, err != nil, err // without an error, the next attempt chooses anew
 	}
 	touched, err := d.touched(having)
@@ -145,15 +149,15 @@ func (d *dropper) touched(packs []mergePack) (map[string]bool, error) {
 	return touched, nil
 }
 
-// replace publishes the staged pack, unless it is nil, and removes the packs in having whose names
-// are not in touched. It returns the result of dropping ids. If git holds the lock of its
+// replace publishes the staged pack, unless staged is nil, and removes those of candidates whose names are not
+// in touched. It returns how many of ids are dropped, and how many are left. If git holds the lock of its
 // multi-pack-index for long, replace changes nothing, and all objects count as left.
-func (d *dropper) replace(ctx context.Context, having []mergePack, touched map[string]bool, staged *stagedPack, ids map[ID]struct{}) (DropResult, error) {
-	holds, err := d.holdings(having, ids)
+func (d *dropper) replace(ctx context.Context, candidates []mergePack, touched map[string]bool, staged *stagedPack, ids map[ID]struct{}) (DropResult, error) {
+	holds, err := d.holdings(candidates, ids)
 	if err != nil {
 		return DropResult{}, err
 	}
-	inputs := slices.DeleteFunc(slices.Clone(having), func(p mergePack) bool { return touched[p.name] })
+	inputs := slices.DeleteFunc(slices.Clone(candidates), func(p mergePack) bool { return touched[p.name] })
 	replaced, err := d.replacer.replace(ctx, staged, inputs, func() error { return nil }, "drop-after-rename")
 	if err == nil && len(replaced.removed) > 0 {
 		err = d.files.sync()
@@ -161,7 +165,7 @@ func (d *dropper) replace(ctx context.Context, having []mergePack, touched map[s
 	if err != nil && !replaced.done {
 		return DropResult{}, err
 	}
-	result := dropResult(having, holds, replaced.removed)
+	result := dropResult(candidates, holds, replaced.removed)
 	if staged != nil && replaced.done {
 		result.BytesAfter += staged.bytes
 	}
@@ -200,8 +204,8 @@ func dropResult(packs []mergePack, holds map[string][]ID, removed map[string]boo
 	return out
 }
 
-// stageWithout writes the objects of packs, except ids, to one staged pack and reads the pack back.
-// It returns nil if no object remains.
+// stageWithout writes the objects of packs, except ids, to one staged pack. It reads the pack back to verify
+// it. If no object remains, it returns nil.
 func (d *dropper) stageWithout(ctx context.Context, packs []mergePack, ids map[ID]struct{}) (_ *stagedPack, err error) {
 	set, err := openMergeSet(d.dir, packs)
 	if err != nil {
@@ -223,9 +227,9 @@ func (d *dropper) stageWithout(ctx context.Context, packs []mergePack, ids map[I
 	return staged, nil
 }
 
-// droppable returns the packs that a drop may replace: packs that no multi-pack-index names, and for which isMarked
-// returns false. It reads only names, sizes and times of files. It returns no pack if the multi-pack-index is
-// unreadable.
+// droppable returns the packs that a drop may replace: packs that are in no multi-pack-index and have no file
+// that marks them as packs to keep. It reads only names, sizes and times of files. It returns no pack if the
+// multi-pack-index is unreadable.
 func (d *dropper) droppable() ([]mergePack, error) {
 	dir := d.files.dir
 	names, err := packNames(dir)
@@ -255,6 +259,7 @@ func (d *dropper) droppable() ([]mergePack, error) {
 		if err != nil {
 			return nil, err
 		}
+		// The size of an index gives its number of objects.
 		objects := (index.Size() - indexTableAt - indexTailSize) / indexEntrySize
 		packs = append(packs, mergePack{name: name, objects: objects, bytes: info.Size(), made: info.ModTime()})
 	}

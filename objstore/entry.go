@@ -26,14 +26,15 @@ func (h entryHead) isDelta() bool { return h.kind == offsetDelta || h.kind == id
 // errEntryHead is the error about an entry head that does not have git's format.
 var errEntryHead = errors.New("malformed entry head")
 
-// readEntryHead reads the head of an entry, with numbers in their shortest form as appendEntryHead
-// writes them. at is the offset at which the entry starts. Any other content is errEntryHead.
-// readEntryHead returns errors of r unchanged.
-func readEntryHead(r io.ByteReader, at int64) (entryHead, error) {
+// readEntryHead reads the head of an entry. Its numbers must have their shortest form, as appendEntryHead
+// writes them. offset is the offset at which the entry starts. If the head is malformed, the error is
+// errEntryHead. readEntryHead returns errors of r unchanged.
+func readEntryHead(r io.ByteReader, offset int64) (entryHead, error) {
 	b, err := r.ReadByte()
 	if err != nil {
 		return entryHead{}, err
 	}
+	// The first byte has the kind and the lowest four bits of the size; later bytes have seven bits each.
 	h := entryHead{kind: b >> 4 & 7, size: int64(b & 15), length: 1}
 	for shift := 4; b&0x80 != 0; shift += 7 {
 		if b, err = r.ReadByte(); err != nil {
@@ -49,18 +50,18 @@ func readEntryHead(r io.ByteReader, at int64) (entryHead, error) {
 	case uint8(Commit), uint8(Tree), uint8(Blob), uint8(Tag):
 		return h, nil
 	case offsetDelta:
-		return readBaseOffset(r, h, at)
+		return readBaseOffset(r, h, offset)
 	case idDelta:
 		return readBaseID(r, h)
 	}
 	return entryHead{}, errEntryHead
 }
 
-// readBaseOffset reads the distance to the base, and returns h with base and length set. at is the
-// offset at which the entry starts. A byte has seven bits of the distance, the highest first. Each
-// continuation adds one, so every distance has only one encoding. A base before the first entry is
-// errEntryHead.
-func readBaseOffset(r io.ByteReader, h entryHead, at int64) (entryHead, error) {
+// readBaseOffset reads the distance from an entry back to its base, and returns h with base and length set.
+// offset is the offset at which the entry starts. A byte has seven bits of the distance, the highest first.
+// Each continuation adds one, so every distance has only one encoding. If the base would be before the first
+// entry, the error is errEntryHead.
+func readBaseOffset(r io.ByteReader, h entryHead, offset int64) (entryHead, error) {
 	var distance int64
 	for {
 		b, err := r.ReadByte()
@@ -77,10 +78,10 @@ func readBaseOffset(r io.ByteReader, h entryHead, at int64) (entryHead, error) {
 		}
 		distance = (distance + 1) << 7
 	}
-	if distance <= 0 || distance > at-packHeadSize {
+	if distance <= 0 || distance > offset-packHeadSize {
 		return entryHead{}, errEntryHead
 	}
-	h.base = at - distance
+	h.base = offset - distance
 	return h, nil
 }
 
@@ -104,9 +105,9 @@ func readBaseID(r io.ByteReader, h entryHead) (entryHead, error) {
 	return h, nil
 }
 
-// appendEntryHead appends the head h of an entry to out, and returns the result. at is the offset at
-// which the entry starts. h.length is ignored.
-func appendEntryHead(out []byte, h entryHead, at int64) []byte {
+// appendEntryHead appends the head h of an entry to out, and returns the result. offset is the offset at which
+// the entry starts. h.length is ignored.
+func appendEntryHead(out []byte, h entryHead, offset int64) []byte {
 	b := h.kind<<4 | uint8(h.size&15)
 	for rest := h.size >> 4; rest > 0; rest >>= 7 {
 		out = append(out, b|0x80)
@@ -115,14 +116,15 @@ func appendEntryHead(out []byte, h entryHead, at int64) []byte {
 	out = append(out, b)
 	switch h.kind {
 	case offsetDelta:
-		return appendDistance(out, at-h.base)
+		return appendDistance(out, offset-h.base)
 	case idDelta:
 		return h.baseID.AppendTo(out)
 	}
 	return out
 }
 
-// appendDistance appends the distance to a base in the encoding that readBaseOffset reads.
+// appendDistance appends distance to out, in the encoding that readBaseOffset reads, and returns the result.
+// distance is the number of bytes from an entry back to its base.
 func appendDistance(out []byte, distance int64) []byte {
 	var digits [10]byte
 	i := len(digits) - 1

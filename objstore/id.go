@@ -75,7 +75,7 @@ func (id ID) Bytes() []byte { return bytes.Clone(id.sum[:id.size]) }
 // AppendTo appends the raw bytes of the id to b and returns the result. The zero ID has no bytes.
 func (id ID) AppendTo(b []byte) []byte { return append(b, id.sum[:id.size]...) }
 
-// IsZero reports whether id names no object.
+// IsZero reports whether id is the zero ID, which is the id of no object.
 func (id ID) IsZero() bool { return id.size == 0 }
 
 // Compare returns -1, 0 or 1 if git sorts id before, with or after other. git sorts ids by their
@@ -91,8 +91,8 @@ func (id ID) MarshalText() ([]byte, error) {
 	return hex.AppendEncode(nil, id.sum[:id.size]), nil
 }
 
-// UnmarshalText sets id to the ID that MarshalText returned as text. The error wraps
-// [ErrMalformedID], and leaves id unchanged.
+// UnmarshalText sets id to the ID for text, which must have the form that MarshalText returns. If text has
+// another form, the error wraps [ErrMalformedID], and id stays unchanged.
 func (id *ID) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*id = ID{}

@@ -68,6 +68,7 @@ func encodeIndex(entries []indexEntry, packSum [sha1.Size]byte) []byte {
 	var large []int64
 	for _, e := range entries {
 		offset := uint32(e.offset)
+		// An offset that is too large is stored in the last table, and its position there replaces the offset.
 		if e.offset >= largeOffset {
 			offset = largeOffset | uint32(len(large))
 			large = append(large, e.offset)
@@ -207,6 +208,7 @@ func (x *index) readLayout() error {
 // find returns the offset of an object's entry in the pack file. found is false if the index does
 // not list the object. The error wraps errIndex if the index is malformed.
 func (x *index) find(id ID) (offset int64, found bool, err error) {
+	// The fan-out table has, for each first byte, the number of ids up to this byte.
 	lo, hi := int64(0), int64(x.fan[id.sum[0]])
 	if id.sum[0] > 0 {
 		lo = int64(x.fan[id.sum[0]-1])
@@ -242,6 +244,7 @@ func (x *index) find(id ID) (offset int64, found bool, err error) {
 // offset returns the offset in the pack file of the object with number i. Objects are numbered from
 // 0 in the order of their ids.
 func (x *index) offset(i int64) (int64, error) {
+	// The offsets follow the ids and the CRC-32s of four bytes each.
 	offsetsAt := indexTableAt + x.count*(idSize+4)
 	b, err := x.part(offsetsAt+4*i, 4)
 	if err != nil {
@@ -251,6 +254,7 @@ func (x *index) offset(i int64) (int64, error) {
 	if small < largeOffset {
 		return int64(small), nil
 	}
+	// The entry is a number in the table of 64-bit offsets.
 	at := int64(small - largeOffset)
 	if at >= x.large {
 		return 0, fmt.Errorf("%w: no such 64-bit offset", errIndex)

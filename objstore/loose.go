@@ -102,8 +102,8 @@ func AddLoose(w Writer, dir string) error {
 	return nil
 }
 
-// eachLoose calls add for every loose object in dir, sorted by id, and stops at the first error. It
-// ignores all other files, such as git's unfinished files.
+// eachLoose calls add for every loose object in dir, sorted by id, with a function that opens the object. It
+// stops at the first error. It ignores all other files, such as git's unfinished files.
 func eachLoose(dir string, add func(ID, opener) error) error {
 	for first := range 256 {
 		name := hex.EncodeToString([]byte{byte(first)})
@@ -128,8 +128,8 @@ func eachLoose(dir string, add func(ID, opener) error) error {
 	return nil
 }
 
-// eachPacked calls add for every object in the packs of dir, and stops at the first error. An
-// object of more than maxObject bytes is an error when it is read.
+// eachPacked calls add for every object in the packs of dir, with a function that opens the object. It stops at
+// the first error. To read an object of more than maxObject bytes is an error.
 func eachPacked(dir string, maxObject int64, add func(ID, opener) error) error {
 	r := newReading(newCache(0), maxObject)
 	dir = filepath.Join(dir, "pack")

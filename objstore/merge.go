@@ -22,12 +22,13 @@ type MergeResult struct {
 	BytesBefore, BytesAfter int64 // size of the merged packs, and of the packs that replaced them
 }
 
-// add adds the result of the next lot of the same merge to r.
-func (r *MergeResult) add(next MergeResult) {
-	r.PacksBefore, r.PacksAfter = max(r.PacksBefore, next.PacksBefore), next.PacksAfter
-	r.Objects += next.Objects
-	r.BytesBefore += next.BytesBefore
-	r.BytesAfter += next.BytesAfter
+// add adds lot, the result of the next lot of the same merge, to r. The objects and bytes add up. PacksBefore
+// becomes the greater of both numbers, and PacksAfter becomes that of lot.
+func (r *MergeResult) add(lot MergeResult) {
+	r.PacksBefore, r.PacksAfter = max(r.PacksBefore, lot.PacksBefore), lot.PacksAfter
+	r.Objects += lot.Objects
+	r.BytesBefore += lot.BytesBefore
+	r.BytesAfter += lot.BytesAfter
 }
 
 // merger merges several packs into one pack.
@@ -41,10 +42,13 @@ type merger struct {
 	failpoints failpoints
 }
 
-// merge merges the packs that choose returns into one pack, and repeats this until choose returns no packs, but at most
-// lots times. Before that, it sweeps and mends the pack folder. If another process holds the merge lock, merge does
-// nothing. It gives up without an error if git keeps removing the chosen packs, if git holds its lock of the
-// multi-pack-index for long or a dead git left this lock, or if ctx ends while merge waits for the lock.
+// merge merges the packs that choose returns into one pack, and repeats this until choose returns no packs, but
+// at most lots times. Before that, it removes leftovers of dead processes, and a multi-pack-index that lists
+// missing packs. If another process holds the merge lock, merge does nothing.
+//
+// merge ends without an error if git keeps removing the chosen packs. It also ends without an error if it
+// cannot take git's lock of the multi-pack-index: git holds the lock for long, a dead git left it, or ctx ends
+// while merge waits.
 func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ MergeResult, err error) {
 	lock, err := m.temp.lock(mergeLock)
 	if err != nil {
@@ -94,9 +98,9 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 	return total, nil
 }
 
-// mergeChosen replaces the chosen packs by one pack, and returns how many of them it removed. If
-// git holds the lock of its multi-pack-index for long, mergeChosen changes nothing and returns 0.
-// If a chosen pack is gone, it changes nothing, and vanished returns true for the error.
+// mergeChosen replaces the chosen packs by one pack, and returns how many of them it removed. If git holds the
+// lock of its multi-pack-index for long, mergeChosen changes nothing, and removed is 0. If a chosen pack is
+// gone, mergeChosen changes nothing, and vanished returns true for the error.
 func (m *merger) mergeChosen(ctx context.Context, chosen []mergePack) (result MergeResult, removed int, err error) {
 	set, err := openMergeSet(m.dir, chosen)
 	if err != nil {

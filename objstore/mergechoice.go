@@ -45,8 +45,10 @@ type mergeChooser struct {
 // about a share-th of them.
 type mergeChoice func(now time.Time, share int) (chosen []mergePack, all int, err error)
 
-// choose implements mergeChoice. It chooses full tiers of packs of similar weight, and leaves out
-// packs of other programs.
+// choose returns the packs to merge into one pack, or nil if fewer than two packs are to be merged. They are
+// full tiers of packs of similar weight, and none is young at the time now. choose leaves out packs of other
+// programs. chosen has at most mergeOnce packs or a share-th of the mergeable packs, whichever is more. all is
+// the number of mergeable packs.
 func (c mergeChooser) choose(now time.Time, share int) (chosen []mergePack, all int, err error) {
 	packs, err := c.mergeable()
 	if err != nil {
@@ -130,6 +132,7 @@ func (c mergeChooser) mergeable() ([]mergePack, error) {
 			} else {
 				found[name].bytes, found[name].made = info.Size(), info.ModTime()
 			}
+		// A .rev file does not prevent a merge, but any further file does.
 		case "rev":
 		default:
 			held[name] = true
@@ -138,8 +141,10 @@ func (c mergeChooser) mergeable() ([]mergePack, error) {
 	return c.selectMergeable(found, held), nil
 }
 
-// selectMergeable returns those of the found packs that may be merged, sorted by their number of
-// objects and their name. held has the names of packs with another file, such as .keep.
+// selectMergeable returns those of the found packs that may be merged, sorted by their number of objects and
+// their name. held has the names of packs with another file, such as .keep. selectMergeable leaves out these
+// packs, packs of other programs, packs without objects or without a pack file, and packs of at least
+// c.maxBytes bytes.
 func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[string]bool) []mergePack {
 	c.owners.mu.Lock()
 	defer c.owners.mu.Unlock()
@@ -161,9 +166,9 @@ func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[stri
 	return packs
 }
 
-// planAll returns the packs to merge. It prefers packs that no multi-pack-index names. If these are
-// too few and there are more than mergeMost packs, planAll chooses from all packs, although git's
-// multi-pack-index then becomes invalid.
+// planAll returns the packs to merge. It prefers packs that are in no multi-pack-index. If these are too few
+// and there are more than mergeMost packs, planAll chooses from all packs, although git's multi-pack-index then
+// becomes invalid.
 func planAll(packs []mergePack) []mergePack {
 	chosen := planMerge(unnamed(packs))
 	if len(chosen) < 2 && len(packs) > mergeMost {
@@ -172,13 +177,14 @@ func planAll(packs []mergePack) []mergePack {
 	return chosen
 }
 
-// unnamed returns a copy of packs without those that a multi-pack-index names.
+// unnamed returns a copy of packs without those that are in a multi-pack-index.
 func unnamed(packs []mergePack) []mergePack {
 	return slices.DeleteFunc(slices.Clone(packs), func(p mergePack) bool { return p.named })
 }
 
-// planMerge returns the packs of the lowest full tier, and of each higher tier that the new pack
-// would fill. It returns nil if no tier is full.
+// planMerge returns the packs of the lowest full tier, and of each higher tier that the new pack would fill.
+// Tier 0 is full with mergeFresh packs, and any other tier with mergeFull packs. planMerge returns nil if no
+// tier is full.
 func planMerge(packs []mergePack) []mergePack {
 	var tiers [][]mergePack
 	for _, p := range packs {

@@ -28,8 +28,8 @@ type mergePack struct {
 // weight returns the cost of copying the pack, measured in objects.
 func (p mergePack) weight() int64 { return max(p.objects, p.bytes/objectBytes) }
 
-// tier returns the tier of a pack with this number of objects and this size in bytes. The lowest
-// tier is 0.
+// tier returns the tier of a pack with this number of objects and this size in bytes. Tier 0 has the packs with
+// a weight below freshObjects. The limit of each further tier is tierFactor times as high.
 func tier(objects, size int64) int {
 	n := mergePack{objects: objects, bytes: size}.weight()
 	t := 0
@@ -39,10 +39,12 @@ func tier(objects, size int64) int {
 	return t
 }
 
-// datedAfter returns the date of a pack that is written now and replaces packs of which the newest has the date newest.
-// newest is zero if the pack replaces no pack. The date is now minus backdated or the next whole second after newest,
-// whichever is later. Of an object in several packs, git's multi-pack-index names the copy in the newest pack, by whole
-// seconds. So a multi-pack-index that knows both a pack and its replacement names no copy in the replaced pack
+// datedAfter returns the date of a pack that is written now. newest is the date of the newest pack that the
+// written pack replaces, or zero if it replaces no pack. The result is now minus backdated or the next whole
+// second after newest, whichever is later.
+//
+// If several packs have an object, git's multi-pack-index lists only the copy in the newest pack, by whole
+// seconds. So a multi-pack-index with both a pack and its replacement lists no copy in the replaced pack
 // (decision 33).
 func datedAfter(now, newest time.Time) time.Time {
 	made := now.Add(-backdated)
@@ -52,18 +54,19 @@ func datedAfter(now, newest time.Time) time.Time {
 	return made
 }
 
-// isYoung reports whether a replacement of the pack, written now, would have a date that is less than ripe before now.
-// git may pack the same objects at any moment, and git's pack must be newer than the replacement.
+// isYoung reports whether the pack is too new to be replaced now: the replacement would have a date that is
+// less than ripe before now. git may pack the same objects at any moment, and git's pack must be newer than the
+// replacement.
 func (p mergePack) isYoung(now time.Time) bool {
 	return datedAfter(now, p.made).After(now.Add(-ripe))
 }
 
-// withoutYoung returns the packs that may be replaced now. It overwrites the slice packs.
+// withoutYoung returns the packs without those for which isYoung returns true. It overwrites the slice packs.
 func withoutYoung(packs []mergePack, now time.Time) []mergePack {
 	return slices.DeleteFunc(packs, func(p mergePack) bool { return p.isYoung(now) })
 }
 
-// newestOf returns the date of the newest pack, or the zero time if packs is empty.
+// newestOf returns the date of the newest of packs, or the zero time if packs is empty.
 func newestOf(packs []mergePack) time.Time {
 	var newest time.Time
 	for _, p := range packs {

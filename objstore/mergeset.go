@@ -47,10 +47,11 @@ type mergeObject struct {
 	at int64 // offset in the output; 0 until the object is written
 }
 
-// openMergeSet opens the packs and reads the heads of their entries. If several packs have an object, the set uses the
-// copy in the pack with the most objects. So the base of a delta is in the same pack or in a larger one, and chains of
-// sound packs have no circles. If a pack is damaged or its deltas form a circle, the error is a [*CorruptError]. If a
-// pack is gone, vanished returns true for the error. After an error the packs are closed.
+// openMergeSet opens the packs and reads the heads of their entries. If several packs have an object, the set
+// uses the copy in the pack with the most objects. So the base of a delta is in the same pack or in a larger
+// one, and chains of sound packs have no circles. If a pack is damaged or its deltas form a circle, the error
+// is a [*CorruptError]. If a pack is gone, the error is one for which vanished returns true. After an error the
+// packs are closed.
 func openMergeSet(dir *objectDir, chosen []mergePack) (_ *mergeSet, err error) {
 	set := &mergeSet{byID: make(map[ID]int32)}
 	defer func() {
@@ -90,8 +91,9 @@ func (m *mergeSet) close() error {
 	return errors.Join(errs...)
 }
 
-// load adds the objects of one input to the set, except objects of earlier inputs. It adds the id
-// of each delta's base to bases, by the delta's index in objects.
+// load adds the objects of a pack to the set, except objects of earlier packs. input is the index of the pack
+// in m.inputs. For each delta, load adds the id of its base to bases; the key is the delta's index in
+// m.objects.
 func (m *mergeSet) load(input int32, bases map[int32]ID) error {
 	p := m.inputs[input]
 	f, end, err := p.open()
@@ -113,6 +115,7 @@ func (m *mergeSet) load(input int32, bases map[int32]ID) error {
 		if _, ok := m.byID[e.id]; ok {
 			continue
 		}
+		// An entry ends where the next one starts.
 		next := end
 		if i+1 < len(entries) {
 			next = entries[i+1].offset
@@ -186,9 +189,8 @@ func (m *mergeSet) corrupt(o int32, reason error) error {
 	return p.corrupt(m.objects[o].id, p.packPath, reason.Error())
 }
 
-// raise increases the heights of the bases of o, so that each base is higher than the delta built
-// on the base. It stops at a base that is high enough already, because the next bases are high
-// enough, too.
+// raise increases the heights of the bases of o, so that each base is higher than the delta that builds on it.
+// It stops at a base that is high enough already, because the further bases are then high enough, too.
 func (m *mergeSet) raise(o int32) {
 	height := m.objects[o].height
 	for b := m.objects[o].base; b != noBase; b = m.objects[b].base {
@@ -223,9 +225,8 @@ func (m *mergeSet) read(o int32) (object, error) {
 	return found, err
 }
 
-// write adds every object of the set to w, each base before its deltas. If the set has a full
-// commit of this program, the commit comes first: the first object of a pack shows which program
-// made the pack.
+// write adds every object of the set to w, each base before its deltas. If the set has a commit of this program
+// that is not a delta, the commit comes first: the first object of a pack shows which program made the pack.
 func (m *mergeSet) write(ctx context.Context, w *packWriter) error {
 	for o := range m.objects {
 		if m.objects[o].base != noBase || m.kindOf(int32(o)) != Commit {
@@ -253,8 +254,9 @@ func (m *mergeSet) write(ctx context.Context, w *packWriter) error {
 	return nil
 }
 
-// writeObject adds the object at index to w, after the bases that its delta needs. It does nothing
-// if the object is already written.
+// writeObject adds the object at index to w, after the bases that its delta needs. It does nothing if the
+// object is already written. It writes a new delta if there is one. Otherwise it copies the entry of the input
+// or, if o.inflate is true, writes the object in full.
 func (m *mergeSet) writeObject(index int32, w *packWriter) error {
 	o := &m.objects[index]
 	if o.at != 0 {
@@ -305,6 +307,7 @@ func (m *mergeSet) remove(ids map[ID]struct{}) {
 		}
 		if object.base != noBase {
 			if places[object.base] == gone {
+				// The removed base is still in m.objects, so the kind can be found.
 				object.kind = uint8(m.kindOf(int32(i)))
 				object.base, object.inflate = noBase, true
 			} else {

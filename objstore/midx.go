@@ -21,10 +21,10 @@ const (
 	midxChain  = "multi-pack-index-chain" // file in midxLayers that lists the chain
 )
 
-// midxPacks returns the names, without suffix, of the packs that the multi-pack-index in packDir
-// names. The result is empty if there is no multi-pack-index; the error wraps errMidx if it is
-// malformed. While a multi-pack-index exists, its packs must not be removed: git looks for an
-// object only in the pack that the multi-pack-index names for the object.
+// midxPacks returns the names, without suffix, of the packs in the multi-pack-index of packDir, which may be a
+// chain of files. The result is empty if there is no multi-pack-index. The error wraps errMidx if a file is
+// malformed. While a multi-pack-index exists, its packs must not be removed: git looks for an object only in
+// the pack that the multi-pack-index lists for the object.
 func midxPacks(packDir string) (map[string]bool, error) {
 	paths := []string{filepath.Join(packDir, midxFile)}
 	layers := filepath.Join(packDir, midxLayers)
@@ -80,6 +80,7 @@ func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 	if string(head[:4]) != "MIDX" || head[4] != 1 {
 		return nil, errMidx
 	}
+	// Bytes of the head: 6 is the number of chunks, 8 to 11 are the number of packs.
 	chunks := int(head[6])
 	packs := int(binary.BigEndian.Uint32(head[8:]))
 	table := make([]byte, (chunks+1)*rowSize) // the additional last row holds the end of the last chunk
@@ -87,6 +88,7 @@ func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 		return nil, fmt.Errorf("%w: %w", errMidx, err)
 	}
 	for i := range chunks {
+		// A row is the name of a chunk and its offset. PNAM has the names of the packs.
 		if string(table[i*rowSize:][:4]) != "PNAM" {
 			continue
 		}

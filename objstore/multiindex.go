@@ -31,8 +31,8 @@ type multiIndex struct {
 	used atomic.Bool // packs were removed while a multi-pack-index existed
 }
 
-// missing returns the sorted names of the packs that the multi-pack-index names and that do not exist. It returns nil
-// if there is no multi-pack-index, or if its form is unknown, for example because a newer git wrote it.
+// missing returns the sorted names of the packs that are in the multi-pack-index but do not exist. It returns
+// nil if there is no multi-pack-index, or if its form is unknown, for example because a newer git wrote it.
 func (x *multiIndex) missing() ([]string, error) {
 	dir := x.dir
 	named, err := midxPacks(dir)
@@ -59,10 +59,11 @@ func (x *multiIndex) missing() ([]string, error) {
 	return missing, nil
 }
 
-// mend removes a multi-pack-index that names missing packs or, if aside is not "", moves it to aside, the path of a
-// folder. It first removes the locks of dead merges. If git holds a lock for long, or ctx ends while mend waits, mend
-// leaves the multi-pack-index in place and returns nil. The caller holds the merge lock.
-func (x *multiIndex) mend(ctx context.Context, aside string) error {
+// mend removes the multi-pack-index if packs in it are missing. If asideDir is not "", mend does not remove the
+// multi-pack-index, but moves it to this folder. mend first removes the locks of dead merges, and waits a
+// while, because git may be about to write a new multi-pack-index. If git holds a lock for long, or ctx ends
+// while mend waits, mend leaves the multi-pack-index in place and returns nil. The caller holds the merge lock.
+func (x *multiIndex) mend(ctx context.Context, asideDir string) error {
 	for _, path := range x.locks() {
 		x.free(path)
 	}
@@ -80,7 +81,7 @@ func (x *multiIndex) mend(ctx context.Context, aside string) error {
 	if missing, err := x.missing(); err != nil || len(missing) == 0 {
 		return err
 	}
-	return x.remove(aside)
+	return x.remove(asideDir)
 }
 
 // locks returns the paths of git's locks of the multi-pack-index, whether the locks exist or not.
@@ -93,9 +94,9 @@ func (x *multiIndex) locks() []string {
 	return locks
 }
 
-// lock takes git's locks of the multi-pack-index, so that git does not write a multi-pack-index until the caller calls
-// unlock. If git holds a lock for long, a dead git left it, or ctx ends, locked is false and unlock is nil. The caller
-// holds the merge lock.
+// lock takes git's locks of the multi-pack-index, so that git does not write a multi-pack-index until the
+// caller calls unlock. locked is false and unlock is nil if git holds a lock for long, if a dead git left a
+// lock, or if ctx ends. The caller holds the merge lock.
 func (x *multiIndex) lock(ctx context.Context) (unlock func(), locked bool, err error) {
 	var taken []string
 	unlock = func() {
@@ -114,8 +115,8 @@ func (x *multiIndex) lock(ctx context.Context) (unlock func(), locked bool, err 
 	return unlock, true, nil
 }
 
-// isStuck reports whether another program has a lock that is too old to wait for. It removes locks
-// of dead merges that are as old. The caller holds the merge lock.
+// isStuck reports whether another program has a lock that is older than midxStale. It removes such a lock if a
+// dead merge of this program left it. The caller holds the merge lock.
 func (x *multiIndex) isStuck() bool {
 	return slices.ContainsFunc(x.locks(), func(path string) bool { return isStale(path) && !x.free(path) })
 }
@@ -126,8 +127,9 @@ func isStale(path string) bool {
 	return err == nil && time.Since(info.ModTime()) > midxStale //nolint:forbidigo // The time is only compared with the time of a file.
 }
 
-// take creates the lock at path and returns true. It returns false if git holds the lock for long,
-// if the lock is stale, or if ctx ends.
+// take creates the lock at path and returns true. If the lock exists, take waits for its removal, and removes a
+// lock that a dead merge left. It returns false if git holds the lock for long, if the lock is stale, or if ctx
+// ends.
 func (x *multiIndex) take(ctx context.Context, path string) (bool, error) {
 	for range midxPatience {
 		made, err := x.temp.keep(path)
@@ -165,21 +167,21 @@ func (x *multiIndex) heldLocks() (own, others []string) {
 // or in a merge that died.
 func (x *multiIndex) hasOwnLock() bool { return slices.ContainsFunc(x.locks(), x.temp.isOurKeep) }
 
-// remove removes all files of the multi-pack-index, as git repack does. If aside is not empty,
-// remove moves them to that folder. No object is lost, because the packs' own indexes list all
-// objects. The caller holds git's locks of the multi-pack-index.
-func (x *multiIndex) remove(aside string) error {
+// remove removes all files of the multi-pack-index, as git repack does. If asideDir is not empty, remove moves
+// them to this folder. No object is lost, because the packs' own indexes list all objects. The caller holds
+// git's locks of the multi-pack-index.
+func (x *multiIndex) remove(asideDir string) error {
 	dir := x.dir
 	remove := func(path string) error {
-		if aside != "" {
-			return moveAside(x.temp.fs, path, aside)
+		if asideDir != "" {
+			return moveAside(x.temp.fs, path, asideDir)
 		}
 		if err := x.temp.fs.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
 	}
-	// The multi-pack-index and the chain name the other files, so they are removed first.
+	// The multi-pack-index and the chain refer to the other files, so they are removed first.
 	errs := []error{remove(filepath.Join(dir, midxFile)), remove(filepath.Join(dir, midxLayers, midxChain))}
 	for _, folder := range []string{dir, filepath.Join(dir, midxLayers)} {
 		files, err := os.ReadDir(folder)
@@ -205,9 +207,9 @@ func waitFor(ctx context.Context) bool {
 	}
 }
 
-// clear removes the multi-pack-index if it names one of the packs. It returns false, and removes
-// nothing, if the multi-pack-index is unreadable, because it may name any pack. clear also sets
-// used.
+// clear removes the multi-pack-index if one of packs is in it, and returns true. If the multi-pack-index is
+// unreadable, clear removes nothing and returns false, because any pack may be in it. If the multi-pack-index
+// has packs, clear also sets used.
 func (x *multiIndex) clear(packs []mergePack) (bool, error) {
 	named, err := midxPacks(x.dir)
 	if err != nil {

@@ -43,11 +43,11 @@ func newObjectDir(path string, r reading) *objectDir {
 // packDir returns the path of the folder with the packs.
 func (d *objectDir) packDir() string { return filepath.Join(d.path, "pack") }
 
-// read returns an object of at most limit bytes, verified against id. If it finds no readable copy in the known packs
-// or loose, it scans the directory and looks again, until two scans in a row find the same packs or maxScans is
-// reached. git packs and unpacks objects at any time, and a scan while packs are replaced may find neither the old
-// packs nor the new packs. If there is no copy, the error wraps ErrNotFound. If every copy is damaged or too large, the
-// error is a [*CorruptError].
+// read returns an object of at most limit bytes, verified against id. It looks in the known packs and then
+// among the loose objects. If neither has a readable copy, read scans the directory and looks again, until two
+// scans in a row find the same packs or maxScans is reached. git packs and unpacks objects at any time, and a
+// scan while packs are replaced may find neither the old packs nor the new packs. If there is no copy, the
+// error wraps ErrNotFound. If every copy is damaged or too large, the error is a [*CorruptError].
 func (d *objectDir) read(id ID, limit int64) (object, error) {
 	packs, err := d.known()
 	if err != nil {
@@ -82,10 +82,10 @@ func (d *objectDir) read(id ID, limit int64) (object, error) {
 	return object{}, failed
 }
 
-// readPacked returns an object from the first of packs with a readable copy. It tries the pack of
-// the last object first. If packs have only damaged copies, it returns the error about the first
-// damaged copy. If the packs with a copy are gone, vanished returns true for the error. If no pack
-// lists the object, the error wraps ErrNotFound.
+// readPacked returns an object of at most limit bytes from the first of packs with a readable copy. It tries
+// the pack of the last object first. If packs have only damaged copies, the error is that of the first damaged
+// copy. If the packs with a copy are gone, vanished returns true for the error. If no pack lists the object,
+// the error wraps ErrNotFound.
 func (d *objectDir) readPacked(packs []*pack, id ID, limit int64) (object, error) {
 	var failed error
 	try := func(p *pack) (object, bool) {
@@ -208,7 +208,8 @@ func packNames(dir string) (_ []string, err error) {
 	return names, nil
 }
 
-// newPack returns the pack with the given name in the directory, without opening its files.
+// newPack returns the pack with the given name in the directory, without opening its files. made is the
+// modification time of the pack file.
 func (d *objectDir) newPack(name string, made time.Time) *pack {
 	return newPack(d.reading, d.packDir(), name, made)
 }
@@ -232,8 +233,8 @@ func (d *objectDir) eachIn(name string, ids map[ID]struct{}, f func(ID)) error {
 	return nil
 }
 
-// add makes a pack that was just published known to readers. After more than maxAdded packs, it
-// also scans the directory.
+// add adds a pack that was just published to the known packs, so that readers find it without a scan. If more
+// than maxAdded packs were added since the last scan, add also scans the directory.
 func (d *objectDir) add(staged *stagedPack) {
 	d.mu.Lock()
 	known := slices.ContainsFunc(d.packs, func(p *pack) bool { return p.name == staged.name })

@@ -32,16 +32,18 @@ func (s *Store) OnDisk() (Reader, error) {
 	return onDisk{store: s, cache: newCache(onDiskCache)}, nil
 }
 
-// Get implements [Reader].
+// Get returns the kind and the bytes of an object of at most MaxObject bytes. It reads the repository's files,
+// or r's own cache.
 func (r onDisk) Get(id ID) (Kind, []byte, error) { return r.GetAtMost(id, r.store.opts.MaxObject) }
 
-// GetAtMost implements boundedReader.
+// GetAtMost returns the kind and the bytes of an object. It reads the repository's files, or r's own cache. An
+// object of more than limit bytes is an error.
 func (r onDisk) GetAtMost(id ID, limit int64) (Kind, []byte, error) {
 	return r.store.getThrough(r.cache, id, limit)
 }
 
-// Holds reports whether the object directory itself has a sound copy of an object. A copy in an
-// alternate does not count.
+// Holds reports whether the object directory itself has a sound copy of an object. A copy in an alternate does
+// not count. A copy that is damaged or larger than MaxObject does not count either.
 func (s *Store) Holds(id ID) (bool, error) {
 	if err := s.enter(); err != nil {
 		return false, fmt.Errorf("look for object %v: %w", id, err)

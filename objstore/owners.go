@@ -24,8 +24,8 @@ func newPackOwners(dir *objectDir) *packOwners {
 	return &packOwners{dir: dir, foreign: make(map[string]bool)}
 }
 
-// isOurs reports whether this program made a pack. It remembers a pack of another program as
-// foreign. It returns false for an unreadable pack.
+// isOurs reports whether this program made the pack with the given name. If another program made it, isOurs
+// marks the pack as foreign. If the pack is unreadable, isOurs only returns false.
 func (o *packOwners) isOurs(name string) bool {
 	p := o.dir.openAside(name)
 	ours, err := p.firstIsOurs()
@@ -35,14 +35,14 @@ func (o *packOwners) isOurs(name string) bool {
 	return errors.Join(err, p.close()) == nil && ours
 }
 
-// isForeign reports whether setForeign was called for a pack.
+// isForeign reports whether the pack with the given name is marked as one that this process leaves alone.
 func (o *packOwners) isForeign(name string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.foreign[name]
 }
 
-// setForeign marks a pack as one that this process leaves alone.
+// setForeign marks the pack with the given name as one that this process leaves alone.
 func (o *packOwners) setForeign(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,7 +52,8 @@ func (o *packOwners) setForeign(name string) {
 // authorLine is the start of the author line of this program's commits.
 var authorLine = []byte("\nauthor " + Author + " ")
 
-// firstIsOurs reports whether the first object of the pack is a commit by [Author].
+// firstIsOurs reports whether the first object of the pack is a commit by [Author]. A commit that is stored as
+// a delta does not count. If the object is damaged, the error is a [*CorruptError].
 func (p *pack) firstIsOurs() (bool, error) {
 	f, end, err := p.open()
 	if err != nil {
@@ -67,8 +68,8 @@ func (p *pack) firstIsOurs() (bool, error) {
 	return ours, nil
 }
 
-// firstIsOurs reports whether the first object of the pack that c reads is a commit by [Author] in
-// full.
+// firstIsOurs reports whether the first object of the pack that c reads is a commit by [Author]. A commit that
+// is stored as a delta does not count.
 func firstIsOurs(c *packCursor) (bool, error) {
 	const longestCommit = 1 << 20 // bytes; the commits of this program are far smaller
 	head, err := c.entryHead(packHeadSize)

@@ -63,7 +63,8 @@ type pack struct {
 	idxPath  string
 }
 
-// newPack returns the pack with the given name in the folder dir. It opens no file.
+// newPack returns the pack with the given name in the folder dir. It opens no file. made is the modification
+// time of the pack file, or zero if the caller does not need it.
 func newPack(r reading, dir, name string, made time.Time) *pack {
 	return &pack{
 		reading: r, name: name, serial: r.serials.Add(1), made: made,
@@ -78,8 +79,8 @@ func vanished(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrClosed)
 }
 
-// corrupt returns a [*CorruptError] about an object of the pack. A zero id stands for the whole
-// file.
+// corrupt returns a [*CorruptError] about an object of the pack. A zero id stands for the whole file. file is
+// the path of the pack file or of the index.
 func (p *pack) corrupt(id ID, file, reason string) error {
 	return &CorruptError{ID: id, File: filepath.Base(file), Reason: reason}
 }
@@ -222,10 +223,10 @@ func (p *pack) read(id ID, offset, limit int64) (object, error) {
 	return o, nil
 }
 
-// explain returns the error to report if c failed with err while it read the object with the given
-// id. It adds the file's name to an error of reading the file. It returns a CorruptError unchanged,
-// and also an error for which vanished returns true. It makes any other error, which is about the
-// content, a [*CorruptError].
+// explain returns the error to report if c failed with err while it read the object with the given id. If the
+// pack file could not be read, explain adds the file's name to that error. It returns a CorruptError unchanged,
+// and also an error for which vanished returns true. Any other error is about the content, and becomes a
+// [*CorruptError].
 func (p *pack) explain(id ID, c *packCursor, err error) error {
 	if c.rest.err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Base(p.packPath), c.rest.err)
@@ -266,6 +267,7 @@ func (p *pack) readAt(c *packCursor, offset, limit int64) (object, error) {
 	var chain []step
 	var held int64
 	var o object
+	// The base of a delta may be larger than the object itself.
 	limitHere, limitBase := limit, min(max(limit, maxBase), p.maxObject)
 	// Follow the chain down to a cached or full object, and then apply the deltas in reverse order.
 	for {
@@ -340,9 +342,9 @@ func (p *pack) entry(c *packCursor, offset, limit int64) (entryHead, []byte, err
 	return head, data, err
 }
 
-// openEntry returns an unverified reader of the object whose entry starts at offset. It resolves a
-// delta at once. It inflates any other object while the caller reads. The caller sets file and
-// close of the reader.
+// openEntry returns an unverified reader of the object whose entry starts at offset. It resolves a delta at
+// once. It inflates any other object while the caller reads. The caller must set the fields file and close of
+// the reader.
 func (p *pack) openEntry(offset int64) (*objectReader, error) {
 	f, end, err := p.open()
 	if err != nil {
@@ -367,8 +369,8 @@ func (p *pack) openEntry(offset int64) (*objectReader, error) {
 	return &objectReader{Reader: c.r, kind: Kind(head.kind), size: head.size}, nil
 }
 
-// baseOffset returns the offset of the base that a delta's head names. The error is errNoBase if
-// the head names an id that the pack does not have.
+// baseOffset returns the offset of a delta's base. head is the head of the delta. If it has the id of the base,
+// and the pack does not have this id, the error is errNoBase.
 func (p *pack) baseOffset(head entryHead) (int64, error) {
 	if head.kind == offsetDelta {
 		return head.base, nil

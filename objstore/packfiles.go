@@ -20,7 +20,7 @@ type packFiles struct {
 	temp *tempDir
 }
 
-// path returns the path of the file of a pack that has the given suffix, such as ".idx".
+// path returns the path of a file of the pack with the given name. suffix selects the file, such as ".idx".
 func (f packFiles) path(name, suffix string) string {
 	return filepath.Join(f.dir, name+suffix)
 }
@@ -80,9 +80,9 @@ func (f packFiles) remove(name string) error {
 	return nil
 }
 
-// setAside moves all files of a pack to aside, the path of a folder. If a multi-pack-index names the
-// pack, setAside also moves the files of the multi-pack-index.
-func (f packFiles) setAside(name, aside string) error {
+// setAside moves all files of a pack to the folder asideDir. If the pack is in git's multi-pack-index, setAside
+// also moves the files of the multi-pack-index.
+func (f packFiles) setAside(name, asideDir string) error {
 	held, err := midxPacks(f.dir)
 	if err != nil && !errors.Is(err, errMidx) {
 		return err
@@ -93,6 +93,7 @@ func (f packFiles) setAside(name, aside string) error {
 	}
 	var names []string
 	for _, file := range files {
+		// the name of the pack, if file belongs to a pack
 		of := strings.TrimSuffix(file.Name(), filepath.Ext(file.Name()))
 		if of == name || held[name] && strings.HasPrefix(file.Name(), midxFile) {
 			names = append(names, file.Name())
@@ -102,7 +103,7 @@ func (f packFiles) setAside(name, aside string) error {
 	for _, index := range []bool{true, false} {
 		for _, file := range names {
 			if (filepath.Ext(file) != ".pack") == index {
-				if err := moveAside(f.temp.fs, filepath.Join(f.dir, file), aside); err != nil {
+				if err := moveAside(f.temp.fs, filepath.Join(f.dir, file), asideDir); err != nil {
 					return err
 				}
 			}
@@ -111,11 +112,11 @@ func (f packFiles) setAside(name, aside string) error {
 	return nil
 }
 
-// sync puts the names of the files on stable storage.
+// sync puts the names of the files in the folder on stable storage. The bytes of the files are not synced.
 func (f packFiles) sync() error { return f.temp.fs.SyncDir(f.dir) }
 
-// moveAside moves a file to a folder, under an unused name, and creates the folder. A missing file
-// is not an error.
+// moveAside moves a file into a folder, under a name that no other file has, and creates the folder if
+// necessary. A missing file is not an error.
 func moveAside(files fsx.FS, path, folder string) error {
 	if err := files.MkdirAll(folder, 0o777); err != nil {
 		return err

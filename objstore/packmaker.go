@@ -48,10 +48,10 @@ type packMaker struct {
 	writers sync.Pool // of *packWriter, for their buffers
 }
 
-// stage writes a pack and its index to the temporary directory. fill must add exactly count
-// entries. If sync is true, both files are on stable storage when stage returns. newest is the time
-// of the newest pack that the new pack replaces, or zero; stage dates the new pack after it. After
-// an error, no file is left.
+// stage writes a pack and its index to the temporary directory. fill must add exactly count entries to the
+// writer. If sync is true, both files are on stable storage when stage returns. newest is the time of the
+// newest pack that the new pack replaces, or zero. If newest is not zero, stage gives the new pack a later
+// date. After an error, no file is left.
 func (m *packMaker) stage(ctx context.Context, count int, sync bool, newest time.Time, fill func(context.Context, *packWriter) error) (_ *stagedPack, err error) {
 	pack, err := m.temp.create()
 	if err != nil {
@@ -81,9 +81,9 @@ func (m *packMaker) stage(ctx context.Context, count int, sync bool, newest time
 	return staged, nil
 }
 
-// fill writes the pack, whose entries the function fill adds, and then the index, to two open
-// files. It sets all fields of staged except the paths.
-func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fsx.File, count int, fill func(context.Context, *packWriter) error) error {
+// fill writes a pack to the file pack, and then its index to the file index. Both files are open. The function
+// addEntries must add exactly count entries to the writer. fill sets all fields of staged except the paths.
+func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fsx.File, count int, addEntries func(context.Context, *packWriter) error) error {
 	w, ok := m.writers.Get().(*packWriter)
 	if !ok {
 		w = &packWriter{}
@@ -92,7 +92,7 @@ func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fs
 	if err := w.start(pack, count); err != nil {
 		return err
 	}
-	if err := fill(ctx, w); err != nil {
+	if err := addEntries(ctx, w); err != nil {
 		return err
 	}
 	sum, err := w.finish()
@@ -124,10 +124,10 @@ func syncBoth(a, b fsx.File) error {
 	return errors.Join(first, second)
 }
 
-// publish renames a staged pack into the repository and makes the pack known to readers. It renames
-// the index last, because git finds packs by their indexes. If sync is true, the names are on
-// stable storage when publish returns. publish calls the failpoints of a write. After an error the
-// renamed files stay: an identical pack may have existed before and be in use.
+// publish renames a staged pack into the repository, so that git and this store find it. It renames the index
+// last, because git finds packs by their indexes. If sync is true, the names are on stable storage when publish
+// returns. publish calls the failpoints of a write. After an error the renamed files stay: an identical pack
+// may have existed before and be in use.
 func (m *packMaker) publish(staged *stagedPack, sync bool, failpoints failpoints) error {
 	defer staged.discard()
 	if err := m.temp.rename(staged.pack, m.files.path(staged.name, ".pack")); err != nil {
@@ -207,9 +207,9 @@ func (m *packMaker) rewriteIndex(staged *stagedPack) {
 	}
 }
 
-// reindex replaces the index of the pack p by a new index of p's entries, and reopens the pack for
-// readers. It first links an existing index into aside, the path of a folder.
-func (m *packMaker) reindex(p *anyPack, aside string) error {
+// reindex replaces the index of the pack p by a new index of p's entries, and reopens the pack for readers.
+// Before that, it saves an existing index in the folder asideDir.
+func (m *packMaker) reindex(p *anyPack, asideDir string) error {
 	f, err := m.temp.create()
 	if err != nil {
 		return err
@@ -221,10 +221,10 @@ func (m *packMaker) reindex(p *anyPack, aside string) error {
 	}
 	// A link, unlike a rename, keeps the old index in place until the new index replaces it.
 	if isThere(p.idxPath) {
-		if err := m.temp.fs.MkdirAll(aside, 0o777); err != nil {
+		if err := m.temp.fs.MkdirAll(asideDir, 0o777); err != nil {
 			return err
 		}
-		if err := m.temp.fs.Link(p.idxPath, freeName(filepath.Join(aside, filepath.Base(p.idxPath)))); err != nil {
+		if err := m.temp.fs.Link(p.idxPath, freeName(filepath.Join(asideDir, filepath.Base(p.idxPath)))); err != nil {
 			return err
 		}
 	}

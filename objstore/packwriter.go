@@ -41,7 +41,7 @@ func (p *packWriter) start(w io.Writer, count int) error {
 	return err
 }
 
-// addObject adds an object in full, not as a delta.
+// addObject adds an object in full, not as a delta. id must be the id of o.
 func (p *packWriter) addObject(id ID, o object) error {
 	entry := appendEntryHead(p.scratch[:0], entryHead{kind: uint8(o.kind), size: int64(len(o.data))}, p.offset)
 	entry, err := p.deflate.appendObject(entry, o.kind, o.data)
@@ -52,7 +52,8 @@ func (p *packWriter) addObject(id ID, o object) error {
 	return p.addEntry(id, entry, nil, 0)
 }
 
-// addStream adds an object of size bytes in full. It deflates the bytes while it reads them from r, to the end of r.
+// addStream adds an object of size bytes in full, not as a delta. It reads r to the end, and deflates the bytes
+// meanwhile. r must have exactly size bytes.
 func (p *packWriter) addStream(id ID, kind Kind, size int64, r io.Reader) error {
 	out := &crcWriter{w: p.out}
 	if _, err := out.Write(appendEntryHead(p.scratch[:0], entryHead{kind: uint8(kind), size: size}, p.offset)); err != nil {
@@ -66,11 +67,11 @@ func (p *packWriter) addStream(id ID, kind Kind, size int64, r io.Reader) error 
 	return nil
 }
 
-// addEntry adds an encoded entry: start, followed by size bytes from rest. rest may be nil if size
-// is 0.
-func (p *packWriter) addEntry(id ID, start []byte, rest io.Reader, size int64) error {
-	e := indexEntry{id: id, offset: p.offset, crc: crc32.ChecksumIEEE(start)}
-	if _, err := p.out.Write(start); err != nil {
+// addEntry adds an entry that is already encoded. The entry consists of prefix and of size bytes that addEntry
+// reads from rest. rest may be nil if size is 0.
+func (p *packWriter) addEntry(id ID, prefix []byte, rest io.Reader, size int64) error {
+	e := indexEntry{id: id, offset: p.offset, crc: crc32.ChecksumIEEE(prefix)}
+	if _, err := p.out.Write(prefix); err != nil {
 		return err
 	}
 	if size > 0 {
@@ -81,7 +82,7 @@ func (p *packWriter) addEntry(id ID, start []byte, rest io.Reader, size int64) e
 		e.crc = crc.sum
 	}
 	p.entries = append(p.entries, e)
-	p.offset += int64(len(start)) + size
+	p.offset += int64(len(prefix)) + size
 	return nil
 }
 
@@ -92,7 +93,7 @@ type crcWriter struct {
 	size int64
 }
 
-// Write implements io.Writer.
+// Write passes b on to c.w, and adds it to the checksum c.sum and to the number of bytes c.size.
 func (c *crcWriter) Write(b []byte) (int, error) {
 	c.sum = crc32.Update(c.sum, crc32.IEEETable, b)
 	c.size += int64(len(b))

@@ -24,10 +24,10 @@ type replacement struct {
 	removed map[string]bool // the names of the removed packs
 }
 
-// replace publishes the staged pack, unless it is nil, and removes the inputs. Before that, it
-// takes git's lock of the multi-pack-index and calls ready; if ready returns an error, replace
-// changes nothing and returns the error. published is the name of the failpoint between publishing
-// and removing.
+// replace publishes the staged pack, unless staged is nil, and removes the inputs. Before that, it takes git's
+// lock of the multi-pack-index and calls ready. If git holds the lock for long, replace changes nothing and
+// returns a zero replacement. If ready returns an error, replace changes nothing and returns the error.
+// published is the name of the failpoint between publishing and removing.
 func (r *replacer) replace(ctx context.Context, staged *stagedPack, inputs []mergePack, ready func() error, published string) (out replacement, err error) {
 	unlock, locked, err := r.midx.lock(ctx)
 	if err != nil || !locked {
@@ -56,21 +56,23 @@ func (r *replacer) replace(ctx context.Context, staged *stagedPack, inputs []mer
 	return out, err
 }
 
-// removeMerged removes the inputs that the pack named output replaces, and returns their names. output is "" if no pack
-// replaces them. removeMerged leaves an input alone that got a .keep file or a new date meanwhile. If git has removed
-// the output, or the multi-pack-index is unreadable, it removes no pack. The caller has held git's lock of the
-// multi-pack-index since before output was published.
+// removeMerged removes the inputs that the pack with the name output replaces, and returns their names. output
+// is "" if no pack replaces them. removeMerged leaves an input alone that got a .keep file or a new date
+// meanwhile. If git has removed the output, or the multi-pack-index is unreadable, it removes no pack. The
+// caller has held git's lock of the multi-pack-index since before output was published.
 //
-// Beside git gc and git repack, this is safe without a .keep file for the output. The objects come from packs without
-// .keep files, so the refs to them have moved. A repack that has seen the output packs all reachable objects before it
-// removes the output. A repack that has not seen the output does not remove it. A reader that misses an input looks for
-// packs again, as git does, and finds the output.
+// Beside git gc and git repack, this is safe without a .keep file for the output. The objects come from packs
+// without .keep files, so the refs to them have moved. A repack that has seen the output packs all reachable
+// objects before it removes the output. A repack that has not seen the output does not remove it. A reader that
+// misses an input looks for packs again, as git does, and finds the output.
 //
-// Beside git multi-pack-index, this is safe for two reasons. No multi-pack-index names the output yet, so git
-// multi-pack-index expire does not remove it. And the output is dated after every pack that it replaces, so a later
-// multi-pack-index that names both says that the output has the objects. A pack that git has dated anew stays. git may
-// also have read the folder before, and then write a multi-pack-index that names removed packs. The next [Store.Merge]
-// removes such a multi-pack-index (decision 33).
+// Beside git multi-pack-index, this is safe for two reasons. The output is in no multi-pack-index yet, so git
+// multi-pack-index expire does not remove it. And the output is dated after every pack that it replaces, so a
+// later multi-pack-index with both lists the objects in the output. A pack to which git has given a new date
+// stays.
+//
+// git may also have read the folder before the removal, and then write a multi-pack-index with removed packs.
+// The next [Store.Merge] removes such a multi-pack-index (decision 33).
 func (r *replacer) removeMerged(inputs []mergePack, output string) (_ map[string]bool, err error) {
 	var made time.Time // of the output
 	if output != "" {

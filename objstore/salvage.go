@@ -23,8 +23,11 @@ type salvager struct {
 	failpoints failpoints
 }
 
-// salvage saves the readable objects of a pack as [Store.Salvage] describes.
-func (s salvager) salvage(ctx context.Context, name, aside string) (SalvageResult, error) {
+// salvage saves the readable objects of the pack with the given name, if the pack or its index is damaged. If
+// only the index is damaged, and every object is readable, the pack gets a new index. Otherwise salvage writes
+// the readable objects to a new pack, and moves the old files to the folder asideDir. It does not change an
+// undamaged pack.
+func (s salvager) salvage(ctx context.Context, name, asideDir string) (SalvageResult, error) {
 	p, err := s.dir.openAnyway(ctx, name)
 	if err != nil {
 		return SalvageResult{}, err
@@ -40,7 +43,7 @@ func (s salvager) salvage(ctx context.Context, name, aside string) (SalvageResul
 	// If only the index is damaged and all objects were found, the pack itself can stay.
 	if p.packReason == "" && p.indexReason != "" && len(bad) == 0 {
 		if n, err := p.count(); err == nil && n == len(p.entries) {
-			return SalvageResult{Objects: n, Indexed: true}, s.packs.reindex(p, aside)
+			return SalvageResult{Objects: n, Indexed: true}, s.packs.reindex(p, asideDir)
 		}
 	}
 	good := p.without(bad)
@@ -49,7 +52,7 @@ func (s salvager) salvage(ctx context.Context, name, aside string) (SalvageResul
 			return SalvageResult{}, err
 		}
 	}
-	return SalvageResult{Objects: len(good), Lost: bad}, s.setAside(name, aside)
+	return SalvageResult{Objects: len(good), Lost: bad}, s.setAside(name, asideDir)
 }
 
 // without returns the pack's entries, except those whose ids are in bad, in the order of their offsets. Of several
@@ -105,22 +108,21 @@ func (s salvager) writeAgain(ctx context.Context, p *anyPack, good []indexEntry)
 	return s.packs.publish(staged, true, s.failpoints)
 }
 
-// setAside moves the files of a pack to aside, the path of a folder, and removes the pack from the
-// known packs.
-func (s salvager) setAside(name, aside string) error {
-	if err := s.files.setAside(name, aside); err != nil {
+// setAside moves the files of a pack to the folder asideDir, and removes the pack from the known packs.
+func (s salvager) setAside(name, asideDir string) error {
+	if err := s.files.setAside(name, asideDir); err != nil {
 		return err
 	}
 	s.dir.drop(map[string]bool{name: true})
 	return s.files.sync()
 }
 
-// setLooseAside moves the file of a damaged loose object to aside, the path of a folder. It does
-// nothing if the object is sound or missing.
-func (s salvager) setLooseAside(id ID, aside string) error {
+// setLooseAside moves the file of a damaged loose object to the folder asideDir. It does nothing if the object
+// is sound or missing.
+func (s salvager) setLooseAside(id ID, asideDir string) error {
 	if _, err := readLoose(s.dir.path, id, s.dir.maxObject); err == nil || errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	hex := id.String()
-	return moveAside(s.files.temp.fs, filepath.Join(s.dir.path, hex[:2], hex[2:]), aside)
+	return moveAside(s.files.temp.fs, filepath.Join(s.dir.path, hex[:2], hex[2:]), asideDir)
 }

@@ -22,10 +22,13 @@ const (
 	sealFew = 8
 )
 
-// chooseSeal returns the packs that a seal merges into one pack, and the number of packs that it considered. Each
-// chosen pack was made by this program and has at least one of the commits; it is not young at the time now, and no
-// multi-pack-index names it. If spare is true, the limits sealShare, sealGrowth and sealFew hold. A single pack is
-// chosen only if it has at least two of the commits and no deltas, as a batch writes it.
+// chooseSeal returns the packs that a seal merges into one pack, and the number of packs that it considered.
+// Each chosen pack was made by this program, has at least one of the commits, is not young at the time now, and
+// is in no multi-pack-index. A single pack is chosen only if it has at least two of the commits and no deltas,
+// as a batch writes it.
+//
+// If spare is true, the seal must be cheap: chooseSeal leaves out packs that are heavy by the limits sealShare
+// and sealGrowth, and chooses no packs if fewer than sealFew are left.
 func (c mergeChooser) chooseSeal(ctx context.Context, now time.Time, commits []ID, spare bool) (chosen []mergePack, all int, err error) {
 	packs, err := c.mergeable()
 	if err != nil {
@@ -103,7 +106,7 @@ func isPlain(p *pack) (plain bool, err error) {
 	return true, nil
 }
 
-// countIn returns how many of the commits the pack p has. It closes p.
+// countIn returns the number of ids in commits that the pack p has. It closes p.
 func countIn(p *pack, commits []ID) (held int64, err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	for _, id := range commits {

@@ -190,8 +190,8 @@ func (s *Store) GetAtMost(id ID, limit int64) (Kind, []byte, error) {
 	return s.getThrough(s.cache, id, limit)
 }
 
-// getThrough returns an object of at most limit bytes from the cache c, or otherwise from files. It adds an object from
-// files to c. A larger object is a [*CorruptError], and so is one of more than MaxObject bytes.
+// getThrough returns an object of at most limit bytes from the cache c or, if c does not have it, from files.
+// It adds an object from files to c. An object of more than limit or MaxObject bytes is a [*CorruptError].
 func (s *Store) getThrough(c *cache, id ID, limit int64) (Kind, []byte, error) {
 	limit = min(limit, s.opts.MaxObject)
 	if o, ok := c.get(cacheKey{id: id}); ok && int64(len(o.data)) <= limit {
@@ -209,9 +209,10 @@ func (s *Store) getThrough(c *cache, id ID, limit int64) (Kind, []byte, error) {
 	return o.kind, o.data, nil
 }
 
-// read returns an object of at most limit bytes from the files of the store or, if they have no sound copy, from an
-// alternate. If there is no sound copy at all, the error is about the first damaged copy, or wraps ErrNotFound. If the
-// list of alternates is unreadable, an error about the list replaces the one that wraps ErrNotFound.
+// read returns an object of at most limit bytes from the files of the store or, if they have no sound copy,
+// from an alternate. If there are only damaged copies, the error is about the first of them. If there is no
+// copy, the error wraps ErrNotFound, unless the list of alternates is unreadable: then the error is about the
+// list.
 func (s *Store) read(id ID, limit int64) (object, error) {
 	if id.size != idSize { // the zero id or a sha256; the store has only sha1 objects
 		return object{}, fmt.Errorf("%w: %v", ErrNotFound, id)
@@ -249,7 +250,7 @@ func (s *Store) openAlternates() {
 // failpoints is the hook of [Options].Failpoint. A nil hook does nothing.
 type failpoints func(name string) error
 
-// at calls the hook with the name of a point, and returns the hook's error with that name.
+// at calls the hook with name, the name of a failpoint. If the hook returns an error, at adds the name to it.
 func (f failpoints) at(name string) error {
 	if f == nil {
 		return nil
@@ -260,11 +261,11 @@ func (f failpoints) at(name string) error {
 	return nil
 }
 
-// stopped returns nil while ctx is alive. After that it returns the error of ctx with the text
-// doing before it.
-func stopped(ctx context.Context, doing string) error {
+// stopped returns nil until ctx ends. After that it returns the error of ctx, with work as a prefix. work says
+// what was stopped.
+func stopped(ctx context.Context, work string) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
+		return fmt.Errorf("%s: %w", work, err)
 	}
 	return nil
 }

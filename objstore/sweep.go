@@ -16,22 +16,24 @@ type sweeper struct {
 	owners *packOwners
 }
 
-// sweep removes the remains of processes that died during a write or a merge: .keep files of this
-// program, and its packs without an index. A write with a .keep file was never acknowledged, so its
-// pack may go. A pack of this program without both a .keep file and an index gets a new index at
-// once, unless other files have all of its objects: git gc may have removed the index, and the pack
-// may have the only copy of a run.
+// sweep removes the remains of processes that died during a write or a merge: .keep files of this program, and
+// its packs without an index. A write with a .keep file was never acknowledged, so sweep may remove its pack. A
+// pack of this program without both a .keep file and an index gets a new index at once, unless other files have
+// all of its objects: git gc may have removed the index, and the pack may have the only copy of a run.
 //
-// The caller holds the merge lock. sweep removes a .keep file only if its pack is older than
-// staleKeep by the file system's clock, because the process that made a newer pack may be alive.
-// sweep ignores errors; the next sweep tries again.
+// The caller holds the merge lock. sweep removes a .keep file only if its pack is older than staleKeep by the
+// file system's clock, because the process that made a newer pack may be alive. sweep ignores errors; the next
+// sweep tries again.
 func (s *sweeper) sweep(ctx context.Context) {
 	if now, err := s.files.temp.now(); err == nil {
 		s.sweepBefore(ctx, now.Add(-staleKeep))
 	}
 }
 
-// sweepBefore sweeps as sweep describes. A pack is old if its file time is not after limit.
+// sweepBefore removes the remains of dead processes for sweep. A pack is old if its file time is not after
+// limit. sweepBefore removes the .keep file of an old pack if this program made the file. It removes the pack
+// as well if the pack has no index. It calls mendLost for a pack of this program without both a .keep file and
+// an index. It ignores errors.
 func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 	files, err := os.ReadDir(s.files.dir)
 	if err != nil {
@@ -43,6 +45,7 @@ func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 	}
 	for _, file := range files {
 		name, isPack := strings.CutSuffix(file.Name(), ".pack")
+		// A pack with an index and without a .keep file is complete.
 		if !isPack || !present[name+".keep"] && present[name+".idx"] {
 			continue
 		}
@@ -51,6 +54,7 @@ func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 			continue
 		}
 		old := !info.ModTime().After(limit)
+		// The process may be alive, or the .keep file is of another program.
 		if present[name+".keep"] && (!old || !s.files.dropKeep(name)) {
 			continue
 		}
@@ -64,10 +68,10 @@ func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 	}
 }
 
-// mendLost writes the index of a pack that lost it, unless other files have all objects of the pack. In that case,
-// mendLost removes the pack if old is true, and otherwise marks it with setForeign for later. It leaves a damaged pack
-// for [Store.Salvage], and a pack that has a .keep file or an index by now alone. It ignores errors; the next sweep
-// tries again.
+// mendLost writes the index of a pack that lost it, unless other files have all objects of the pack. If they
+// do, mendLost removes the pack if old is true, and otherwise marks the pack with setForeign for later. It does
+// not touch a damaged pack, which [Store.Salvage] can save, nor a pack that has a .keep file or an index by
+// now. It ignores errors; the next sweep tries again.
 func (s *sweeper) mendLost(ctx context.Context, name string, old bool) {
 	if s.files.isKept(name) || isThere(s.files.path(name, ".idx")) {
 		return // a process made the file after sweepBefore read the folder

@@ -152,10 +152,10 @@ func (t *tempDir) makeFile() (fsx.File, error) {
 	}
 }
 
-// discardStale removes temporary files of dead processes if they are at least staleTemp older than
-// justMade. The age comes from justMade, a new file, because the clock of the file system can
-// differ from this machine's. discardStale ignores errors: a leftover file is no reason to fail a
-// write, and a later process tries again.
+// discardStale removes the temporary files of dead processes from the directory. It keeps a file
+// that is less than staleTemp older than justMade. justMade must be a new file: its time is the
+// time of the file system's clock, which can differ from this machine's clock. discardStale ignores
+// errors: a leftover file is no reason to fail a write, and a later process tries again.
 func (t *tempDir) discardStale(justMade fsx.File) {
 	info, err := justMade.Stat()
 	if err != nil {
@@ -179,9 +179,10 @@ func (t *tempDir) discardStale(justMade fsx.File) {
 	}
 }
 
-// keep creates the file at path, a .keep file or a lock of the multi-pack-index. isOurKeep
-// recognizes the file later. made is false if path exists already; then the file belongs to another
-// process, and the caller must not remove it.
+// keep creates a file at path that isOurKeep recognizes: a .keep file or a lock of the
+// multi-pack-index. The file is a hard link to the file emptyFile of the directory. If the link
+// cannot be made, keep writes a new file with the content keepText. made is false if path exists
+// already. The file at path then belongs to another process, and the caller must not remove it.
 func (t *tempDir) keep(path string) (made bool, err error) {
 	empty := filepath.Join(t.path, emptyFile)
 	err = t.fs.Link(empty, path)
@@ -212,13 +213,14 @@ func (t *tempDir) keep(path string) (made bool, err error) {
 	return true, nil
 }
 
-// makeParents creates the folder of path, and the permanent file whose path is empty, if they are
-// missing.
-func (t *tempDir) makeParents(empty, path string) error {
+// makeParents creates the folder that contains path. It also creates the permanent file of the
+// directory, which is called emptyFile. emptyPath is the path of this file. makeParents changes
+// nothing that exists.
+func (t *tempDir) makeParents(emptyPath, path string) error {
 	if err := t.fs.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	f, err := t.fs.OpenFile(empty, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	f, err := t.fs.OpenFile(emptyPath, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -242,21 +244,21 @@ func (t *tempDir) isOurKeep(path string) bool {
 	return err == nil && string(text) == keepText
 }
 
-// rename moves the finished file from to its final path to. It creates the folder of to if the
-// folder is missing.
-func (t *tempDir) rename(from, to string) error {
-	err := t.fs.Rename(from, to)
+// rename moves a finished file. oldPath is the path of the file, and newPath is its final path.
+// rename creates the folder of newPath if the folder is missing.
+func (t *tempDir) rename(oldPath, newPath string) error {
+	err := t.fs.Rename(oldPath, newPath)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := t.fs.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		if err := t.fs.MkdirAll(filepath.Dir(newPath), 0o777); err != nil {
 			return err
 		}
-		return t.fs.Rename(from, to)
+		return t.fs.Rename(oldPath, newPath)
 	}
 	return err
 }
 
-// isAlive reports whether a process with the decimal id pid may exist. It returns true for a
-// process that this user may not signal, and false if pid is not a positive number.
+// isAlive reports whether a process with the decimal id pid may exist. It returns true if the
+// process exists and this user may not signal it. It returns false if pid is not a positive number.
 func isAlive(pid string) bool {
 	n, err := strconv.Atoi(pid)
 	if err != nil || n <= 0 {

@@ -73,9 +73,10 @@ func EncodeTree(entries []TreeEntry) []byte {
 // a [*TreeSizeError].
 func DecodeTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, true) }
 
-// DecodeForeignTree decodes a tree that another program may have written, and is as tolerant as
-// git: entries may be in any order, and modes may have leading zeros. It replaces a mode that git
-// does not write by the mode that git uses instead. Its errors are those of [DecodeTree].
+// DecodeForeignTree returns the entries of a tree that another program may have written. It is as
+// tolerant as git: entries may be in any order, and modes may have leading zeros. It replaces a
+// mode that git does not write by the mode that git uses: see canonical. Otherwise it is like
+// [DecodeTree], and it returns the same errors.
 func DecodeForeignTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, false) }
 
 // decodeTree decodes a tree as DecodeTree does if strict is true, and otherwise as
@@ -121,24 +122,25 @@ func decodeTree(id ID, data []byte, strict bool) ([]TreeEntry, error) {
 	return entries, nil
 }
 
-// follows reports whether e may be the next entry after entries: e sorts after the last entry, and
-// its name is new. A tree needs a search for its name, because a file of the same name is not its
-// neighbor.
+// follows reports whether a tree may have the entry e directly after entries. entries must be in
+// git's order. e must sort after the last of them, and no entry may have the same name as e.
 func follows(entries []TreeEntry, e TreeEntry) bool {
 	n := len(entries)
 	if n > 0 && entries[n-1].Compare(e) >= 0 {
 		return false
 	}
+	// An entry with the name of e would sort with or after e, so the check above suffices.
 	if e.Mode != ModeTree {
 		return true
 	}
+	// Other entries can lie between a file and a tree of the same name: "a", "a.txt", "a/".
 	_, doubled := slices.BinarySearchFunc(entries, TreeEntry{Name: e.Name, Mode: ModeFile}, TreeEntry.Compare)
 	return !doubled
 }
 
 // cutMode returns the octal mode at the start of a tree entry, and the length in bytes of the mode
-// and the space after it. ok is false if the mode is malformed. If strict is true, a mode with a
-// leading zero is malformed.
+// and the space after it. ok is false if there is no mode of 1 to 6 octal digits with a space after
+// it. If strict is true, ok is also false for a mode with a leading zero.
 func cutMode(b []byte, strict bool) (mode Mode, length int, ok bool) {
 	for i, c := range b {
 		switch {
@@ -152,9 +154,11 @@ func cutMode(b []byte, strict bool) (mode Mode, length int, ok bool) {
 	return 0, 0, false
 }
 
-// canonical returns the mode that git uses for m. git distinguishes only the kind of file and, for
-// a regular file, whether its owner may execute it.
+// canonical returns the mode that git uses for m. A tree and a symbolic link lose their
+// permissions. A regular file becomes ModeExecutable if its owner may execute it, and otherwise
+// ModeFile. Every other kind of file becomes ModeCommit, a submodule.
 func (m Mode) canonical() Mode {
+	// kinds is the mask of the bits that hold the kind of file
 	const kinds = 0o170000
 	switch kind := m & kinds; {
 	case kind == ModeTree, kind == ModeSymlink:

@@ -76,8 +76,8 @@ func tooDeep(id ID) error {
 // added, and one can be multiplied by the length of a name, without overflow.
 const manyPaths = 1 << 31
 
-// Add adds the entry e of a tree to s, the size of the tree. below is the size of the tree that e
-// names, or zero if e is not a tree.
+// Add adds one entry of a tree to s, the size of the tree so far. e is the entry. below is the size
+// of the tree that e names, or zero if e is not a tree. Paths and Bytes stop growing at manyPaths.
 func (s *TreeSize) Add(e TreeEntry, below TreeSize) {
 	s.Paths = min(s.Paths+1+below.Paths, manyPaths)
 	inner := int64(len(e.Name)+1) * below.Paths // each path below begins with the name and a slash
@@ -87,9 +87,11 @@ func (s *TreeSize) Add(e TreeEntry, below TreeSize) {
 	}
 }
 
-// With returns s plus the entries of one tree, without the trees below. A walk that reads trees
-// inside each other uses With to count the entries that it holds in memory. This count never
-// exceeds the limits if the outermost tree does not.
+// With returns s plus one path for each of the entries, and plus the bytes of their names. It does
+// not count the trees below. Paths and Bytes stop growing at manyPaths.
+//
+// A walk that reads trees inside each other uses With to measure the entries that it holds in
+// memory. This measure never exceeds the limits if the outermost tree does not.
 func (s TreeSize) With(entries []TreeEntry) TreeSize {
 	for _, e := range entries {
 		s.Paths, s.Bytes = s.Paths+1, s.Bytes+int64(len(e.Name))
@@ -112,18 +114,21 @@ func NewTreeMeter(r Reader) *TreeMeter {
 	return &TreeMeter{r: r, sizes: make(map[string]TreeSize)}
 }
 
-// Added returns the size of the parts of tree that no tree of before has at the same path. It does
-// not read equal parts. A zero id counts as an empty tree, and so does a missing tree of before.
-// Added does not compare the result with the limits; see [TreeSize.Check]. It returns a
-// [*TreeSizeError] only if the entries of nested trees that Added holds in memory exceed the
-// limits.
+// Added returns the size of the changed entries of a tree and of all trees below it. tree is the id
+// of the tree, and before has the ids of the trees to compare it with. An entry is unchanged if any
+// tree of before has an equal entry at the same path. Added does not read unchanged trees.
+//
+// A zero id stands for an empty tree. A missing tree of before counts as empty. Added does not
+// compare the result with the limits; see [TreeSize.Check]. It returns a [*TreeSizeError] only if
+// the entries of nested trees that Added holds in memory exceed the limits.
 func (m *TreeMeter) Added(ctx context.Context, tree ID, before ...ID) (TreeSize, error) {
 	return m.added(ctx, tree, before, TreeSize{})
 }
 
-// CheckChanges returns a [*TreeSizeError] if the paths that only one of two trees has exceed the
-// limits of one tree. It checks both directions: paths only in to, and paths only in from. A
-// missing tree counts as empty, because the caller notices a missing tree when it reads the tree.
+// CheckChanges compares the trees with the ids from and to. It returns a [*TreeSizeError] if the
+// paths that only to has exceed the limits of one tree, or if the paths that only from has exceed
+// them. A missing tree counts as empty, because the caller notices a missing tree when it reads the
+// tree.
 func CheckChanges(ctx context.Context, r Reader, from, to ID) error {
 	m := NewTreeMeter(r)
 	m.lenient = true
@@ -141,8 +146,9 @@ func CheckChanges(ctx context.Context, r Reader, from, to ID) error {
 	return err
 }
 
-// added returns the size that Added describes. above is the size of the entries of the trees around
-// tree.
+// added returns the results of [TreeMeter.Added] for the trees tree and before. above measures the
+// trees that contain tree and that the walk holds in memory: Paths and Bytes count their entries,
+// and Depth is their number. added keeps its result in m.sizes.
 func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, above TreeSize) (TreeSize, error) {
 	if tree.IsZero() || slices.Contains(before, tree) {
 		return TreeSize{}, nil
@@ -165,14 +171,14 @@ func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, above TreeS
 	if err := above.Check(tree); err != nil {
 		return TreeSize{}, err
 	}
-	above.Depth++
+	above.Depth++ // for the trees below
 	others, err := m.byName(before)
 	if err != nil {
 		return TreeSize{}, err
 	}
 	var size TreeSize
 	for _, e := range entries {
-		there := others[e.Name]
+		there := others[e.Name] // the entries at the same path
 		if slices.ContainsFunc(there, func(o TreeEntry) bool { return o.ID == e.ID && o.Mode == e.Mode }) {
 			continue
 		}
@@ -188,7 +194,8 @@ func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, above TreeS
 	return size, nil
 }
 
-// byName returns the entries of all trees, grouped by name. A zero or missing tree has no entries.
+// byName returns the entries of all trees with the given ids, grouped by the name of the entry. A
+// zero id stands for an empty tree. A missing tree counts as empty.
 func (m *TreeMeter) byName(trees []ID) (map[string][]TreeEntry, error) {
 	var out map[string][]TreeEntry
 	for _, tree := range trees {
@@ -220,8 +227,8 @@ func folders(entries []TreeEntry) []ID {
 	return ids
 }
 
-// treeKey returns a map key for a tree and the trees before it. The order of before does not
-// matter.
+// treeKey returns the key of m.sizes for a tree that is compared with other trees. tree is the id
+// of the tree, and before has the ids of the other trees. The order of before does not matter.
 func treeKey(tree ID, before []ID) string {
 	key := tree.AppendTo(make([]byte, 0, (1+len(before))*maxIDSize))
 	for _, id := range slices.SortedFunc(slices.Values(before), ID.Compare) {

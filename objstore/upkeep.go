@@ -21,7 +21,8 @@ func (s *Store) NeedsMerge() (bool, error) {
 	return due, nil
 }
 
-// mayMerge reports whether Merge may have something to do, as NeedsMerge describes.
+// mayMerge returns the result of [Store.NeedsMerge]. Its errors do not say what failed; NeedsMerge
+// adds this.
 func (s *Store) mayMerge() (bool, error) {
 	if err := s.enter(); err != nil {
 		return false, err
@@ -42,8 +43,8 @@ func (s *Store) mayMerge() (bool, error) {
 }
 
 // MergeDue reports whether [Store.Merge] would merge packs. It ignores Merge's other repairs.
-// Unlike NeedsMerge, it opens the packs and leaves out packs of other programs, and it leaves out
-// packs that are too young.
+// Unlike NeedsMerge, it opens the packs. It does not count packs of other programs or packs that
+// are too young.
 func (s *Store) MergeDue() (bool, error) {
 	if err := s.enter(); err != nil {
 		return false, fmt.Errorf("look for packs to merge: %w", err)
@@ -173,10 +174,12 @@ func (s *Store) SetAside(id ID, aside string) error {
 	return nil
 }
 
-// MissingPacks returns the sorted names of the packs that a multi-pack-index names and that do not exist. It returns
-// nil if there is no multi-pack-index, or if its form is unknown, for example because a newer git wrote it. git fsck
-// fails because of missing packs. git still finds an object, unless the multi-pack-index says that a missing pack has
-// the object and also names the pack that really has the object.
+// MissingPacks returns the sorted names of the packs that a multi-pack-index names and that do not
+// exist. It returns nil if there is no multi-pack-index, or if its form is unknown, for example
+// because a newer git wrote it.
+//
+// Missing packs make git fsck fail. They also hide an object from git if the multi-pack-index says
+// that a missing pack has the object, and also names the pack that really has the object.
 func (s *Store) MissingPacks() ([]string, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -216,10 +219,13 @@ const (
 	settlePatience = time.Second
 )
 
-// Settle removes a multi-pack-index that names packs which this Store has removed: git may have
-// read the pack directory before the removal, and written the multi-pack-index after it. Settle
-// does nothing if this Store has not removed packs beside a multi-pack-index. If another process
-// merges for more than a second, Settle leaves the work to that process and returns no error.
+// Settle removes a multi-pack-index that names packs which this Store has removed. Such a
+// multi-pack-index can appear after the removal, if git read the pack directory before the removal.
+// So Settle checks midxSettle times, with a pause after each check. It does nothing if this Store
+// has not removed packs beside a multi-pack-index.
+//
+// Settle returns no error in two cases. If another process merges for longer than settlePatience,
+// Settle leaves the work to that process. If ctx ends in a pause, Settle stops.
 func (s *Store) Settle(ctx context.Context) error {
 	if !s.midx.used.Load() {
 		return nil
@@ -234,6 +240,7 @@ func (s *Store) Settle(ctx context.Context) error {
 		}
 		return nil
 	})
+	// If only waiting ended, another process merges.
 	if err != nil && (ctx.Err() != nil || waiting.Err() == nil) {
 		return fmt.Errorf("mend multi-pack-index: %w", err)
 	}
@@ -263,15 +270,16 @@ func (s *Store) LeftLocks() (left []string, err error) {
 	return s.inObjects(own), nil
 }
 
-// IndexLocks returns the paths of git's locks of the multi-pack-index, relative to the object
-// directory and with slashes. It returns a path even if the lock does not exist, but not if a merge
-// made the lock.
+// IndexLocks returns the paths of the locks with which git protects the multi-pack-index, relative
+// to the object directory and with slashes. It returns a path even if the lock does not exist. It
+// leaves out a lock that [Store.Merge] made.
 func (s *Store) IndexLocks() []string {
 	_, others := s.midx.heldLocks()
 	return s.inObjects(others)
 }
 
-// inObjects returns the paths relative to the object directory, with slashes.
+// inObjects returns each path relative to the object directory, with slashes. The paths must begin
+// with the path of the object directory.
 func (s *Store) inObjects(paths []string) (relative []string) {
 	for _, path := range paths {
 		relative = append(relative, filepath.ToSlash(strings.TrimPrefix(path, s.opts.ObjectsDir+string(filepath.Separator))))
@@ -279,9 +287,10 @@ func (s *Store) inObjects(paths []string) (relative []string) {
 	return relative
 }
 
-// LeftKeeps returns the number of packs that dead processes keep from git gc. A .keep file of this
-// program counts as left if its pack is more than a day older than now: a living process removes
-// its .keep file much earlier. The next [Store.Merge] removes the left .keep files.
+// LeftKeeps returns the number of .keep files that dead processes of this program left. git gc does
+// not touch the packs of these files. now is the present time. A living process removes its .keep
+// file early, so a .keep file counts as left if its pack is more than a day older than now. The
+// next [Store.Merge] removes the left .keep files.
 func (s *Store) LeftKeeps(now time.Time) (int, error) {
 	if err := s.enter(); err != nil {
 		return 0, err

@@ -7,11 +7,12 @@ import (
 	"io/fs"
 )
 
-// RemoveBroken removes the file of a ref if the file is empty or holds no object id. git itself cannot remove
-// such a ref. A sound or missing ref is unchanged. For a symbolic ref, which a person must have made,
-// RemoveBroken returns a *BrokenError. If the ref is also packed, its packed value becomes visible again. The
-// error wraps ErrMalformed for an invalid name, and ErrLocked if another process holds the ref's lock for
-// longer than Options.Patience.
+// RemoveBroken removes the file of a ref if the file is empty or holds no object id. git itself cannot remove such a
+// ref. If the ref is also packed, its packed value becomes visible again. RemoveBroken does not change a sound or
+// missing ref. It does not remove a symbolic ref, which a person must have made, and returns a *BrokenError.
+//
+// The error wraps ErrMalformed if name is invalid, and ErrLocked if another process holds the ref's lock for longer
+// than Options.Patience.
 func (db *DB) RemoveBroken(ctx context.Context, name Name) error {
 	if err := name.check(); err != nil {
 		return err
@@ -29,9 +30,9 @@ func (db *DB) RemoveBroken(ctx context.Context, name Name) error {
 // removal is the content of a lock that only excludes other processes and is never renamed to its ref.
 const removal = "git-smithers:removes-broken-ref"
 
-// removeBroken removes a ref's broken file under the ref's lock. It leaves a sound or missing ref alone, and for a
-// symbolic ref it returns the *BrokenError. It makes one attempt: if another process holds the lock, the error is a
-// *heldError.
+// removeBroken removes the broken file of a ref while it holds the ref's lock. It does not change a sound or missing
+// ref. For a symbolic ref, it returns the *BrokenError. It tries once: if another process holds the lock, the error
+// is a *heldError.
 func (w *fileWriter) removeBroken(name Name) (err error) {
 	if err := w.owner.note([]Update{{Name: name}}, []string{removal}); err != nil {
 		return err

@@ -27,7 +27,7 @@ type child struct {
 	used   int // number of transactions
 }
 
-// startChild starts git with args and returns the child. The end of ctx does not end the child. An error is a
+// startChild starts git with args and returns the child. If ctx ends, the child keeps running. Every error is a
 // *gitexec.Error.
 func startChild(ctx context.Context, git *gitexec.Git, args []string) (*child, error) {
 	// The child outlives the transaction that started it.
@@ -58,9 +58,9 @@ func (c *child) start(ctx context.Context, git *gitexec.Git, args []string) erro
 	return c.cmd.Start()
 }
 
-// transact makes one transaction. When git has locked all refs, transact calls prepared; if prepared returns
-// an error, transact aborts the transaction and returns that error. A *childError means that git refused the
-// transaction or died, and that the child has ended. The end of ctx also ends the child.
+// transact makes the updates in one transaction of git. When git has locked all refs, transact calls prepared. If
+// prepared returns an error, transact aborts the transaction and returns this error. A *childError means that git
+// refused the transaction or died. Then the child has ended. If ctx ends, the child ends too.
 func (c *child) transact(ctx context.Context, updates []Update, prepared func() error) error {
 	c.used++
 	stop := context.AfterFunc(ctx, c.cancel)
@@ -111,8 +111,9 @@ func (c *child) exchange(commands string, answers ...string) error {
 	return nil
 }
 
-// fail ends the child and returns a *childError with git's message. prepared is true if git had locked all
-// refs, so that some refs may have moved. cause is the reason, unless git's exit gives another error.
+// fail ends the child and returns a *childError with git's message. prepared is true if git may already have moved
+// some refs, because it had locked all of them. The error has git's exit as its cause or, if git exited without an
+// error, cause.
 func (c *child) fail(prepared bool, cause error) error {
 	if err := c.end(); err != nil {
 		cause = err

@@ -128,15 +128,15 @@ func (db *DB) Close() error {
 	return errors.Join(db.files.close(), db.native.close())
 }
 
-// Apply makes all updates or none, in order. After a crash or an I/O error, a prefix of them
-// may have been made; after any other error, no ref has moved. Each New must be an object of the
-// repository that is already on stable storage. After Apply, the files of a tip and of a frame ref that moved
-// to the same value may be one file, so neither must be written in place.
+// Apply makes all updates or none. It makes them in order: after a crash or an I/O error, only the first of them may
+// have been made. After any other error, no ref has moved. Each New must be an object of the repository that is
+// already on stable storage. After Apply, a tip and a frame ref that moved to the same value may share one file, so
+// neither file may be written in place.
 //
-// If a ref does not have its Old value, the error is a *ConflictError. If a ref's file is invalid, the error
-// is a *BrokenError. ErrLocked means that another process held a lock for longer than Options.Patience.
-// ErrObstructed means that the name of another ref is a folder of an update's name, or the reverse. When ctx
-// ends, Apply returns the error of ctx, or nil if the refs have moved already.
+// If a ref does not have its Old value, the error is a *ConflictError. If a ref's file is invalid, the error is a
+// *BrokenError. ErrLocked means that another process held a lock for longer than Options.Patience. ErrObstructed
+// means that the name of another ref is a folder of an update's name, or the reverse. If ctx ends before the refs
+// have moved, Apply returns the error of ctx.
 func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	if err := checkUpdates(updates); err != nil || len(updates) == 0 {
 		return err
@@ -170,8 +170,8 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	return db.opts.Failpoint(FailRefsDone)
 }
 
-// lock waits for the right to write, which unlock returns. It returns an error if ctx ends first or the DB is
-// closed.
+// lock waits until no other goroutine writes refs of db, and then keeps other writers out until unlock. It returns an
+// error if ctx ends first or the DB is closed.
 func (db *DB) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -188,7 +188,7 @@ func (db *DB) lock(ctx context.Context) error {
 	return nil
 }
 
-// unlock returns the right to write that lock has obtained.
+// unlock lets the next writer in. The caller must hold the lock: see lock.
 func (db *DB) unlock() { <-db.writing }
 
 var errClosed = errors.New("already closed")

@@ -9,9 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// Settle puts the current value of a ref on stable storage. The process that moved the ref may have died
-// before it did so. Call Settle before acknowledging a ref that another process moved. Without Options.Fsync,
-// Settle does nothing.
+// Settle puts the current value of a ref on stable storage. Call Settle before acknowledging a ref that another
+// process moved: this process may have died before it synced the ref. Without Options.Fsync, Settle does nothing.
 func (db *DB) Settle(ctx context.Context, name Name) error {
 	if !db.opts.Fsync {
 		return nil
@@ -23,8 +22,8 @@ func (db *DB) Settle(ctx context.Context, name Name) error {
 	return syncFolders(db.opts.FS, append(db.reader.folders(update), db.reader.foldersAbove(update)...))
 }
 
-// folders returns the folders that must be synced after updates: the folder of the first ref, and the folders
-// of all refs except frames, which can be recreated from a tip.
+// folders returns the folders that must be synced after updates: the folder of the first ref, and the folders of all
+// refs except frame refs. A frame ref can be recreated from a tip.
 func (r reader) folders(updates []Update) []string {
 	var folders []string
 	for i, u := range updates {

@@ -38,8 +38,8 @@ func (w *fileWriter) close() error {
 	return err
 }
 
-// apply makes a transaction, and waits for locks of other processes (see patiently). It returns errStepBack
-// if native git must make the transaction.
+// apply makes updates in one transaction, and waits for locks of other processes (see patiently). It returns
+// errStepBack if native git must make the transaction.
 func (w *fileWriter) apply(ctx context.Context, updates []Update) error {
 	if w.rules.stepBack(updates) {
 		return errStepBack
@@ -54,9 +54,9 @@ func (w *fileWriter) apply(ctx context.Context, updates []Update) error {
 	return w.db.patiently(ctx, updates, func() error { return w.once(updates, contents) })
 }
 
-// once makes one attempt at a transaction. contents[i] is the text that the file of updates[i] gets. If another process
-// holds a lock, the error is a *heldError. If a ref does not permit its update, the error is that of verify. In both
-// cases no ref has moved; after an error of a rename, the first refs may have moved.
+// once tries once to make updates in one transaction. contents[i] is the text that the file of updates[i] gets. If
+// another process holds a lock, the error is a *heldError. If a ref does not permit its update, the error is that of
+// verify. After these two errors, no ref has moved. After an error of a rename, the first refs may have moved.
 func (w *fileWriter) once(updates []Update, contents []string) (err error) {
 	if err := w.owner.note(updates, contents); err != nil {
 		return err
@@ -96,9 +96,12 @@ func (w *fileWriter) verify(updates []Update) error {
 	return err
 }
 
-// verifyOne checks the locked ref of u. If the ref is broken, the error is a *BrokenError; if it does not have its
-// expected value, a *ConflictError. If a packed ref obstructs a new ref, the error wraps ErrObstructed; if a folder has
-// the name of a new ref, it is errStepBack. verifyOne sets *packed if it needs packed-refs; the caller closes it.
+// verifyOne checks whether the locked ref of u permits the update. It sets *packed if it needs packed-refs, and the
+// caller must close *packed. The errors are:
+//   - a *BrokenError if the ref is broken
+//   - a *ConflictError if the ref does not have its expected value
+//   - errStepBack if the ref is new and a folder has its name
+//   - an error that wraps ErrObstructed if the ref is new and a packed ref obstructs it
 func (w *fileWriter) verifyOne(u Update, packed **packedRefs) error {
 	actual, err := w.db.reader.loose(u.Name)
 	if err != nil {
@@ -130,12 +133,14 @@ func (w *fileWriter) verifyOne(u Update, packed **packedRefs) error {
 // obstructed returns an error that wraps ErrObstructed if a packed ref cannot exist together with name,
 // because one name is a folder of the other. Otherwise it returns nil.
 func (p *packedRefs) obstructed(name Name) error {
+	// The refs below name/
 	for ref, err := range p.scan(string(name) + "/") {
 		if err != nil {
 			return err
 		}
 		return fmt.Errorf("%w of %s: %s", ErrObstructed, name, ref.Name)
 	}
+	// The refs whose names are folders of name
 	for folder := string(name); ; {
 		folder = folder[:strings.LastIndexByte(folder, '/')]
 		if folder+"/" == prefix || folder+"/" == remotePrefix {

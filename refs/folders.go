@@ -13,9 +13,10 @@ const (
 	RemotesFolder = remotePrefix
 )
 
-// RemoteFolder returns the folder of the tracking refs for a remote's tips. remote is a RemoteComponent.
+// RemoteFolder returns the name of the folder that has the tracking refs for the tips of a remote. remote is a
+// RemoteComponent.
 func RemoteFolder(remote string) string { return remotePrefix + remote + "/" }
 
-// RemoteGoneFolder returns the folder of the tracking refs for a remote's tombstones. remote is a
-// RemoteComponent.
+// RemoteGoneFolder returns the name of the folder that has the tracking refs for the tombstones of a remote. remote
+// is a RemoteComponent.
 func RemoteGoneFolder(remote string) string { return RemoteFolder(remote) + goneFolder + "/" }

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// foreignBroken returns an error for each ref file outside the folders of this program that git cannot read,
-// sorted by name.
+// foreignBroken reads the ref files outside the folders of this program. It returns an error for each file that git
+// cannot read as a ref, sorted by name.
 func (db *DB) foreignBroken(ctx context.Context) ([]*BrokenError, error) {
 	var broken []*BrokenError
 	top := filepath.Join(db.reader.dir, "refs")

@@ -40,8 +40,8 @@ func (db *DB) FrameCounts(ctx context.Context) (map[string]int, error) {
 	return counts, db.countPacked(counts, loose)
 }
 
-// countPacked adds the number of packed frame refs to counts, by ref component. It skips a ref that loose has, by ref
-// component and frame number.
+// countPacked adds the packed frame refs of each run to counts, by ref component. loose has the frame refs that are
+// already counted, by ref component and frame number: countPacked skips them.
 func (db *DB) countPacked(counts map[string]int, loose map[string]map[string]bool) error {
 	packed, err := db.reader.openPacked()
 	if err != nil {

@@ -109,8 +109,8 @@ func (db *DB) walkFolder(ctx context.Context, folder string, dead map[string]boo
 	})
 }
 
-// addPacked adds the packed refs in this program's folders to found, and the invalid lines of packed-refs. If
-// packed-refs is broken, it sets found.Packed and adds no refs.
+// addPacked adds the invalid lines of packed-refs to found, and the packed refs in this program's folders. If
+// packed-refs is broken, it sets found.Packed to the error, adds no refs and returns nil.
 func (db *DB) addPacked(found *Inventory) (err error) {
 	if found.Lines, err = db.reader.checkPacked(); errors.Is(err, ErrBroken) {
 		found.Packed = err
@@ -145,7 +145,8 @@ func (db *DB) addPacked(found *Inventory) (err error) {
 	return err
 }
 
-// deadLocks returns the paths of the locks that killed processes of this program left behind.
+// deadLocks returns the paths of the lock files that killed processes of this program left behind. Each process notes
+// its locks in an owner file, which it keeps locked while it lives.
 func (db *DB) deadLocks() (map[string]bool, error) {
 	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
 	names, err := readNames(folder)
@@ -170,6 +171,8 @@ func (db *DB) deadLocks() (map[string]bool, error) {
 		for _, noted := range parseNote(string(note)) {
 			path := db.reader.path(noted.name) + lockSuffix
 			content, err := os.ReadFile(path)
+			// The process wrote the noted content, or a part of it, into its lock file. Another content is the lock
+			// of another process.
 			if err == nil && strings.HasPrefix(noted.content+"\n", string(content)) {
 				dead[path] = true
 			}

@@ -55,8 +55,8 @@ func (db *DB) Frames(ctx context.Context, run string) ([]FrameRef, error) {
 // If some refs are broken, it returns the others and an error that wraps ErrBroken.
 func (db *DB) Tips(ctx context.Context) ([]TipRef, error) { return db.tips(ctx, tipPrefix) }
 
-// tips returns the refs directly in folder whose last component is a run's, sorted by name. It treats broken
-// refs as Tips does.
+// tips returns the refs directly in folder whose last component is the ref component of a run, sorted by name. If
+// some refs are broken, it returns the others and an error that wraps ErrBroken.
 func (db *DB) tips(ctx context.Context, folder string) ([]TipRef, error) {
 	leaves, err := db.reader.list(ctx, folder, isComponent)
 	tips := make([]TipRef, len(leaves))
@@ -83,8 +83,9 @@ type leaf struct {
 	id   objstore.ID
 }
 
-// list returns the refs directly in folder, sorted by name, if wanted returns true for the last component of their
-// names. It omits broken refs, and returns their errors joined. After an error of another kind, it returns no refs.
+// list returns the refs directly in folder, sorted by name. It returns only the refs for whose last component wanted
+// returns true. It omits broken refs, and also returns an error that joins their errors. After an error of another
+// kind, it returns no refs.
 func (r reader) list(ctx context.Context, folder string, wanted func(string) bool) ([]leaf, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -116,8 +117,8 @@ func (r reader) list(ctx context.Context, folder string, wanted func(string) boo
 	return leaves, broken
 }
 
-// looseLeaves reads the files of the refs directly in a folder, if wanted returns true for the names of the files. A
-// broken ref has a zero id, and its error is in the joined error. So is any other error of reading a ref.
+// looseLeaves reads the files of the refs directly in folder. It reads only the files for whose names wanted returns
+// true. A broken ref has a zero id in the result. The error joins the errors of all refs that cannot be read.
 func (r reader) looseLeaves(folder string, wanted func(string) bool) ([]leaf, error) {
 	names, err := readNames(filepath.Join(r.dir, filepath.FromSlash(folder)))
 	if err != nil {

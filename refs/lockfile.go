@@ -31,10 +31,10 @@ type heldLock struct {
 	file    fsx.File // nil when closed, or if the lock is a link to an earlier lock
 }
 
-// take creates the lock of a ref with content. The lock of a frame ref is a hard link to an earlier lock with the same
-// content, which is the tip's, if the file system allows that. Every other lock is a file of its own. If another
-// process holds the lock, the error is a *heldError. If the name of another ref is a folder of this name, the error
-// wraps ErrObstructed.
+// take creates the lock file of a ref, and adds the lock to h. content is the text of the file. If an earlier lock in
+// h has the same text, the lock file of a frame ref is a hard link to it, unless the file system refuses the link. If
+// another process holds the lock, the error is a *heldError. If the name of another ref is a folder of this name, the
+// error wraps ErrObstructed.
 func (h *heldLocks) take(name Name, content string) error {
 	path := h.reader.path(name)
 	linked, err := h.linkLock(name, path, content)
@@ -56,10 +56,10 @@ func (h *heldLocks) take(name Name, content string) error {
 	return err
 }
 
-// linkLock makes the lock of a frame ref a hard link to an earlier lock with the same content
-// (decision 42). linked is false without an error if there is no such lock, or if the file system
-// refuses the link; then the lock does not exist. If another process holds the lock, the error is a
-// *heldError.
+// linkLock makes the lock of a frame ref a hard link to an earlier lock with the same content (decision 42). path is
+// the path of the ref's file. If name is not a frame ref, if there is no such lock, or if the file system refuses the
+// link, linked is false without an error. Then linkLock has made no lock. If another process holds the lock, the
+// error is a *heldError.
 func (h *heldLocks) linkLock(name Name, path, content string) (linked bool, err error) {
 	at := slices.IndexFunc(h.locks, func(l heldLock) bool { return l.file != nil && l.content == content })
 	if at < 0 || !name.isFrame() {
@@ -78,14 +78,15 @@ func (h *heldLocks) linkLock(name Name, path, content string) (linked bool, err 
 	}
 }
 
-// isSameFile reports whether two paths name one file.
+// isSameFile reports whether the paths a and b name one file. It returns false if either file is missing or cannot be
+// read.
 func isSameFile(a, b string) bool {
 	first, err1 := os.Lstat(a)
 	second, err2 := os.Lstat(b)
 	return err1 == nil && err2 == nil && os.SameFile(first, second)
 }
 
-// createLock creates the lock of the ref at path, and its folder.
+// createLock creates the lock file of the ref at path, and its folder if necessary. The errors are those of makeLock.
 func (h *heldLocks) createLock(path string) (file fsx.File, err error) {
 	err = h.makeLock(path, func() (err error) {
 		file, err = h.fs.OpenFile(path+lockSuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -94,9 +95,10 @@ func (h *heldLocks) createLock(path string) (file fsx.File, err error) {
 	return file, err
 }
 
-// makeLock calls create, which creates the lock of the ref at path, and makes the lock's folder if it is missing. If
-// the lock exists, or the folder vanishes after each attempt, the error is a *heldError; other errors are those of
-// create and of making the folder.
+// makeLock calls create, which must create the lock file of the ref at path. If the folder of the lock file is
+// missing, makeLock makes the folder and calls create again. If the lock file exists, another process holds the lock,
+// and the error is a *heldError. The error is also a *heldError if git removes the folder mkdirAttempts times in a
+// row.
 func (h *heldLocks) makeLock(path string, create func() error) error {
 	for range mkdirAttempts {
 		err := create()
@@ -130,8 +132,8 @@ func (h *heldLocks) finish(fsync bool) error {
 	return err
 }
 
-// sync puts the locks on stable storage, and the folders that may be new. The folder of a frame ref need not
-// be durable unless the frame is the first update.
+// sync puts the locks and their new folders on stable storage. It skips the folder of a frame ref, unless the frame
+// ref is the first update, because a frame ref can be recreated from a tip.
 func (h *heldLocks) sync() error {
 	errs, files := make(chan error, len(h.locks)), 0
 	var created []Update
@@ -156,8 +158,8 @@ func (h *heldLocks) sync() error {
 	return err
 }
 
-// commit renames the locks to their refs, in order. It calls between before each rename except the first. At
-// the first error it stops; the locks that remain in h are not renamed.
+// commit renames the lock files to the files of their refs, in order, and removes each renamed lock from h. It calls
+// between before each rename except the first. At the first error, it stops and leaves the other locks in h.
 func (h *heldLocks) commit(between func() error) error {
 	for first := true; len(h.locks) > 0; first = false {
 		if !first {
@@ -174,7 +176,7 @@ func (h *heldLocks) commit(between func() error) error {
 	return nil
 }
 
-// release closes and removes the locks that were not renamed.
+// release closes and removes the lock files of the locks that are still in h.
 func (h *heldLocks) release() error {
 	var err error
 	for _, lock := range h.locks {

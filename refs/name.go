@@ -109,11 +109,15 @@ func parseFrame(s string) (n int64, ok bool) {
 	return n, true
 }
 
-// EscapeRun returns the ref component of a run id: the bytes of the id, some of them replaced by "%" and two
-// lower-case hex digits. It replaces every byte outside [a-z0-9._-], a dot after a dot, a leading ".", "-" or
-// "_", and the dot of a trailing "." or ".lock". If the component would exceed 200 bytes, it is "_h-" and the
-// SHA-256 of the id in lower-case hex instead. Different ids have different components, even on
-// case-insensitive file systems. An id is any non-empty byte string; for the empty string, the error wraps
+// EscapeRun returns the ref component of a run id, which may be any non-empty byte string. The component has the
+// bytes of the id, some of them replaced by "%" and two lower-case hex digits. These bytes are replaced:
+//   - each byte outside [a-z0-9._-]
+//   - a dot after a dot
+//   - ".", "-" or "_" at the beginning
+//   - the dot of "." or ".lock" at the end
+//
+// If the component would exceed 200 bytes, it is instead "_h-" and the SHA-256 of the id in lower-case hex. Different
+// ids have different components, even on case-insensitive file systems. If the id is empty, the error wraps
 // ErrMalformed.
 func EscapeRun(run string) (string, error) {
 	if run == "" {
@@ -149,9 +153,9 @@ func EscapeRun(run string) (string, error) {
 	return b.String(), nil
 }
 
-// UnescapeRun returns the run id for which EscapeRun returns component. ok is false, and run is empty, if
-// component is the hash of an id; only run.json has such an id. If EscapeRun cannot return component, the
-// error wraps ErrMalformed.
+// UnescapeRun returns the run id for which EscapeRun returns component. If component has only the hash of the id, run
+// is "" and ok is false: the id is then in run.json. If EscapeRun cannot return component, the error wraps
+// ErrMalformed.
 func UnescapeRun(component string) (run string, ok bool, err error) {
 	malformed := func() (string, bool, error) {
 		return "", false, fmt.Errorf("%w: run %q", ErrMalformed, component)

@@ -45,16 +45,18 @@ func (w *nativeWriter) close() error {
 	return err
 }
 
-// apply makes a transaction, and waits for locks of other processes (see patiently).
+// apply makes updates in one transaction of git, and waits for locks of other processes (see patiently).
 func (w *nativeWriter) apply(ctx context.Context, updates []Update) error {
 	return w.db.patiently(ctx, updates, func() error { return w.attempt(ctx, updates) })
 }
 
-// attempt makes a transaction. If git was killed before it moved a ref, attempt repeats the transaction at most
-// childRestarts times. If git ended after it moved some refs, attempt completes the transaction, even if ctx has ended.
-//
-// If git refused the transaction, attempt returns the reason: the error of a ref that is broken, differs or obstructs,
-// or git's error. If another process held a lock or moved a ref first, the error is a *heldError.
+// attempt tries to make updates in one transaction of git:
+//   - If git was killed before it moved a ref, attempt repeats the transaction at most childRestarts times.
+//   - If git ended after it moved some refs, attempt completes the transaction, even if ctx has ended.
+//   - If another process held a lock or moved a ref first, the error is a *heldError.
+//   - If git refused the transaction for another reason, the error names the ref that is broken, has another value or
+//     obstructs an update. If there is no such ref, it is git's error.
+//   - If ctx ended before git moved a ref, the error is that of ctx.
 func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 	for restarts := 0; ; restarts++ {
 		// Check for broken refs first: git would write through a symbolic ref, and git reports other broken refs
@@ -90,9 +92,9 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 	}
 }
 
-// lockOf returns the path of the lock that obstructed updates. It prefers the lock in git's message, which
-// may be the lock of packed-refs. Otherwise it returns the first lock of a ref that exists or, if no lock
-// exists, the path for the first ref.
+// lockOf returns the path of the lock file that stopped updates. If git's message names a lock file, lockOf returns
+// its path: it may be the lock of packed-refs. Otherwise it returns the first lock file of updates that exists. If
+// none exists, it returns the path that the lock file of the first update would have.
 func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
 	if lock := failure.lock(); filepath.IsAbs(lock) {
 		return filepath.Clean(lock)
@@ -106,9 +108,9 @@ func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
 	return w.db.reader.path(updates[0].Name) + lockSuffix
 }
 
-// once makes one attempt at a transaction, and starts a child if necessary. If git refused the transaction or died, the
-// error is a *childError. If a ref does not have its expected value once git has locked it, the error is that of check.
-// The end of ctx ends the child.
+// once makes updates in one transaction of git, and starts a child if necessary. If git refused the transaction or
+// died, the error is a *childError. If a locked ref does not have its expected value, the error is that of check. If
+// ctx ends, the child ends too.
 func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 	if w.child != nil && w.child.used >= childLife {
 		if err := w.close(); err != nil {
@@ -137,9 +139,9 @@ func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 	return err
 }
 
-// remaining returns the updates that git did not make before it ended: no updates, the last updates or all updates.
-// failure is git's error; git had locked all refs. If a ref has neither its old nor its new value, remaining returns an
-// error: a *ConflictError for the first update, otherwise one that wraps failure.
+// remaining returns the updates that git did not make before it ended: none, the last ones or all. git must have
+// locked all refs. failure is git's error. If a ref has neither its old nor its new value, remaining returns an
+// error. For the first update, the error is a *ConflictError; for a later update, it wraps failure.
 func (w *nativeWriter) remaining(updates []Update, failure *childError) ([]Update, error) {
 	for i, u := range updates {
 		actual, err := w.db.reader.resolve(u.Name)
@@ -159,8 +161,8 @@ func (w *nativeWriter) remaining(updates []Update, failure *childError) ([]Updat
 	return nil, nil
 }
 
-// obstructed returns an error that wraps ErrObstructed if a ref cannot exist together with a new ref of
-// updates. Otherwise it returns nil.
+// obstructed returns an error that wraps ErrObstructed if an update creates a ref whose name is a folder of another
+// ref's name, or the reverse. Otherwise it returns nil.
 func (w *nativeWriter) obstructed(updates []Update) error {
 	packed, err := w.db.reader.openPacked()
 	if err != nil {
@@ -188,11 +190,11 @@ func (e *childError) Error() string { return e.git.Error() }
 // Unwrap returns the *gitexec.Error with git's status and message.
 func (e *childError) Unwrap() error { return e.git }
 
-// ended reports whether git was killed or died without a message, instead of refusing the transaction.
+// ended reports whether git was killed or died without a message. If it returns false, git refused the transaction.
 func (e *childError) ended() bool { return e.git.Status < 0 || e.git.Stderr == "" }
 
-// contended reports whether git failed because another process held a lock or moved a ref. It searches git's
-// message for phrases of the C locale.
+// contended reports whether git failed because another process held a lock or moved a ref. It searches git's message
+// for known phrases, so git must run with the C locale.
 func (e *childError) contended() bool {
 	return slices.ContainsFunc(
 		[]string{"File exists", "but expected", "reference already exists", "unable to resolve reference"},

@@ -102,7 +102,8 @@ func makeOwnerFile(files fsx.FS, path string) (fsx.File, error) {
 	return file, err
 }
 
-// isCurrent reports whether the open file and the locked file are both the file at o.path.
+// isCurrent reports whether the path of o still names the file that o opened and locked. It returns false if another
+// process has removed or replaced the file.
 func (o *owner) isCurrent() bool {
 	locked, err1 := o.lock.Stat()
 	open, err2 := o.file.Stat()
@@ -110,7 +111,9 @@ func (o *owner) isCurrent() bool {
 	return errors.Join(err1, err2, err3) == nil && os.SameFile(locked, open) && os.SameFile(open, named)
 }
 
-// note records in the file that the locks of updates are about to be created with contents.
+// note writes into the owner file that the DB will create the locks of updates. contents[i] is the content of the
+// lock of updates[i]. Call note before the first lock is created, so that another process can remove the locks if
+// this process dies.
 func (o *owner) note(updates []Update, contents []string) error {
 	var b strings.Builder
 	b.WriteString(noteLocked)
@@ -122,7 +125,7 @@ func (o *owner) note(updates []Update, contents []string) error {
 	return err
 }
 
-// clear records in the file that the owner holds no locks.
+// clear writes into the owner file that the DB holds no locks.
 func (o *owner) clear() error {
 	_, err := o.file.WriteAt([]byte(noteIdle), 0)
 	return err
@@ -139,8 +142,9 @@ type notedLock struct {
 	content string // the content of the lock without the final line feed
 }
 
-// parseNote returns the locks that the content of an owner file notes. It returns nil for an idle owner and
-// for an incomplete note: the owner died while writing the note, before it created a lock.
+// parseNote returns the locks that are noted in file, the content of an owner file. It returns nil if the owner holds
+// no locks. It also returns nil for an incomplete note: its owner died while it wrote the note, so it created no
+// lock.
 func parseNote(file string) []notedLock {
 	body, locked := strings.CutPrefix(file, noteLocked)
 	if !locked {

@@ -16,14 +16,14 @@ import (
 // and costs every git log on a terminal some microseconds.
 const manyLoose = 400
 
-// touchedRuns holds the ref components of the runs whose frame refs a DB wrote since it last packed the refs. It is safe
-// for concurrent use.
+// touchedRuns holds the ref components of the runs whose frame refs a DB wrote since it last packed the refs. It is
+// safe for concurrent use.
 type touchedRuns struct {
 	mu         sync.Mutex
 	components map[string]bool
 }
 
-// add adds the runs of the frame refs in updates to t.
+// add adds to t the run of each frame ref in updates. It ignores other refs.
 func (t *touchedRuns) add(updates []Update) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,10 +51,8 @@ func (t *touchedRuns) clear() {
 	clear(t.components)
 }
 
-// PackIfMany packs all refs of the repository with git if the folders of this program hold at least manyLoose names:
-// the folders of runs, the loose tips, and the loose frames of each run that this DB wrote to since it last packed. It
-// does not look into the folders of other runs. If another goroutine or process is packing, PackIfMany does nothing and
-// returns no error.
+// PackIfMany packs all refs of the repository with git if there are many loose refs: see manyLoose. If another
+// goroutine or process is packing, PackIfMany does nothing and returns nil.
 func (db *DB) PackIfMany(ctx context.Context) error {
 	if !db.packing.TryLock() {
 		return nil
@@ -67,8 +65,9 @@ func (db *DB) PackIfMany(ctx context.Context) error {
 	return db.pack(ctx)
 }
 
-// manyLoose reports whether the folders that PackIfMany reads hold at least manyLoose names: folders of runs,
-// tips, and frames of the touched runs.
+// manyLoose reports whether the folders of this program hold at least manyLoose names. It counts the folders of runs,
+// the loose tips, and the loose frames of each run that db wrote to since it last packed. It does not read the
+// folders of other runs.
 func (db *DB) manyLoose() (bool, error) {
 	folders := []string{prefix, tipPrefix}
 	for _, component := range db.touched.list() {

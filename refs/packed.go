@@ -44,7 +44,7 @@ type packedRefs struct {
 	blocks    map[int64][]byte // blocks read so far, by offset / blockSize
 }
 
-// openPacked opens packed-refs. If the file is missing, the result has no refs. The caller closes the result.
+// openPacked opens packed-refs. If the file is missing, the result has no refs. The caller must close the result.
 func (r reader) openPacked() (*packedRefs, error) {
 	path := filepath.Join(r.dir, "packed-refs")
 	f, err := os.Open(path)
@@ -65,8 +65,8 @@ func (r reader) openPacked() (*packedRefs, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
-// newPacked reads the header of a packed-refs file and returns the file. size is the size of the file in
-// bytes.
+// newPacked returns the refs of a packed-refs file, after it has read the file's header. size is the size of the file
+// in bytes, path is the path of the file, for errors, and hexLen is the length of an id in hex digits.
 func newPacked(file io.ReaderAt, size int64, path string, hexLen int) (*packedRefs, error) {
 	p := &packedRefs{file: file, path: path, size: size, hexLen: hexLen, blockSize: packedBlock}
 	if size <= packedWhole {
@@ -88,7 +88,7 @@ func newPacked(file io.ReaderAt, size int64, path string, hexLen int) (*packedRe
 	return p, nil
 }
 
-// close closes the file. It does nothing if the repository has no packed-refs.
+// close closes the file. If p has no file, it does nothing.
 func (p *packedRefs) close() error {
 	if p.closer == nil {
 		return nil
@@ -96,7 +96,7 @@ func (p *packedRefs) close() error {
 	return p.closer.Close()
 }
 
-// lookup returns the id of one packed ref, or the zero id if the ref is not packed.
+// lookup returns the id of the packed ref with the given name, or the zero id if there is no such ref.
 func (p *packedRefs) lookup(name Name) (objstore.ID, error) {
 	for ref, err := range p.scan(string(name)) {
 		if err != nil {
@@ -142,11 +142,11 @@ func (p *packedRefs) scan(prefix string) iter.Seq2[Ref, error] {
 	}
 }
 
-// search returns the offset of the first line whose ref is not less than name, or the end of the file. It
-// needs a sorted file. In the binary search, every line that begins before lo is less than name, and no line
-// at or after hi is.
+// search returns the offset of the first line whose ref is not less than name, or the end of the file. p must be
+// sorted.
 func (p *packedRefs) search(name string) (int64, error) {
 	lo, hi := p.begin, p.size
+	// The binary search keeps this rule: every ref before lo is less than name, and no ref at or after hi is less.
 	for hi-lo > packedLinear {
 		mid := lo + (hi-lo)/2
 		at, err := p.lineStart(mid)
@@ -191,8 +191,9 @@ func (rec record) ref(p *packedRefs) (Ref, error) {
 	return Ref{Name: Name(rec.name), ID: id}, nil
 }
 
-// record returns the record in one line, and the offset of the next line. at is the offset of the line. An
-// invalid line is a *BrokenError.
+// record returns the record in a line, and the offset of the next line. at is the offset of the line. For a line
+// "^<id>", which belongs to the tag before it, the record is empty. If the line is invalid, the error is a
+// *BrokenError.
 func (p *packedRefs) record(at int64) (record, int64, error) {
 	line, next, err := p.line(at)
 	if err != nil {
@@ -214,9 +215,9 @@ func (p *packedRefs) lineStart(offset int64) (int64, error) {
 	return next, err
 }
 
-// line returns the rest of a line, without the line feed, and the offset of the next line. at is the offset
-// of the first byte to return. The bytes are valid until the file is closed. A line that is too long or has
-// no line feed is a *BrokenError.
+// line returns the rest of a line, without the line feed, and the offset of the next line. at is the offset of the
+// first byte to return. The bytes are valid until the file is closed. If the line is too long or has no line feed,
+// the error is a *BrokenError.
 func (p *packedRefs) line(at int64) ([]byte, int64, error) {
 	var joined []byte // the line so far, if the line continues in the next block
 	for at < p.size && len(joined) < maxPackedLine {

@@ -19,9 +19,10 @@ type PackedLine struct {
 	Cut    bool   // the file ends in this line without a line feed, so Name may be incomplete
 }
 
-// SoundPacked splits data, the content of packed-refs, into its valid and its invalid lines. sound has the
-// valid lines in their old order, so a sorted file stays sorted. SoundPacked also drops the "^<id>" line
-// after an invalid line.
+// SoundPacked splits data, the content of packed-refs, into its valid and its invalid lines. sound has the valid
+// lines in their old order, so a sorted file stays sorted. A line "^<id>" belongs to the ref in the line before it:
+// SoundPacked drops the line if the ref's line is invalid. An element of broken has the ref's name if the invalid
+// line has one.
 func SoundPacked(data []byte) (sound []byte, broken []PackedLine) {
 	// kept means that the previous line is in sound; met means that the previous line was a ref's.
 	number, kept, met := 0, false, false
@@ -60,9 +61,9 @@ func isID(text string) bool {
 	return err == nil && !id.IsZero()
 }
 
-// checkPacked returns the invalid lines of packed-refs, with a *BrokenError about the first of them. Without invalid
-// lines or without the file, it returns nil and no error. It reads the lines of all refs, because an invalid line of
-// another program's ref also stops git.
+// checkPacked returns the invalid lines of packed-refs. If there are any, the error is a *BrokenError for the first.
+// If all lines are valid, or the file is missing, checkPacked returns nil. It also checks the refs of other programs,
+// because any invalid line stops git.
 func (r reader) checkPacked() ([]PackedLine, error) {
 	path := filepath.Join(r.dir, "packed-refs")
 	data, err := os.ReadFile(path)

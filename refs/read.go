@@ -24,7 +24,7 @@ type reader struct {
 // path returns the path of the file of a loose ref.
 func (r reader) path(name Name) string { return filepath.Join(r.dir, filepath.FromSlash(string(name))) }
 
-// resolve returns the target of a ref, or the zero id if the ref does not exist. A broken ref is a
+// resolve returns the value of a ref, or the zero id if the ref does not exist. If the ref is broken, the error is a
 // *BrokenError.
 func (r reader) resolve(name Name) (objstore.ID, error) {
 	id, err := r.loose(name)
@@ -43,8 +43,8 @@ func (r reader) resolve(name Name) (objstore.ID, error) {
 	return r.loose(name)
 }
 
-// loose returns the target in the file of a ref, or the zero id if the ref has no file. If the file is
-// invalid or holds a symbolic ref, the error is a *BrokenError.
+// loose returns the id in the file of a ref, or the zero id if the ref has no file. If the file is invalid or holds a
+// symbolic ref, the error is a *BrokenError.
 func (r reader) loose(name Name) (objstore.ID, error) {
 	path := r.path(name)
 	var buf [2*32 + 2]byte
@@ -73,8 +73,8 @@ const (
 	emptyFile = "the file is empty"
 )
 
-// parseLoose returns the id in the content of a ref's file, which is an id and a line feed. If the content is
-// invalid, parseLoose returns the zero id and the reason; otherwise reason is "".
+// parseLoose returns the id in content, the content of a ref's file. Valid content is an id of hexLen hex digits and
+// a line feed. If content is invalid, parseLoose returns the zero id and the reason. Otherwise reason is "".
 func parseLoose(content []byte, hexLen int) (id objstore.ID, reason string) {
 	switch {
 	case len(content) == 0:
@@ -91,8 +91,8 @@ func parseLoose(content []byte, hexLen int) (id objstore.ID, reason string) {
 	return id, ""
 }
 
-// Resolve returns the target of a ref. The error wraps ErrNotFound, ErrBroken or, for an invalid name,
-// ErrMalformed.
+// Resolve returns the value of a ref. If the ref does not exist, the error wraps ErrNotFound. If the ref is broken,
+// it wraps ErrBroken. If name is invalid, it wraps ErrMalformed.
 func (db *DB) Resolve(ctx context.Context, name Name) (objstore.ID, error) {
 	if err := ctx.Err(); err != nil {
 		return objstore.ID{}, err

@@ -46,9 +46,9 @@ func RemoteComponent(remote string, configured bool) string {
 	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
-// Older returns the name under which a ref of an older format is held after it was moved out of the way: the ref's own
-// name below refs/smithers/_older/. No push sends it. The error wraps ErrMalformed if the name is not a name of a run's
-// ref.
+// Older returns the name of the ref that keeps a ref of an older format: the old ref's name below
+// refs/smithers/_older/. No push sends this ref. If name is not the name of a run's ref (see ofRun), the error wraps
+// ErrMalformed.
 func Older(name Name) (Name, error) {
 	if !name.ofRun() {
 		return "", fmt.Errorf("%w: %q", ErrMalformed, string(name))
@@ -56,7 +56,7 @@ func Older(name Name) (Name, error) {
 	return Name(olderPrefix + strings.TrimPrefix(string(name), allPrefix)), nil
 }
 
-// BeforeOlder is the inverse of Older. ok is false for a name that Older cannot return.
+// BeforeOlder returns the name that the ref n had before Older moved it. ok is false if Older cannot return n.
 func (n Name) BeforeOlder() (name Name, ok bool) {
 	rest, ok := strings.CutPrefix(string(n), olderPrefix)
 	name = Name(allPrefix + rest)
@@ -66,7 +66,8 @@ func (n Name) BeforeOlder() (name Name, ok bool) {
 	return name, true
 }
 
-// ofRun reports whether a name is a tip's or a frame's, or one of Gone, Held, Remote or RemoteGone.
+// ofRun reports whether n is the name of a run's ref: a tip, a frame, or a name that Gone, Held, Remote or RemoteGone
+// returns.
 func (n Name) ofRun() bool {
 	if _, older := strings.CutPrefix(string(n), olderPrefix); older {
 		return false
@@ -78,10 +79,11 @@ func (n Name) ofRun() bool {
 	return err == nil
 }
 
-// isShared reports whether a name is one of Gone, Held, Older, Remote or RemoteGone.
+// isShared reports whether Gone, Held, Older, Remote or RemoteGone can return n.
 func (n Name) isShared() bool {
 	if rest, ok := strings.CutPrefix(string(n), remotePrefix); ok {
 		remote, rest, ok := strings.Cut(rest, "/")
+		// A tip is remote/run, and a tombstone is remote/_gone/run.
 		return ok && isComponent(remote) && isComponent(strings.TrimPrefix(rest, goneFolder+"/"))
 	}
 	if _, ok := n.BeforeOlder(); ok {

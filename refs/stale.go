@@ -11,9 +11,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// RecoverLocks removes the ref locks that killed processes of this program left behind, and no other locks.
-// If it finds an incomplete lock, it waits for Options.Patience, and removes the lock only if it is still
-// unchanged. Apply does the same if a lock is in its way.
+// RecoverLocks removes the ref locks that killed processes of this program left behind. It removes no other lock. An
+// incomplete lock may belong to a living process: RecoverLocks waits for Options.Patience, and then removes the lock
+// if it is unchanged. Apply does the same if a lock is in its way.
 func (db *DB) RecoverLocks(ctx context.Context) error {
 	if err := db.lock(ctx); err != nil {
 		return err
@@ -35,12 +35,13 @@ func (db *DB) RecoverLocks(ctx context.Context) error {
 	return err
 }
 
-// removeStaleLocks removes the locks of dead owners, and the owner files. It returns the number of removed
-// locks. A lock belongs to a dead owner if the lock has the content that the owner noted.
+// removeStaleLocks removes the ref locks of dead owners and their owner files. It returns the number of removed
+// locks. A lock belongs to a dead owner if it has the content that the owner noted.
 //
-// An incomplete lock belongs to an owner that was killed while writing the lock, or to a process that is
-// about to write it. removeStaleLocks keeps such a lock and returns it in torn, by path. But if the lock is
-// in seen and unchanged since, no process is writing it, and removeStaleLocks removes it.
+// An incomplete lock has only a part of this content. Either a dead owner left it, or a living process is still
+// writing it. removeStaleLocks keeps an incomplete lock and returns it in torn, by path. seen is the result torn of
+// an earlier call, or nil. If the lock is in seen and has not changed since, no process is writing it, and
+// removeStaleLocks removes it.
 func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn map[string]fs.FileInfo, err error) {
 	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
 	names, err := readNames(folder)
@@ -62,9 +63,9 @@ func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn m
 	return removed, torn, nil
 }
 
-// removeOwner removes the locks of the owner whose file is at path, and then the file, if the owner is dead.
-// It returns the number of removed locks. seen and torn are those of removeStaleLocks; while an incomplete
-// lock is left, the file stays.
+// removeOwner removes the locks that the owner file at path notes, and then the file. It does nothing if the owner is
+// alive. It returns the number of removed locks. If an incomplete lock is left, the owner file stays. For seen and
+// torn, see removeStaleLocks.
 func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (removed int, err error) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	dead, err := lock.TryLock()
@@ -108,8 +109,9 @@ type staleState struct {
 	torn    bool // the lock is incomplete and was kept, because a process may be writing it
 }
 
-// removeNoted removes the lock that a dead owner noted, unless the lock belongs to another process or is
-// missing. seen and torn are those of removeStaleLocks.
+// removeNoted removes the lock that a dead owner noted. It does nothing if the lock is missing or belongs to another
+// program. It keeps an incomplete lock that is not in seen or has changed since, and adds the lock to torn: see
+// removeStaleLocks.
 func (db *DB) removeNoted(noted notedLock, seen, torn map[string]fs.FileInfo) (staleState, error) {
 	path := db.reader.path(noted.name) + lockSuffix
 	info, err := os.Lstat(path)

@@ -52,8 +52,9 @@ func (r stepBackRules) stepBack(updates []Update) bool {
 	return err == nil
 }
 
-// hooksFolder returns the folder of git's hooks. ok is false if only git can expand core.hooksPath, or if the
-// path begins with "~/" and env has no HOME.
+// hooksFolder returns the folder of git's hooks, without a check that it exists. A relative core.hooksPath is
+// relative to the working copy or, in a bare repository, to the git directory. ok is false if only git can expand
+// core.hooksPath, or if the path begins with "~/" and env has no HOME.
 func hooksFolder(repo gitexec.Repo, env []string) (folder string, ok bool) {
 	path, set := repo.Config.Get("core.hookspath")
 	switch {
@@ -78,8 +79,9 @@ func hooksFolder(repo gitexec.Repo, env []string) (folder string, ok bool) {
 	}
 }
 
-// hooksArgs returns options for a git that runs in the git directory. With these options, it finds the same
-// hooks as a git that runs in the working copy. hooksArgs returns nil if no options are necessary.
+// hooksArgs returns options for a git process that runs in the git directory. With these options, the process finds
+// the same hooks as a git process in the working copy. hooksArgs returns nil if git finds them without options, or if
+// only git can expand core.hooksPath.
 func hooksArgs(repo gitexec.Repo, env []string) []string {
 	path, set := repo.Config.Get("core.hookspath")
 	folder, ok := hooksFolder(repo, env)

@@ -29,9 +29,9 @@ func newWaiter(ctx context.Context, patience time.Duration) *waiter {
 	return &waiter{ctx: ctx, limit: patience, delay: firstDelay}
 }
 
-// wait pauses before the next attempt. If w.limit has passed since the first wait, wait returns an error that
-// wraps ErrLocked and contains what, the path of the lock. If the caller's context ends first, wait returns
-// the error of that context.
+// wait pauses before the next attempt to take a lock. The pauses grow up to about maxDelay. If w.limit has passed
+// since the first wait, the error wraps ErrLocked and names the lock: what is the lock's path. If the caller's
+// context ends first, wait returns the error of this context.
 func (w *waiter) wait(what string) error {
 	if w.patience == nil {
 		w.patience, w.cancel = context.WithTimeout(w.ctx, w.limit)
@@ -67,13 +67,13 @@ func (e *heldError) Error() string { return e.path + " exists" }
 // of a dead owner, the owner seems to be alive.
 const looks = 5
 
-// patiently calls attempt until no lock of another process stops it: as long as attempt returns a *heldError, patiently
-// waits and calls attempt again. It returns any other result of attempt.
+// patiently calls attempt, and calls it again as long as it returns a *heldError: a lock of another process is in its
+// way. patiently returns any other result of attempt.
 //
-// Before each wait, it compares the refs with the expected values of updates; if a ref differs, it returns a
-// *ConflictError or, for a broken ref, a *BrokenError. It removes locks of dead processes. If a lock stays for longer
-// than Options.Patience, the error wraps ErrLocked. For an incomplete lock that appeared meanwhile, the time begins
-// anew. If ctx ends first, patiently returns the error of ctx.
+// Between two calls, patiently removes the locks of dead processes or waits. Before each wait, it compares the refs
+// with the expected values of updates. If a ref differs, it returns a *ConflictError; if a ref is broken, it returns
+// a *BrokenError. If a lock stays for longer than Options.Patience, the error wraps ErrLocked. If the lock in the way
+// is incomplete and new, the time begins anew. If ctx ends first, patiently returns the error of ctx.
 func (db *DB) patiently(ctx context.Context, updates []Update, attempt func() error) error {
 	wait := newWaiter(ctx, db.opts.Patience)
 	defer func() { wait.stop() }()
@@ -114,8 +114,9 @@ func (db *DB) patiently(ctx context.Context, updates []Update, attempt func() er
 	}
 }
 
-// lookForStale calls removeStaleLocks with seen until the call removes a lock or fails, at most looks times, with
-// pauses between. It returns the results of the last call. If ctx ends during a pause, it returns the error of ctx.
+// lookForStale calls removeStaleLocks with seen several times, with pauses between the calls. It stops when a call
+// removes a lock or fails. The constant looks is the maximum number of calls. lookForStale returns the results of the
+// last call. If ctx ends during a pause, it returns the error of ctx.
 func (db *DB) lookForStale(ctx context.Context, seen map[string]fs.FileInfo) (removed int, torn map[string]fs.FileInfo, err error) {
 	pause := newWaiter(ctx, time.Minute)
 	defer pause.stop()

@@ -50,20 +50,21 @@ func (d *Draft) StateChanges() []Change {
 	return slices.Concat(d.Frame.State, d.Mailbox)
 }
 
-// Append builds the entry that follows prev and writes its objects to w, the commit last. prev is nil for the
-// first entry of a run; draft.Run then fills in the run's row. w must be able to read everything that prev and
-// draft.Frame.Restore read. frames, which may be nil, reconstructs prev's rendered tree and caches the new tree. The
+// Append builds the entry that follows prev and writes its objects to w, the commit last. For the first entry of a
+// run, prev is nil and draft.Run must fill in the run's row. w must be able to read everything that prev and
+// draft.Frame.Restore read. frames reconstructs prev's rendered tree and caches the new tree. It may be nil. The
 // returned entry reads through w, and has the same content as the entry that ReadEntry reads later.
 //
-// Append sets Frame and NextSeq of the row; values that draft.Run sets are ignored. Both begin at 0 in the first entry
-// of a run and in the first entry of a fork, where draft.Run changes the run's id. Otherwise they continue from
-// prev. The first entry of a run must be a frame. The first entry of a fork may leave out the frame if prev
-// itself is the fork's frame 0. If the fork has an extension, its first entry must follow the extension and
-// must not be a frame; its row's Frame is prev's minus Parent.Frame. Only the first entry of a fork can follow
-// a view; see Entry.IsView.
+// If draft.Run changes the run's id, the entry is the first entry of a fork. The rules for first entries are:
+//   - The first entry of a run must be a frame.
+//   - The first entry of a fork must be a frame, unless prev itself is the fork's frame 0.
+//   - If the fork has an extension, its first entry must follow the extension and must not be a frame.
+//   - Only the first entry of a fork can follow a view: see Entry.IsView.
 //
-// If the error wraps ErrInvalid, the draft cannot be stored. After any error, the objects written to w are
-// useless.
+// Append sets Frame and NextSeq of the row, and ignores the values that draft.Run sets. In a first entry, both begin
+// at 0. But with an extension, Frame is prev's Frame minus Parent.Frame. In other entries, both continue from prev.
+//
+// If the error wraps ErrInvalid, the draft cannot be stored. After any error, the objects written to w are useless.
 func Append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
 	known := registered
 	if prev != nil {
@@ -72,7 +73,7 @@ func Append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*E
 	return known.append(w, frames, prev, draft)
 }
 
-// append does the work of Append for entries with the collections of the registry called known. If prev is not nil,
+// append does the work of Append. The entry gets the collections of known, the registry. If prev is not nil,
 // prev.known must be the same registry.
 func (known registry) append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
 	a := appender{w: w, frames: frames, prev: prev, draft: draft, next: &Entry{r: w, known: known}}
@@ -102,8 +103,9 @@ type appender struct {
 	parts  []objstore.TreeEntry
 }
 
-// put sets the object of a name in the entry's tree to id. The zero id removes the name from the tree. name must
-// be one that kindOf reports as a file or a folder.
+// put adds an object to the entry's tree. name is the object's name in the tree, and id is its id. If the tree
+// already has an object with this name, put replaces it. If id is zero, put only removes the object with this name.
+// name must be a name for which kindOf returns a file or a folder.
 func (a *appender) put(name string, id objstore.ID) {
 	a.parts = slices.DeleteFunc(a.parts, func(e objstore.TreeEntry) bool { return e.Name == name })
 	if id.IsZero() {
@@ -116,7 +118,7 @@ func (a *appender) put(name string, id objstore.ID) {
 	a.parts = append(a.parts, objstore.TreeEntry{Name: name, Mode: mode, ID: id})
 }
 
-// base copies the tree and the run's row of prev to a.parts and a.before. Without prev, base does nothing.
+// base copies the tree of prev to a.parts, and the run's row of prev to a.before. If prev is nil, base does nothing.
 func (a *appender) base() error {
 	if a.prev == nil {
 		return nil
@@ -130,9 +132,9 @@ func (a *appender) base() error {
 	return err
 }
 
-// numberEntry sets a.fork, the row's Frame and NextSeq, and the entry's header except ContentHash and Tree. The
-// header's VCS is prev's until writeVCS replaces it. The error wraps ErrInvalid if the entry cannot follow prev or,
-// without prev, cannot be the first entry of a run.
+// numberEntry sets a.fork, Frame and NextSeq of the run's row, and the entry's header. In the header, writeState sets
+// ContentHash and writeCommit sets Tree. VCS is that of prev until writeVCS replaces it. If the entry cannot follow
+// prev or, without prev, cannot be the first entry of a run, the error wraps ErrInvalid.
 func (a *appender) numberEntry() error {
 	a.fork = a.prev != nil && a.run.ID != a.before.ID // draft.Run has changed the run's id
 	switch {
@@ -168,9 +170,9 @@ func (a *appender) numberEntry() error {
 	return nil
 }
 
-// extend sets the row's Frame in the first entry of a fork with an extension: prev's number minus Parent.Frame.
-// If the row names no extension, extend does nothing. The error wraps ErrInvalid if the entry does not follow the
-// extension, or is a frame.
+// extend sets Frame in the run's row if the entry is the first of a fork with an extension: it is the Frame of prev's
+// row minus Parent.Frame. If the row names no extension, extend does nothing. If the entry does not follow the
+// extension, or is a frame, the error wraps ErrInvalid.
 func (a *appender) extend() error {
 	p := a.run.Parent
 	if p == nil || p.Extension.IsZero() {
@@ -183,8 +185,9 @@ func (a *appender) extend() error {
 	return nil
 }
 
-// takeIn validates the draft before any step writes an object. It sets a.stored to the draft's stored form and
-// a.run to the edited row. writeFrame and writeRun check the rendered tree and the row later.
+// takeIn validates the draft before any step writes an object. It sets a.stored to the form in which the draft is
+// stored, and a.run to the row that draft.Run edited. The rendered tree and the row are checked later, by writeFrame
+// and writeRun.
 func (a *appender) takeIn() (err error) {
 	in := intake{a.next.known, a.draft.Limits}
 	a.run = in.run(a.before, a.draft.Run)
@@ -192,8 +195,9 @@ func (a *appender) takeIn() (err error) {
 	return err
 }
 
-// writeState applies the draft's changes to the state that the draft restores or, by default, to prev's state. The
-// result's parts replace prev's in the entry's tree, and its content hash goes into the header.
+// writeState applies the draft's changes to a state: the one that the draft restores or, if it restores none, prev's.
+// The parts of the result replace prev's parts in the entry's tree. The content hash of the result goes into the
+// header.
 func (a *appender) writeState() error {
 	before := a.next.known.emptyState()
 	if a.prev != nil {
@@ -218,8 +222,8 @@ func (a *appender) writeState() error {
 }
 
 // writeJournal applies the draft's changes to prev's journal. In a fork, it first empties the collections that belong
-// to one run. It stores the result if the draft has changes of the journal, or if the fork emptied a collection;
-// otherwise the entry keeps prev's journal.
+// to one run. If the draft has no changes of the journal, and the fork emptied no collection, the entry keeps prev's
+// journal.
 func (a *appender) writeJournal() error {
 	var err error
 	before := journal{rowSet: a.next.known.empty(inJournal)}
@@ -243,8 +247,8 @@ func (a *appender) writeJournal() error {
 	return nil
 }
 
-// takenOver returns the collections with which a fork begins: a copy of s in which the collections that belong to one
-// run are empty. anew reports whether this emptied a collection that had rows.
+// takenOver returns the collections with which a fork begins: a copy of s without the rows of the collections that
+// belong to one run. anew is true if this removed any rows.
 func (s rowSet) takenOver() (taken rowSet, anew bool) {
 	taken = slices.Clone(s)
 	for i := range taken {
@@ -255,8 +259,8 @@ func (s rowSet) takenOver() (taken rowSet, anew bool) {
 	return taken, anew
 }
 
-// putJournal stores the tree of j's collections, without the empty ones, as the entry's journal. If all
-// collections are empty, the entry has no journal.
+// putJournal stores the non-empty collections of j as the tree of the entry's journal. It also stores the entries of
+// j that this version cannot read. If there is nothing to store, the entry has no journal.
 func (a *appender) putJournal(j journal) {
 	entries := append(j.parts(), j.unread...)
 	if len(entries) == 0 {
@@ -266,8 +270,8 @@ func (a *appender) putJournal(j journal) {
 	a.put(journalName, a.w.Add(objstore.Tree, objstore.EncodeTree(entries)))
 }
 
-// writeFrame stores the draft's rendered tree as the entry's file "frame". If the tree equals prev's, the entry
-// keeps prev's blob. If the tree is null, the entry has no such file. Without a tree in the draft, writeFrame does
+// writeFrame stores the draft's rendered tree as the file "frame" of the entry. If the tree equals prev's, the entry
+// keeps prev's blob. If the tree is null, the entry has no such file. If the draft has no tree, writeFrame does
 // nothing.
 func (a *appender) writeFrame() error {
 	f := a.draft.Frame
@@ -289,8 +293,9 @@ func (a *appender) writeFrame() error {
 	return nil
 }
 
-// writeEvents numbers the entry's events from the row's NextSeq on, and advances NextSeq in the row and in the header.
-// It stores the events in the form of encodeEvents. If they are too large, the error wraps ErrLimit.
+// writeEvents numbers the entry's events from NextSeq of the run's row on. It then advances NextSeq in the row and
+// sets NextSeq in the header. It stores the events in the form of encodeEvents. If they have more than maxEvents
+// bytes, the error wraps ErrLimit.
 func (a *appender) writeEvents() error {
 	events := a.events()
 	for i := range events {
@@ -307,8 +312,8 @@ func (a *appender) writeEvents() error {
 	return a.putFile(eventsName, data, maxEvents)
 }
 
-// putFile stores data as a file in the entry's tree. name is the file's name. If data has more than most bytes,
-// the file could not be read again. putFile then stores nothing, and the error wraps ErrLimit.
+// putFile stores data as a file in the entry's tree. name is the name of the file, and most is the maximum size in
+// bytes. If data is larger, the file could not be read again: putFile stores nothing, and the error wraps ErrLimit.
 func (a *appender) putFile(name string, data []byte, most int) error {
 	if len(data) > most {
 		return fmt.Errorf("%w: %s has %d bytes, the maximum is %d", ErrLimit, name, len(data), most)
@@ -326,7 +331,8 @@ func (a *appender) events() []Event {
 	return append(a.stored.events, a.next.capturedEvent())
 }
 
-// writeWorkflow stores the draft's workflow, if the draft has one, and sets the row's WorkflowHash.
+// writeWorkflow stores the draft's workflow and sets WorkflowHash in the run's row. If the draft has no workflow,
+// writeWorkflow does nothing.
 func (a *appender) writeWorkflow() error {
 	if w := a.stored.workflow; w != nil {
 		a.run.WorkflowHash = w.Hash()
@@ -335,13 +341,14 @@ func (a *appender) writeWorkflow() error {
 	return nil
 }
 
-// writeRun checks the run's row and stores it as run.json, unless prev has the same run.json. The error wraps
-// ErrInvalid if the row cannot be stored.
+// writeRun checks the run's row and stores it as run.json. If prev has the same row, the entry keeps prev's run.json.
+// If the row cannot be stored, the error wraps ErrInvalid.
 func (a *appender) writeRun() error {
 	if err := a.run.check(); err != nil {
 		return invalid("run row: %w", err)
 	}
 	a.next.run.set(a.run.clone())
+	// The run.json of a view has the row of the parent run.
 	if a.prev != nil && !a.prev.IsView() && bytes.Equal(encodeRun(a.run), encodeRun(a.before)) {
 		return nil
 	}

@@ -55,8 +55,9 @@ func EncodeApproval(a Approval) page.Row { return approvalKind.Encode(a) }
 // approval is invalid, the error wraps objstore.ErrCorrupt.
 func DecodeApproval(r page.Row) (Approval, error) { return approvalKind.Decode(r) }
 
-// check returns an error if the approval cannot be stored: if the status is unknown, if a field contradicts the status,
-// or if a number or text is invalid.
+// check returns an error if the approval cannot be stored: the status is unknown, a field contradicts the status, or
+// a number or a text is invalid. An undecided approval must not have a decision, and a decided approval must have the
+// time of the decision.
 func (a Approval) check() error {
 	switch a.Status {
 	case ApprovalRequested:

@@ -85,8 +85,8 @@ func EncodeAttempt(a Attempt) page.Row { return attemptKind.Encode(a) }
 // is invalid, the error wraps objstore.ErrCorrupt.
 func DecodeAttempt(r page.Row) (Attempt, error) { return attemptKind.Decode(r) }
 
-// check returns an error if the attempt cannot be stored: if the state is unknown, a number is out of range, the error
-// is not UTF-8, or the pointer is invalid.
+// check returns an error if the attempt cannot be stored: the state is unknown, a number is out of range, the error
+// is not UTF-8, or checkPointer returns an error.
 func (a Attempt) check() error {
 	switch a.State {
 	case AttemptInProgress, AttemptFinished, AttemptFailed, AttemptCancelled:
@@ -108,8 +108,8 @@ func (a Attempt) check() error {
 	return a.checkPointer()
 }
 
-// checkPointer returns an error if the attempt's pointer cannot be stored: if CommitID, Frame, Worktree or Beside is
-// invalid.
+// checkPointer returns an error if the attempt's pointer to the files that it left cannot be stored: CommitID, Frame,
+// Worktree or Beside is invalid.
 func (a Attempt) checkPointer() error {
 	if err := checkAttemptKeys(a.Beside); err != nil {
 		return fmt.Errorf("beside: %w", err)

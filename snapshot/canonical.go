@@ -25,8 +25,8 @@ func escape(s string, plain func(byte) bool) string {
 	return b.String()
 }
 
-// unescape returns the text for which escape returns s with the same plain, and true. If escape cannot have
-// returned s, unescape returns "" and false.
+// unescape reverses escape: it returns the text for which escape(text, plain) is s, and true. If there is no such
+// text, unescape returns "" and false.
 func unescape(s string, plain func(byte) bool) (string, bool) {
 	text, ok := percentDecode(s)
 	if !ok || escape(text, plain) != s {

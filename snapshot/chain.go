@@ -9,15 +9,16 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Chain yields an entry and all earlier entries of its run, newest first. The first entry that it yields is from.
-// Entries of the parent are not part of the chain, except the entries up to Parent.Extension, which come as views;
-// see Entry.IsView. Chain ends with the first error.
+// Chain yields the entries of a run, newest first. It begins with the entry that the parameter from points to. It
+// does not yield entries of the parent run. But if the run extends its parent, Chain also yields the entries up to
+// Parent.Extension, as views: see Entry.IsView. Chain ends with the first error.
 func Chain(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 	return NewWalk(r, from).entries()
 }
 
-// Ancestry yields an entry and all older entries, newest first, as Chain does, but continues in the parent of a fork.
-// Run of an entry is the run that wrote the entry or, for a view, the fork. Ancestry ends with the first error.
+// Ancestry yields entries as Chain does, but does not end at the first entry of a fork: it continues with the entries
+// of the parent run. It begins with the entry that the parameter from points to. Run of a yielded entry is the run
+// that wrote the entry or, for a view, the fork. Ancestry ends with the first error.
 func Ancestry(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 	w := NewWalk(r, from)
 	w.across = true
@@ -45,9 +46,10 @@ func NewWalk(r objstore.Reader, from *Entry) *Walk {
 	return w
 }
 
-// Next returns the next entry, beginning with the entry given to NewWalk. It returns nil after the run's first entry
-// or, if the walk continues in parents, after the oldest entry of all. If a fork's entries do not follow its
-// extension or the frame that it was forked from, the error wraps objstore.ErrCorrupt.
+// Next returns the next entry of the walk. The first call returns the entry given to NewWalk. Next returns nil after
+// the run's first entry or, if the walk continues in parents, after the oldest entry of all. The error wraps
+// objstore.ErrCorrupt if a fork has an extension, but its first entry does not follow the extension, or the extension
+// does not reach the frame that the fork was made from.
 func (w *Walk) Next() (*Entry, error) {
 	if w.at == nil {
 		w.at = w.from.stored()
@@ -76,13 +78,13 @@ func (w *Walk) Next() (*Entry, error) {
 	return w.lines.view(before)
 }
 
-// Forked returns the entry of the parent that the run's first entry follows. It returns nil if the run is not a
-// fork, or as long as Next has not returned nil.
+// Forked returns the entry of the parent run that the first entry of the run follows. Call it after Next has returned
+// nil; before, it returns nil. It also returns nil if the run is not a fork.
 func (w *Walk) Forked() *Entry { return w.forked }
 
-// step prepares the walk for before, the entry that w.at follows: it sets w.newest and w.lines. ended is true if
-// before belongs to the parent and the walk does not continue there. If before is not where the run's row or the
-// extension says, the error wraps objstore.ErrCorrupt.
+// step updates w.newest and w.lines before the walk moves from w.at to before, the entry that w.at follows. ended is
+// true if the walk ends at w.at: before belongs to the parent run, and the walk does not continue in parents. For the
+// errors, see Next.
 func (w *Walk) step(before *Entry) (ended bool, err error) {
 	forked := before.Run != w.newest.Run
 	if forked {
@@ -142,16 +144,17 @@ type line struct {
 // run has the entries of the next run. A value of lines is never modified.
 type lines []line
 
-// extended returns a copy of l with one more run at the end. by is the Parent in the row of the last run of l, and
-// run is the id of the added run.
+// extended returns a copy of l with one more run at the end. by is Parent in the row of the run that is now last in
+// l. run is the id of the added run.
 func (l lines) extended(by *Parent, run string) lines {
 	l = slices.Clone(l)
 	l[len(l)-1].parent = by
 	return append(l, line{run: run})
 }
 
-// checkEnd returns an error that wraps objstore.ErrCorrupt if l has more than one run. In that case, a walk that
-// ends has not reached the frame at which an extension begins. last is the id of the walk's last entry.
+// checkEnd returns an error that wraps objstore.ErrCorrupt if l still has more than one run at the end of a walk.
+// Then the walk has not reached the frame that the first run was forked from. last is the id of the walk's last
+// entry.
 func (l lines) checkEnd(last objstore.ID) error {
 	if len(l) > 1 {
 		return corrupt(last, "entry: does not follow the frame that run %q was forked from", l[0].run)
@@ -170,8 +173,9 @@ func (l lines) shift() (sum int64, ok bool) {
 	return sum, true
 }
 
-// view returns e, an entry of the last run, as the first run shows it. The result is e itself if l has one run,
-// and a view otherwise. If e's frame would be before frame 1 of the first run, the error wraps objstore.ErrCorrupt.
+// view returns the entry e of the last run of l in the form that it has in the first run of l, which extends the last
+// run. If l has only one run, the result is e itself. Otherwise, the result is a view, with the run id and the frame
+// numbers of the first run. If the number of e's frame would be less than 1, the error wraps objstore.ErrCorrupt.
 func (l lines) view(e *Entry) (*Entry, error) {
 	if len(l) == 1 {
 		return e, nil

@@ -38,7 +38,7 @@ const (
 // outputsPrefix precedes the name of the table in the name of a collection of outputs.
 const outputsPrefix = "outputs/"
 
-// OutputCollection returns the name of the collection with an output table's rows: "outputs/<table>".
+// OutputCollection returns the name of the collection that has the rows of an output table: "outputs/<table>".
 func OutputCollection(table string) string { return outputsPrefix + table }
 
 // Change sets or removes one row of a state or of the journal. A row of outputs, or the input, is any JSON value
@@ -66,8 +66,7 @@ func RemoveRow(collection, key string) Change {
 	return Change{Op: OpRemove, Collection: collection, Key: key}
 }
 
-// invalid returns err with the op, collection and key of the change as a prefix. The result wraps err and
-// ErrInvalid.
+// invalid returns err with the op, the collection and the key of c as a prefix. The result also wraps ErrInvalid.
 func (c Change) invalid(err error) error {
 	if !errors.Is(err, ErrInvalid) {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// checkRaw returns an error if value, a stored value that contains a user's JSON, is not a single JSON value in
-// UTF-8 within the bounds of the format.
+// checkRaw returns an error if value is not a single JSON value in UTF-8, or exceeds the bounds of the format. value
+// is a stored value that contains a user's JSON.
 func checkRaw(value []byte) error { return Limits{Depth: maxDepth}.CheckValue(value) }
 
 // checkTexts returns an error if a text is not UTF-8. A nil text is valid.

@@ -48,8 +48,9 @@ type dumper struct {
 	err error
 }
 
-// array appends a member that is an array, and before the first member the opening brace of the object. write appends
-// the elements, and sets d.err if it fails.
+// array appends a member with the given name, whose value is an array. write must append the elements, and must set
+// d.err if it fails. Before the first member, array also appends the opening brace of the object. If d.err is already
+// set, array does nothing.
 func (d *dumper) array(name string, write func()) {
 	if d.err != nil {
 		return

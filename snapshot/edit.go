@@ -10,12 +10,12 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Edit returns a copy of s with the changes applied, and writes new objects to w. w must be able to read
-// everything that s reads. If several changes concern the same row, the last change wins. Removing a missing
-// row changes nothing. The result reads through w.
+// Edit returns a copy of s with the changes applied. It writes new objects to w, and the result reads through w, so w
+// must be able to read everything that s reads. If several changes concern the same row, the last change wins. A
+// change that removes a missing row has no effect. The values of the changes must not be modified afterwards.
 //
-// An invalid change (an unknown collection, an unknown field, a row that does not decode, a value beyond the
-// default [Limits]) is an error that wraps ErrInvalid. The changes' values must not be modified afterwards.
+// If a change is invalid, the error wraps ErrInvalid: its collection or a field is unknown, its row does not decode,
+// or its value exceeds the default [Limits].
 func (s *State) Edit(w objstore.Writer, changes []Change) (*State, error) {
 	return s.EditWithin(Limits{}, w, changes)
 }
@@ -29,7 +29,8 @@ func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (
 	return s.edit(w, taken)
 }
 
-// edit returns a copy of s with the changes applied, as Edit does. intake has converted the changes.
+// edit returns a copy of s with changes applied: see Edit. changes have the form into which intake converts the
+// changes of a draft.
 func (s *State) edit(w objstore.Writer, changes stateChanges) (next *State, err error) {
 	next = &State{r: w, known: s.known, input: s.input}
 	if changes.input != nil {
@@ -49,8 +50,7 @@ func (s *State) edit(w objstore.Writer, changes stateChanges) (next *State, err 
 	return next, nil
 }
 
-// editInput sets the input of s, which is under construction, to the value of row. Without a value, it removes
-// the input.
+// editInput sets the input of the new state s to the value of row, or removes the input if row has no value.
 func (s *State) editInput(w objstore.Writer, row page.Change) error {
 	if row.Value == nil {
 		s.input = objstore.TreeEntry{}
@@ -64,9 +64,9 @@ func (s *State) editInput(w objstore.Writer, row page.Change) error {
 	return nil
 }
 
-// editCollection returns c with changes applied. name names the collection in errors. Even without changes, the
-// result reads through w, so that the state does not keep earlier writers in memory. If c is empty and there
-// are no changes, the result is c itself. An invalid change is an error that wraps ErrInvalid.
+// editCollection returns c with changes applied. name is the name of the collection, for errors. The result reads
+// through w even if there are no changes, so that the state does not keep earlier writers in memory. But if c is
+// empty and there are no changes, the result is c itself. If a change is invalid, the error wraps ErrInvalid.
 func editCollection(c *page.Collection, w objstore.Writer, name string, changes []page.Change) (*page.Collection, error) {
 	if len(changes) == 0 && c.Len() == 0 {
 		return c, nil
@@ -81,8 +81,8 @@ func editCollection(c *page.Collection, w objstore.Writer, name string, changes 
 	return next, nil
 }
 
-// editTables sets s.tables to the output tables of base with changes applied. The keys of changes are names of
-// tables. A table without rows is left out.
+// editTables sets s.tables to the output tables of base with changes applied. changes has the changes of each table,
+// by the name of the table. editTables leaves out a table that has no rows afterwards.
 func (s *State) editTables(base *State, w objstore.Writer, changes map[string][]page.Change) error {
 	// edit adds t with its changes to s.tables.
 	edit := func(t table) error {

@@ -34,7 +34,8 @@ const (
 	carriedPart // any object, which entries take over unchanged
 )
 
-// kindOf returns the kind of part for which a name in an entry's tree stands, or unknownPart.
+// kindOf returns the kind of the part that has the given name in an entry's tree, or unknownPart if the format has no
+// such part.
 func (known registry) kindOf(name string) partKind {
 	switch name {
 	case runName, frameName, eventsName, vcsName:
@@ -68,14 +69,14 @@ type Entry struct {
 	journal lazy[journal]
 }
 
-// ReadEntry reads and decodes the commit of an entry. id is the commit's id. The entry reads its parts when they
-// are requested. If the object is not the commit of an entry, the error wraps objstore.ErrCorrupt. For the commit
-// of another version of the format, the error wraps ErrNewerFormat or ErrOlderFormat.
+// ReadEntry reads and decodes the commit with the given id as an entry. The entry reads its other parts only when
+// they are requested. If the object is not the commit of an entry, the error wraps objstore.ErrCorrupt. If the commit
+// has another version of the format, the error wraps ErrNewerFormat or ErrOlderFormat.
 func ReadEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
 	return registered.readEntry(r, id)
 }
 
-// readEntry reads an entry as ReadEntry does. The entry has the collections of the registry called known.
+// readEntry reads an entry: see ReadEntry. The entry has the collections of known, the registry.
 func (known registry) readEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
 	data, err := readCommit(r, id)
 	if err != nil {
@@ -98,8 +99,9 @@ func readCommit(r objstore.Reader, id objstore.ID) ([]byte, error) {
 	return data, err
 }
 
-// parts returns the tree entries of e's tree. It reads and checks the tree once. If the tree has an unknown name, the
-// error wraps ErrNewerFormat. If a file or a folder has another mode, the error wraps objstore.ErrCorrupt.
+// parts returns the tree entries of e's tree. It reads and checks the tree only once. If the tree has an unknown
+// name, the error wraps ErrNewerFormat. If a file has the mode of a folder, or the reverse, the error wraps
+// objstore.ErrCorrupt.
 func (e *Entry) parts() ([]objstore.TreeEntry, error) {
 	return e.root.get(func() ([]objstore.TreeEntry, error) {
 		entries, err := objstore.ReadTree(e.r, e.Tree)
@@ -119,7 +121,8 @@ func (e *Entry) parts() ([]objstore.TreeEntry, error) {
 	})
 }
 
-// part returns the object of a name in the entry's tree, or the zero id if the tree does not have the name.
+// part returns the id of the object with the given name in the entry's tree, or the zero id if the tree does not have
+// the name.
 func (e *Entry) part(name string) (objstore.ID, error) {
 	entries, err := e.parts()
 	if err != nil {
@@ -129,8 +132,9 @@ func (e *Entry) part(name string) (objstore.ID, error) {
 	return part.ID, nil
 }
 
-// blob reads a file in the entry's tree, and returns its id and content. name is the file's name. If the entry does
-// not have the file, blob returns the zero id and nil. A file of more than most bytes is an error.
+// blob reads a file in the entry's tree, and returns its id and content. name is the name of the file. If the entry
+// does not have the file, blob returns the zero id and nil. most is the maximum size in bytes: if the file is larger,
+// blob returns an error.
 func (e *Entry) blob(name string, most int64) (objstore.ID, []byte, error) {
 	id, err := e.part(name)
 	if err != nil || id.IsZero() {
@@ -143,8 +147,8 @@ func (e *Entry) blob(name string, most int64) (objstore.ID, []byte, error) {
 	return id, data, err
 }
 
-// RunRow returns the run's row at this entry. For a view, it returns the fork's row. The caller owns the row.
-// If the run id in run.json differs from the commit's, the error wraps objstore.ErrCorrupt.
+// RunRow returns the run's row at this entry, which the caller may modify. For a view, it returns the row of the
+// fork. If run.json and the commit have different run ids, the error wraps objstore.ErrCorrupt.
 func (e *Entry) RunRow() (Run, error) {
 	run, err := e.run.get(func() (Run, error) {
 		id, data, err := e.blob(runName, maxDocument)
@@ -167,7 +171,7 @@ func (e *Entry) RunRow() (Run, error) {
 	return run.clone(), err
 }
 
-// State opens the workflow state at this entry. Every call returns the same State, unless it returns an error.
+// State opens the workflow state at this entry. If it succeeds, later calls return the same State.
 func (e *Entry) State() (*State, error) {
 	return e.state.get(func() (*State, error) {
 		entries, err := e.parts()
@@ -184,16 +188,16 @@ func (e *Entry) State() (*State, error) {
 	})
 }
 
-// CollectionID returns the id of a collection of the state without reading the collection, or the zero ID if the
-// collection has no rows. name is a constant such as CollectionNodes; output tables have no such name.
+// CollectionID returns the id of a collection of the state, or the zero ID if the collection has no rows. It does not
+// read the collection. name is a constant such as CollectionNodes. CollectionID does not work for output tables.
 func (e *Entry) CollectionID(name string) (objstore.ID, error) { return e.part(name) }
 
 // RenderedID returns the id of the file with the rendered tree without reading the file, or the zero ID if the entry
 // has no rendered tree. Entries with the same id have the same rendered tree.
 func (e *Entry) RenderedID() (objstore.ID, error) { return e.part(frameName) }
 
-// Events returns the events since the previous entry, sorted by Seq. A view has no events. The caller owns the
-// slice, but must not modify the payloads.
+// Events returns the events since the previous entry, sorted by Seq. For a view, it returns no events. The caller may
+// modify the slice, but not the payloads.
 func (e *Entry) Events() ([]Event, error) {
 	if e.view != nil {
 		return nil, nil
@@ -208,9 +212,9 @@ func (e *Entry) Events() ([]Event, error) {
 	return slices.Clone(events), err
 }
 
-// VCSRevision returns the working copy at this entry, or nil if no working copy was recorded so far. If the
-// captured trees in the entry differ from the trees in vcs.json, the error wraps objstore.ErrCorrupt. The
-// caller owns the result.
+// VCSRevision returns the working copy at this entry, or nil if no working copy has been recorded so far. The caller
+// may modify the result. If the captured trees in the entry differ from the trees in vcs.json, the error wraps
+// objstore.ErrCorrupt.
 func (e *Entry) VCSRevision() (*VCS, error) {
 	vcs, err := e.vcs.get(func() (*VCS, error) {
 		id, data, err := e.blob(vcsName, maxDocument)
@@ -265,7 +269,7 @@ func (e *Entry) Journal() ([]JournalRows, error) {
 	return all, nil
 }
 
-// journalRows returns the collection of the journal with the name, or an empty collection if the registry has
+// journalRows returns the collection of the journal with the given name, or an empty collection if the registry has
 // no such collection.
 func (e *Entry) journalRows(name string) (*page.Collection, error) {
 	j, err := e.readJournal()
@@ -282,8 +286,8 @@ type journal struct {
 	unread []objstore.TreeEntry // collections of a newer version, which entries take over unchanged
 }
 
-// readJournal opens the collections of the journal. A missing collection is empty. The tree entries of collections
-// that the registry does not have go into unread.
+// readJournal opens the collections of the journal. A collection that the journal lacks is empty. A collection that
+// the registry does not know stays unopened: its tree entry goes into unread of the result.
 func (e *Entry) readJournal() (journal, error) {
 	return e.journal.get(func() (journal, error) {
 		j := journal{rowSet: e.known.empty(inJournal)}

@@ -31,7 +31,7 @@ type OlderFormatError struct {
 	Run    string // the run id in the commit's message; "" if the message has no valid one
 }
 
-// Error names the version.
+// Error returns a message with the version of the format.
 func (e *OlderFormatError) Error() string {
 	return fmt.Sprintf("%v: format %d", ErrOlderFormat, e.Format)
 }
@@ -39,9 +39,9 @@ func (e *OlderFormatError) Error() string {
 // Unwrap returns ErrOlderFormat.
 func (e *OlderFormatError) Unwrap() error { return ErrOlderFormat }
 
-// OlderFormat returns the error about a commit that is an entry or a tombstone in an older version of the format. id is
-// the commit's id. OlderFormat returns nil for every other commit, for an object that is not a commit, and for an
-// object that cannot be read.
+// OlderFormat returns an error if the commit with the given id is an entry or a tombstone in an older version of the
+// format. Otherwise it returns nil: for every other commit, for an object that is not a commit, and for an object
+// that cannot be read.
 func OlderFormat(r objstore.Reader, id objstore.ID) *OlderFormatError {
 	data, err := readCommit(r, id)
 	if err != nil {
@@ -58,15 +58,15 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrInvalid, fmt.Errorf(format, args...))
 }
 
-// corrupt returns an error that wraps objstore.ErrCorrupt: no encoder of this package has written the object with
-// the given id. id is zero if a single row is corrupt.
+// corrupt returns an error that wraps objstore.ErrCorrupt and has the formatted text. The error means that no encoder
+// of this package has written the object with the given id. If a single row is corrupt, id is zero.
 func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }
 
-// unreadable returns the error about a file in an entry's tree that cannot be decoded because of err. id is the id of
-// the file's blob, and name the file's name. If err wraps ErrNewerFormat, so does the result. Otherwise, the result
-// wraps objstore.ErrCorrupt.
+// unreadable returns the error for a file in an entry's tree that cannot be decoded. id is the id of the file's blob,
+// name is the name of the file, and err is the reason. If err wraps ErrNewerFormat, so does the result. Otherwise,
+// the result wraps objstore.ErrCorrupt.
 func unreadable(id objstore.ID, name string, err error) error {
 	if errors.Is(err, ErrNewerFormat) {
 		return fmt.Errorf("%s in %v: %w", name, id, err)

@@ -23,8 +23,8 @@ type Event struct {
 // eventCaptured is the type of the event with a frame's number and content hash.
 const eventCaptured = "SnapshotCaptured"
 
-// normalize returns the event with its payload in stored form: compact, and "{}" if the payload is empty.
-// limits bound the payload. If the event cannot be stored, normalize returns an error.
+// normalize returns the event with its payload in the form in which it is stored: compact JSON, and "{}" if the
+// payload is empty. If the event cannot be stored, or the payload exceeds limits, normalize returns an error.
 func (e Event) normalize(limits Limits) (Event, error) {
 	if err := e.check(); err != nil {
 		return Event{}, err
@@ -72,8 +72,9 @@ func checkPayload(payload json.RawMessage) error {
 	})
 }
 
-// capturedEvent returns the event SnapshotCaptured of a frame as the newest event of its run. Everything in the event
-// follows from the header, so a frame that ends with this event does not store it.
+// capturedEvent returns the event SnapshotCaptured of the frame with the header h, with the number of the run's
+// newest event. Everything in the event follows from the header. So a frame that ends with this event does not store
+// the event.
 func (h Header) capturedEvent() Event {
 	payload := row.AppendText([]byte{'{'}, "runId", h.Run)
 	payload = row.AppendInt(payload, "frameNo", h.Frame)
@@ -91,10 +92,13 @@ func (h Header) endsWithCaptured(events []Event) bool {
 	return last.Seq == captured.Seq && last.Type == captured.Type && last.AtMs == captured.AtMs && bytes.Equal(last.Payload, captured.Payload)
 }
 
-// encodeEvents returns the content of the file "events" of the entry with the header h: one line for each event. stored
-// reports whether the entry has the file. The event SnapshotCaptured at the end of a frame is not stored: a frame with
-// only this event has no file, and a frame without any event has an empty file. An entry that is not a frame has the
-// file only if it has events. The payloads must be normalized.
+// encodeEvents returns the content of the file "events" of the entry with the header h: one line for each event. The
+// payloads must be normalized. If the entry is a frame and its last event is the one that capturedEvent returns,
+// encodeEvents leaves out this event.
+//
+// stored reports whether the entry has the file:
+//   - A frame has no file if its only event was left out. A frame without any event has an empty file.
+//   - Any other entry has the file only if it has events.
 func encodeEvents(events []Event, h Header) (data []byte, stored bool) {
 	own := h.endsWithCaptured(events)
 	if own {
@@ -121,9 +125,10 @@ func encodeLines(events []Event) []byte {
 	return b
 }
 
-// decodeEvents returns the events for which encodeEvents returns data. id is the id of the file "events", or zero if
-// the entry has no such file. Each Seq must be the previous Seq plus 1, and the last Seq must be h.NextSeq minus 1. If
-// encodeEvents cannot have returned data, the error wraps objstore.ErrCorrupt.
+// decodeEvents reverses encodeEvents: it returns the events of the entry with the header h. data is the content of
+// the file "events", and id is the id of the file, or zero if the entry has no file. If encodeEvents cannot have
+// returned data, or if the numbers of the events are not consecutive up to h.NextSeq minus 1, the error wraps
+// objstore.ErrCorrupt.
 func decodeEvents(id objstore.ID, data []byte, h Header) ([]Event, error) {
 	events, err := decodeLines(id, data)
 	if err != nil {
@@ -143,8 +148,8 @@ func decodeEvents(id objstore.ID, data []byte, h Header) ([]Event, error) {
 	return events, nil
 }
 
-// decodeLines decodes lines of events, each ended by LF. Each Seq must be the previous Seq plus 1. id is the id of the
-// file, for errors; every error wraps objstore.ErrCorrupt.
+// decodeLines decodes lines of events. Each line must end with LF, and each Seq must be the previous Seq plus 1. id
+// is the id of the file, for errors. Every error wraps objstore.ErrCorrupt.
 func decodeLines(id objstore.ID, data []byte) ([]Event, error) {
 	var events []Event
 	for rest := data; len(rest) > 0; {
@@ -165,7 +170,8 @@ func decodeLines(id objstore.ID, data []byte) ([]Event, error) {
 	return events, nil
 }
 
-// decodeEvent reads one line without its LF. A line that encodeLines would not have written is an error.
+// decodeEvent decodes the event in one line, which must be without its LF. If encodeLines would not have written the
+// line, decodeEvent returns an error.
 func decodeEvent(line []byte) (e Event, err error) {
 	r := row.Reader{Rest: line}
 	r.Name("seq")

@@ -63,7 +63,7 @@ func (e *Entry) ExtNames(engine, folder string) ([]string, error) {
 	return e.extNames(at.ID)
 }
 
-// ExtEngines returns the names of the engines with data in the entry, sorted.
+// ExtEngines returns the names of the engines that have data in the entry, sorted.
 func (e *Entry) ExtEngines() ([]string, error) {
 	at, err := e.extRoot()
 	if err != nil || at.Mode != objstore.ModeTree {
@@ -85,8 +85,9 @@ func (e *Entry) HasExt(engine string) (bool, error) {
 	return !id.IsZero(), err
 }
 
-// Carried returns the tree entries that Append copies to the next entry without reading them: "ext", which only
-// Draft.Ext changes, "attachments", and each collection of the journal that a newer version wrote, by its path.
+// Carried returns the tree entries that Append copies to the next entry without reading them. These are "ext", which
+// only Draft.Ext changes, "attachments", and each collection of the journal that this version does not know. The name
+// of such a collection is its path in the entry's tree.
 func (e *Entry) Carried() ([]objstore.TreeEntry, error) {
 	parts, err := e.parts()
 	if err != nil {
@@ -109,7 +110,7 @@ func (e *Entry) Carried() ([]objstore.TreeEntry, error) {
 	return carried, nil
 }
 
-// extNames returns the unescaped names in a tree, sorted. It omits names that escape cannot have written.
+// extNames returns the unescaped names in a tree, sorted. It omits a name that escape cannot have written.
 func (e *Entry) extNames(tree objstore.ID) ([]string, error) {
 	entries, err := objstore.ReadTree(e.r, tree)
 	if err != nil {
@@ -135,8 +136,8 @@ func (e *Entry) extRoot() (objstore.TreeEntry, error) {
 	return root, nil
 }
 
-// ext returns the tree entry of a name in ext/<engine>/. The name "" is ext/<engine>/ itself. If the name does
-// not exist, ext returns the zero entry.
+// ext returns the tree entry with the given name in ext/<engine>/. name may be a path. If name is "", ext returns the
+// tree entry of ext/<engine>/ itself. If the name does not exist, ext returns the zero entry.
 func (e *Entry) ext(engine, name string) (objstore.TreeEntry, error) {
 	at, err := e.extRoot()
 	if err != nil {
@@ -171,8 +172,8 @@ type extEdit struct {
 	rows     []page.Change
 }
 
-// at returns the edit of the place that path names below x. It adds edits that are missing on the way. If a part
-// of the path cannot be a name, the error wraps ErrInvalid.
+// at returns the edit of the file or folder at path, a list of names below x. It creates the edits of path that do
+// not exist yet. If an element of path cannot be a name, the error wraps ErrInvalid.
 func (x *extEdit) at(path []string) (*extEdit, error) {
 	for _, part := range path {
 		if err := checkTable(part); err != nil {
@@ -190,9 +191,9 @@ func (x *extEdit) at(path []string) (*extEdit, error) {
 	return x, nil
 }
 
-// write applies the edit and returns the new tree entry of its place. before is the current tree entry. A tree
-// entry with the zero ID means that the place is empty. If the edit is of more than one kind, the error wraps
-// ErrInvalid.
+// write applies the edit x to a file, a collection or a folder below ext/. before is the current tree entry, and the
+// result is the new one. A tree entry with the zero ID means that nothing is stored there. If x changes the same
+// entry as more than one of a file, a collection and a folder, the error wraps ErrInvalid.
 func (x *extEdit) write(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	switch {
 	case x.isFile && (len(x.rows) > 0 || x.children != nil), len(x.rows) > 0 && x.children != nil:
@@ -209,8 +210,8 @@ func (x *extEdit) write(w objstore.Writer, before objstore.TreeEntry) (objstore.
 	return before, nil
 }
 
-// writeRows applies the changes of a collection and returns its new tree entry. The ID is zero if the
-// collection has no rows left.
+// writeRows applies the changes x.rows to a collection. before is the current tree entry of the collection, and the
+// result is the new one. If the collection has no rows left, the ID of the result is zero.
 func (x *extEdit) writeRows(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	rows := emptyCollection()
 	if !before.ID.IsZero() {
@@ -226,8 +227,9 @@ func (x *extEdit) writeRows(w objstore.Writer, before objstore.TreeEntry) (objst
 	return rows.Entry(before.Name), nil
 }
 
-// writeFolder applies the edits of a folder's children and returns the folder's new tree entry. The ID is zero
-// if no child is left. If before is not a folder, the error wraps ErrInvalid.
+// writeFolder applies the edits x.children to a folder. before is the current tree entry of the folder, and the
+// result is the new one. If the folder is empty afterwards, the ID of the result is zero. If before is not a folder,
+// the error wraps ErrInvalid.
 func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	var entries []objstore.TreeEntry
 	if !before.ID.IsZero() {
@@ -262,7 +264,8 @@ func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (obj
 	return after, nil
 }
 
-// writeExt applies the draft's changes of ext/. It removes ext/ from the entry if ext/ is empty.
+// writeExt applies the draft's changes to the folder ext/ of the entry. If ext/ is empty afterwards, the entry has no
+// ext/. If the draft has no such changes, the entry keeps prev's ext/.
 func (a *appender) writeExt() error {
 	if a.stored.ext == nil {
 		return nil

@@ -14,9 +14,9 @@ type FrameCache struct{ trees *rendered.Cache }
 // NewFrameCache returns a cache for at most n rendered trees, and at most n MiB.
 func NewFrameCache(n int) *FrameCache { return &FrameCache{rendered.NewCache(n)} }
 
-// Rendered returns the rendered tree of an entry or, if the entry is not a frame, of the last frame before it.
-// The tree is canonical JSON, or "null" if no tree was rendered. Rendered reads the frame's blob and at most 49
-// blobs that it builds on. The bytes are shared and must not be changed.
+// Rendered returns the rendered tree of an entry or, if the entry is not a frame, of the last frame before it. The
+// tree is canonical JSON, or "null" if no tree was rendered. The caller must not change the bytes. Rendered reads the
+// frame's blob and at most 49 blobs that this blob builds on.
 func (c *FrameCache) Rendered(r objstore.Reader, e *Entry) (json.RawMessage, error) {
 	id, err := e.part(frameName)
 	if err != nil {
@@ -25,7 +25,7 @@ func (c *FrameCache) Rendered(r objstore.Reader, e *Entry) (json.RawMessage, err
 	return c.known().Read(r, id)
 }
 
-// known returns the cache of trees, or nil if c is nil.
+// known returns the cache of trees in c. If c is nil, known returns nil, which is a cache that keeps nothing.
 func (c *FrameCache) known() *rendered.Cache {
 	if c == nil {
 		return nil

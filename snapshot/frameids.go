@@ -14,8 +14,9 @@ const (
 	MaxID = 512
 )
 
-// frameIDs returns the ids of a frame in their stored form: sorted, each once. It does not modify ids. The error wraps
-// ErrInvalid if an id is empty or not UTF-8, and ErrLimit if an id is too large or there are too many.
+// frameIDs returns the ids of a frame in the form in which they are stored: sorted, and each id only once. It does
+// not modify ids. If an id is empty or not UTF-8, the error wraps ErrInvalid. If an id is too large, or there are too
+// many ids, the error wraps ErrLimit.
 func (in intake) frameIDs(ids []string) ([]string, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(ids) > MaxIDs {
@@ -65,8 +66,8 @@ func (h Header) checkIDs() error {
 	return nil
 }
 
-// decodeIDs reads the trailers with the frame's ids into h.IDs. It returns false if an escape is invalid, or if there
-// are more than MaxIDs ids.
+// decodeIDs appends the ids in the Smithers-Id trailers of lines to h.IDs. It returns false if an escape is invalid,
+// or if there are more than MaxIDs ids.
 func (h *Header) decodeIDs(lines *lineReader) bool {
 	for {
 		value := lines.field("Smithers-Id: ")

@@ -113,8 +113,8 @@ func basedText(frame int64) string {
 	return strconv.FormatInt(frame, 10)
 }
 
-// parseBased returns the frame that basedText has written as text, or nil for the empty text, which stands for
-// a missing trailer. A text that is neither "none" nor an integer is an error.
+// parseBased reverses basedText: it returns the frame for which basedText returns text. If text is "", the trailer is
+// missing, and the result is nil. If text is neither "none" nor an integer, parseBased returns an error.
 func parseBased(text string) (*int64, error) {
 	switch text {
 	case "":
@@ -135,10 +135,10 @@ func (h Header) onlyParent() objstore.ID {
 	return h.Parent
 }
 
-// DecodeHeader decodes data, the commit object of an entry. id is the object's id, for errors. If EncodeHeader
-// would not have written data, the error wraps objstore.ErrCorrupt or, for another version of the format,
-// ErrNewerFormat or ErrOlderFormat. A subject may have characters that only another version of Unicode assigns; see
-// checkSubject.
+// DecodeHeader decodes data, the commit object of an entry. id is the object's id, for errors. If data has another
+// version of the format, the error wraps ErrNewerFormat or ErrOlderFormat. If EncodeHeader would not have written
+// data, the error wraps objstore.ErrCorrupt. A subject may have characters that only another version of Unicode
+// assigns; see checkSubject.
 func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	head, message, found := bytes.Cut(data, []byte("\n\n"))
 	if !found {
@@ -167,8 +167,9 @@ func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	return h, nil
 }
 
-// checkFormat returns an error if a commit message has another version of the format: an error that wraps
-// ErrNewerFormat for a later version, and an OlderFormatError for an older one.
+// checkFormat returns an error if message, a commit message, has another version of the format. For a later version,
+// the error wraps ErrNewerFormat. For an older version, it is an *OlderFormatError. A message without a version is
+// not an error.
 func checkFormat(message []byte) error {
 	version, ok := formatOf(message)
 	switch {
@@ -180,8 +181,8 @@ func checkFormat(message []byte) error {
 	return nil
 }
 
-// runOf returns the run id in the commit message of an entry or of a tombstone, in any version of the format so far. It
-// returns "" if the message has no such line, or an invalid one.
+// runOf returns the run id in message, the commit message of an entry or of a tombstone in any version of the format
+// so far. If message has no valid run id, runOf returns "".
 func runOf(message []byte) string {
 	for line := range bytes.Lines(message) {
 		for _, trailer := range []string{"Smithers-Run: ", "Smithers-Gone: "} {
@@ -194,8 +195,8 @@ func runOf(message []byte) string {
 	return ""
 }
 
-// formatOf returns the format version in a commit message, and true. It returns false if the message has no line with
-// a version, or no number in that line. The rest of the message may have an unknown layout.
+// formatOf returns the version of the format in a commit message, and true. It returns false if the message has no
+// line with a version, or if the version is not a number. The rest of the message may have an unknown form.
 func formatOf(message []byte) (int64, bool) {
 	for line := range bytes.Lines(message) {
 		if value, ok := bytes.CutPrefix(line, []byte("Smithers-Format: ")); ok {
@@ -209,10 +210,10 @@ func formatOf(message []byte) (int64, bool) {
 // errNotEntry is the error about a commit that EncodeHeader cannot have written.
 var errNotEntry = errors.New("not the commit of an entry")
 
-// decodeCommit reads text, the lines of a commit above its message, into h.Tree and h.Extra. It returns the
+// decodeCommit decodes text, the lines of a commit above its message, and sets h.Tree and h.Extra. It returns the
 // commit's parent, or the zero ID if the commit has no parent. If a line is missing or invalid, the error is
-// errNotEntry. decodeCommit does not check the author and the dates: DecodeHeader does so when it compares the
-// encoding of h.
+// errNotEntry. decodeCommit does not check the author and the dates: DecodeHeader checks them when it compares the
+// encoding of h with the commit.
 func (h *Header) decodeCommit(text string) (parent objstore.ID, err error) {
 	lines := lineReader{text + "\n"}
 	if h.Tree, err = objstore.ParseID(lines.field("tree ")); err != nil {
@@ -230,9 +231,10 @@ func (h *Header) decodeCommit(text string) (parent objstore.ID, err error) {
 	return parent, nil
 }
 
-// decodeMessage reads text, the message of a commit, into the fields of h that decodeCommit does not set. parent is
-// the commit's parent. It becomes h.Base if the trailer Smithers-Base has its id, and h.Parent otherwise. If the
-// message is not that of an entry, the error is errNotEntry.
+// decodeMessage decodes text, the message of a commit, and sets the fields of h that decodeCommit does not set.
+// parent is the commit's parent. If the message has the trailer Smithers-Base, the trailer must name parent, which
+// becomes h.Base. Otherwise parent becomes h.Parent. If the message is not that of an entry, the error is
+// errNotEntry.
 func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
 	lines := lineReader{text} // field returns "" for an optional trailer that is missing
 	h.Subject = lines.field("")
@@ -269,8 +271,8 @@ func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
 	return nil
 }
 
-// decodeFrame reads the trailer with the number of the frame or, in an entry that is not a frame, of the newest frame.
-// It sets h.Frame and h.Newest. If the number is missing or invalid, decodeFrame returns an error.
+// decodeFrame reads the trailer Smithers-Frame or, in an entry that is not a frame, Smithers-Newest from lines. It
+// sets h.Frame and h.Newest. If the number is missing or invalid, decodeFrame returns an error.
 func (h *Header) decodeFrame(lines *lineReader) (err error) {
 	if frame := lines.field("Smithers-Frame: "); frame != "" {
 		h.Frame, err = strconv.ParseInt(frame, 10, 64)

@@ -44,8 +44,8 @@ type HumanRequest struct {
 	AnsweredBy    *string         `json:"answeredBy"`   // who answered or cancelled the request; nil if unknown, pending or expired
 }
 
-// RequestID returns the id by which people outside of the run name the request, in Smithers' form:
-// "human:<run>:<node>:<iteration>".
+// RequestID returns the id of the request in Smithers' form: "human:<run>:<node>:<iteration>". Outside the run,
+// people name the request by this id. run is the id of the run.
 func (h HumanRequest) RequestID(run string) string {
 	return "human:" + run + ":" + h.NodeID + ":" + strconv.Itoa(h.Iteration)
 }

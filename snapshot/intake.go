@@ -40,8 +40,9 @@ type stateChanges struct {
 	input   *page.Change // nil leaves the input unchanged; a nil Value removes it
 }
 
-// draft returns d in its stored form, without the rendered tree and the run's row. It does not modify d. If d
-// cannot be stored, the error wraps ErrInvalid.
+// draft validates d and returns it in the form in which an entry stores it. The result lacks the rendered tree and
+// the run's row, which writeFrame and run convert. draft does not modify d. If d cannot be stored, the error wraps
+// ErrInvalid.
 func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	for _, c := range d.Mailbox {
 		if !in.known.has(inMailbox, c) {
@@ -85,8 +86,9 @@ func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	return t, nil
 }
 
-// run returns a copy of before. If edit is not nil, edit changes the copy, and VCSRoot then gets its shortest
-// spelling. run does not check the row, and leaves Frame and NextSeq to numberEntry.
+// run returns the edited row of a run. before is the row to edit, and stays unchanged. edit changes a copy of it, and
+// run then brings VCSRoot into its shortest spelling. If edit is nil, the result is an unchanged copy. run does not
+// check the row, and numberEntry sets Frame and NextSeq later.
 func (in intake) run(before Run, edit func(*Run)) Run {
 	run := before.clone()
 	if edit != nil {
@@ -96,8 +98,9 @@ func (in intake) run(before Run, edit func(*Run)) Run {
 	return run
 }
 
-// state converts changes of the state and of the mailbox. If several changes concern the input, the last change
-// wins. The error wraps ErrInvalid if a change cannot be stored, or concerns another collection.
+// state converts changes of the state and of the mailbox to the form in which they are stored, and groups them by
+// collection or output table. If several changes concern the input, the last change wins. If a change cannot be
+// stored, or concerns another collection, the error wraps ErrInvalid.
 func (in intake) state(changes []Change) (stateChanges, error) {
 	s := stateChanges{rows: make(map[string][]page.Change), outputs: make(map[string][]page.Change)}
 	for _, c := range changes {
@@ -123,8 +126,8 @@ func (in intake) state(changes []Change) (stateChanges, error) {
 	return s, nil
 }
 
-// journal converts changes of the journal, and groups them by collection. The error wraps ErrInvalid if a
-// change cannot be stored, removes a row, or concerns another collection.
+// journal converts changes of the journal to the form in which they are stored, and groups them by collection. If a
+// change cannot be stored, removes a row, or concerns another collection, the error wraps ErrInvalid.
 func (in intake) journal(changes []Change) (map[string][]page.Change, error) {
 	rows := make(map[string][]page.Change)
 	for _, c := range changes {
@@ -143,8 +146,8 @@ func (in intake) journal(changes []Change) (map[string][]page.Change, error) {
 	return rows, nil
 }
 
-// row converts one change to the form that its collection stores. The error wraps ErrInvalid and names the
-// change.
+// row converts the change c to the form in which its collection stores it. If c cannot be stored, the error wraps
+// ErrInvalid and names c.
 func (in intake) row(c Change) (page.Change, error) {
 	row, err := in.encode(c)
 	if err == nil {
@@ -156,9 +159,10 @@ func (in intake) row(c Change) (page.Change, error) {
 	return page.Change(row), nil
 }
 
-// encode returns the stored row of a change. The row of a removal has no value. It is an error if the op is unknown,
-// if a removal has a value or a set has none, or if the row cannot be stored. But for an output, encode checks only
-// the key, the size and the nesting: Collection.Edit checks the JSON.
+// encode returns the row that the change c sets, in the form in which its collection stores it. For a removal, the
+// row has only the key. encode returns an error in these cases: the op is unknown, a removal has a value, a set has
+// no value, or the row cannot be stored. In an output, it checks only the key, the size and the nesting, because
+// Collection.Edit checks the JSON later.
 func (in intake) encode(c Change) (page.Row, error) {
 	switch {
 	case c.Op == OpRemove && c.Value != nil:
@@ -181,8 +185,8 @@ func (in intake) encode(c Change) (page.Row, error) {
 	return page.Row{Key: c.Key, Value: c.Value}, in.limits.CheckSize(c.Value)
 }
 
-// registered returns the stored row of c, a change that sets a row. of is the row's collection. If the row cannot be
-// stored, registered returns an error.
+// registered returns the row that the change c sets, in the form in which the collection of c stores it. of describes
+// the collection, and c must set a row. If the row cannot be stored, registered returns an error.
 func (in intake) registered(of *collection, c Change) (page.Row, error) {
 	if of.name == CollectionNodes { // the fast path: most nodes already have their stored form
 		row := page.Row{Key: c.Key, Value: c.Value}
@@ -199,8 +203,8 @@ func (in intake) registered(of *collection, c Change) (page.Row, error) {
 	return of.encode(c.Key, c.Value)
 }
 
-// events returns copies of events in their stored form, with Seq 0. If an event cannot be stored, the error
-// wraps ErrInvalid and names the event's index.
+// events returns copies of events in the form in which they are stored, with 0 as Seq: writeEvents numbers them. If
+// an event cannot be stored, the error wraps ErrInvalid and names the index of the event.
 func (in intake) events(events []Event) ([]Event, error) {
 	var out []Event
 	for i, e := range events {
@@ -214,8 +218,8 @@ func (in intake) events(events []Event) ([]Event, error) {
 	return out, nil
 }
 
-// rendered parses a rendered tree. It returns nil for the null tree. If tree is not a rendered tree, or exceeds
-// the limits, the error wraps ErrInvalid.
+// rendered parses tree, a rendered tree. For the tree null, it returns nil. If tree is not a rendered tree, or
+// exceeds the limits, the error wraps ErrInvalid.
 func (in intake) rendered(tree json.RawMessage) (*rendered.Tree, error) {
 	if err := in.limits.CheckValue(tree); err != nil {
 		return nil, fmt.Errorf("rendered tree: %w", err)
@@ -227,8 +231,9 @@ func (in intake) rendered(tree json.RawMessage) (*rendered.Tree, error) {
 	return parsed, nil
 }
 
-// ext returns the changes in d as a tree of edits. The root is the edit of the folder ext/. If a name or a
-// value cannot be stored, the error wraps ErrInvalid.
+// ext converts the changes in d to edits, one for each file, collection and folder. The result is the edit of the
+// folder ext/, which has the other edits as children. If a name or a value cannot be stored, the error wraps
+// ErrInvalid.
 func (in intake) ext(d *ExtDraft) (*extEdit, error) {
 	root := new(extEdit)
 	for name, data := range d.Files {
@@ -259,8 +264,8 @@ func (in intake) ext(d *ExtDraft) (*extEdit, error) {
 	return root, nil
 }
 
-// workflow returns an error that wraps ErrInvalid if the definition, the name of a table or a schema cannot be
-// stored.
+// workflow returns an error that wraps ErrInvalid if w cannot be stored: the definition, the name of a table, or a
+// schema is invalid or too large.
 func (in intake) workflow(w *Workflow) error {
 	if len(w.Definition) > page.MaxValue {
 		return fmt.Errorf("%w: the workflow definition has %d bytes, the maximum is %d", ErrLimit, len(w.Definition), page.MaxValue)

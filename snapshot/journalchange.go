@@ -5,20 +5,20 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// IsEngineJournal reports whether collection is in the journal, and engines add rows to it: "attempts", "logs" or
-// "tool-calls". Only git-smithers adds rows to "ops".
+// IsEngineJournal reports whether collection is a collection of the journal to which engines add rows: "attempts",
+// "logs" or "tool-calls". Only git-smithers adds rows to "ops".
 func IsEngineJournal(collection string) bool {
 	of := registered.named(collection)
 	return of != nil && of.place == inJournal && !of.ownToRun
 }
 
-// EngineChange returns the stored form of c, a change of the journal as an engine has written it. If c removes a row,
-// has no value, or belongs to another collection than those of IsEngineJournal, EngineChange returns c unchanged, and
-// Append decides whether to accept c. limits bound the value.
+// EngineChange returns c, a change of the journal that an engine has written, in the form in which the journal stores
+// it. limits bound the value. prev is the previous entry, or nil before a run's first entry. If prev has a row with
+// the same key, the result keeps the members of this row that this version does not know.
 //
-// prev is the previous entry, or nil before a run's first entry. If prev has a row of the same key, the result keeps
-// the members of prev's row that this version does not know. The error wraps ErrInvalid if the change cannot be
-// stored. An unknown member in c is such an error, because the engine may have misspelled the name.
+// If c cannot be stored, the error wraps ErrInvalid. An unknown member in c is such an error, because the engine may
+// have misspelled the name. EngineChange returns c unchanged if c removes a row, has no value, or belongs to a
+// collection for which IsEngineJournal returns false. Append then accepts or refuses c.
 func EngineChange(limits Limits, prev *Entry, c Change) (Change, error) {
 	if c.Op != OpSet || c.Value == nil || !IsEngineJournal(c.Collection) {
 		return c, nil // Append refuses the change, or knows where it belongs
@@ -39,8 +39,9 @@ func EngineChange(limits Limits, prev *Entry, c Change) (Change, error) {
 	return SetRow(c.Collection, stored), nil
 }
 
-// carryInto returns a copy of the row in now that also has the unknown members of e's row with the same key. If e has
-// no row with this key, carryInto returns now. of is the row's collection in the journal; of.carry must not be nil.
+// carryInto returns a copy of a row with the members that this version does not know. now is the row. The unknown
+// members come from e's row with the same key. If e has no such row, carryInto returns the row unchanged. of
+// describes the row's collection in the journal. of.carry must not be nil.
 func (e *Entry) carryInto(of *collection, now page.Row) (page.Row, error) {
 	rows, err := e.journalRows(of.name)
 	if err != nil {
@@ -53,9 +54,10 @@ func (e *Entry) carryInto(of *collection, now page.Row) (page.Row, error) {
 	return of.carry(page.Row{Key: now.Key, Value: value}, now)
 }
 
-// carryRows returns the function carry for a collection of rows of one kind. carry returns the row in now with the
-// members of the row in before that this version does not know. carryRows returns nil if rows of the kind cannot have
-// such members.
+// carryRows returns the function carry for a collection whose rows have the given kind. This function takes two rows
+// with the same key: before, which may have members that this version does not know, and now. It returns a copy of
+// the second row with the unknown members of the first. If rows of this kind cannot have unknown members, carryRows
+// returns nil.
 func carryRows[T any](kind *row.Kind[T]) func(before, now page.Row) (page.Row, error) {
 	if kind.Carried == nil {
 		return nil

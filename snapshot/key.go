@@ -30,8 +30,8 @@ func SplitKey(key string) (nodeID string, iteration int, err error) {
 	return key[:i], n, nil
 }
 
-// parseOrdinal returns the number in s, and whether s is a decimal number from 0 to row.MaxInteger without
-// leading zeros.
+// parseOrdinal returns the number in s, and true. It returns false if s is not a decimal number from 0 to
+// row.MaxInteger, or has a leading zero.
 func parseOrdinal(s string) (int, bool) {
 	n, err := strconv.Atoi(s)
 	return n, err == nil && n >= 0 && n <= row.MaxInteger && strconv.Itoa(n) == s
@@ -65,8 +65,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// nodeKey returns the key of rows that belong to a node at one iteration. at returns pointers to the node id and the
-// iteration in a T.
+// nodeKey describes the key of rows of type T that belong to a node at one iteration: how to build, split and check
+// the key. at returns pointers to the node id and the iteration in a value of type T.
 func nodeKey[T any](at func(*T) (nodeID *string, iteration *int)) row.Key[T] {
 	return row.Key[T]{
 		Of: func(v *T) string {

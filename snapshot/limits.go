@@ -23,8 +23,8 @@ type Limits struct {
 	Value int // bytes of a JSON value
 }
 
-// orDefault returns l with defaults for fields that are not positive, and with the format's bounds for fields
-// that exceed them.
+// orDefault returns a copy of l. In the copy, a field that is not positive has its default, and a field that exceeds
+// the format's bound has the bound.
 func (l Limits) orDefault() Limits {
 	bound := func(limit, standard, most int) int {
 		if limit <= 0 {
@@ -72,8 +72,8 @@ func (l Limits) CheckSize(value []byte) error {
 	return checkDepth(value, l.Depth)
 }
 
-// CheckValue returns an error that wraps ErrInvalid unless value is a single JSON value in UTF-8, within the
-// limits, and without white space around it.
+// CheckValue returns an error if value exceeds the limits, or is not a single JSON value in UTF-8 without white space
+// around it. The error wraps ErrInvalid.
 func (l Limits) CheckValue(value []byte) error {
 	if err := l.CheckSize(value); err != nil {
 		return err

@@ -34,7 +34,8 @@ func DecodeLog(r page.Row) (string, error) {
 	return text, nil
 }
 
-// logRows returns the description of the collection of logs, whose values are strings.
+// logRows describes the collection "logs" of the journal. Its values are strings, and not objects like the values of
+// other collections.
 func logRows() *collection {
 	return &collection{name: CollectionLogs, place: inJournal, encode: encodeLog, decode: decodeLog}
 }
@@ -45,8 +46,8 @@ func decodeLog(r page.Row) error {
 	return err
 }
 
-// encodeLog returns the stored row of a log that an engine wrote. If key is not an attempt's key, or value is
-// not a JSON string, encodeLog returns an error. value must be valid JSON.
+// encodeLog returns the row of an attempt's log. key and value come from an engine. value must be valid JSON. If key
+// is not the key of an attempt, or value is not a JSON string, encodeLog returns an error.
 func encodeLog(key string, value json.RawMessage) (page.Row, error) {
 	node, iteration, attempt, err := SplitAttemptKey(key)
 	if err != nil {

@@ -20,8 +20,8 @@ func (s *State) Signals() *page.Collection { return s.mail.at(CollectionSignals)
 // Waits returns the collection of waits. DecodeWait decodes its rows.
 func (s *State) Waits() *page.Collection { return s.mail.at(CollectionWaits) }
 
-// SameCore reports whether two states have the same nodes, outputs, loops and input. It ignores their
-// mailboxes, compares ids, and reads nothing.
+// SameCore reports whether a and b have the same nodes, outputs, loops and input. It does not compare mailboxes. It
+// compares ids, so it reads no object.
 func SameCore(a, b *State) bool {
 	return a.core.same(b.core) && a.input == b.input &&
 		slices.EqualFunc(a.tables, b.tables, func(a, b table) bool {
@@ -29,8 +29,8 @@ func SameCore(a, b *State) bool {
 		})
 }
 
-// decoded yields the result of decode for each row of a collection, in the order of the keys, and ends with the first
-// error.
+// decoded decodes each row of c with decode and yields the results, in the order of the keys. After the first error,
+// it ends.
 func decoded[T any](c *page.Collection, decode func(page.Row) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for row, err := range c.Rows() {

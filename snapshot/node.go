@@ -39,7 +39,7 @@ func (s NodeState) Waiting() bool {
 	return false
 }
 
-// NodeStates returns all states of a node. The caller owns the slice.
+// NodeStates returns all states of a node. The caller may modify the slice.
 func NodeStates() []NodeState {
 	return []NodeState{
 		NodePending, NodeInProgress, NodeFinished, NodeFailed, NodeSkipped, NodeCancelled,
@@ -81,7 +81,7 @@ func SetNode(n Node) Change {
 	return Change{Op: OpSet, Collection: CollectionNodes, Key: row.Key, Value: row.Value}
 }
 
-// oneOf returns words as a list for a message, separated by commas.
+// oneOf returns words as one text, separated by commas, for a message that lists the allowed values.
 func oneOf[T ~string](words []T) string {
 	texts := make([]string, len(words))
 	for i, word := range words {

@@ -40,9 +40,10 @@ type Op struct {
 	UndoneBy  int         `json:"undoneBy,omitempty"`  // the number of the undo of this op; 0 if the op was not undone
 }
 
-// ByEngine reports whether an import found the op in another engine's history: whether it is an undo with To, or a
-// travel with To and without NodeID. The import records such a travel if the engine went back to a frame, and such an
-// undo if the engine continued from a frame before the undone op.
+// ByEngine reports whether another engine made the op, and an import found it in the engine's history. Two kinds of
+// ops are an engine's:
+//   - A travel with To and without NodeID: the engine went back to a frame.
+//   - An undo with To: the engine continued from a frame before the undone op.
 func (o Op) ByEngine() bool {
 	return o.To != nil && (o.Kind == OpUndo || o.Kind == OpTravel && o.NodeID == "")
 }
@@ -76,7 +77,7 @@ var opKind = row.Kind[Op]{
 	Check: Op.check,
 }
 
-// opRows returns the description of the collection of ops, which is empty at the beginning of a fork.
+// opRows describes the collection "ops" of the journal. A fork begins without ops, because an op belongs to one run.
 func opRows() *collection {
 	c := rowsOf(CollectionOps, inJournal, &opKind)
 	c.ownToRun = true

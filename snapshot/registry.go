@@ -33,8 +33,8 @@ type collection struct {
 	// ownToRun means that the collection of a fork begins empty.
 	ownToRun bool
 	// carry returns a copy of now with the unknown members of before: the members that this version does not know. now
-	// has none, and before is the stored row of the same key. carry is nil if rows must not have unknown members: such a
-	// member is then an error that wraps ErrNewerFormat.
+	// has none, and before is the stored row of the same key. carry is nil if rows must not have unknown members: such
+	// a member is then an error that wraps ErrNewerFormat.
 	carry func(before, now page.Row) (page.Row, error)
 	// encode returns the stored row of a key and a value that an engine wrote, or an error if the row is invalid.
 	encode func(key string, value json.RawMessage) (page.Row, error)
@@ -50,8 +50,8 @@ type collection struct {
 	together func(known, c *page.Collection) error
 }
 
-// rowsOf returns the description of a collection with the given name and place, whose rows are of one kind. It does
-// not set ownToRun, edited and together.
+// rowsOf describes a collection with the given name, whose rows have the given kind. The parameter in is the place of
+// the collection. rowsOf does not set ownToRun, edited and together.
 func rowsOf[T any](name string, in place, kind *row.Kind[T]) *collection {
 	return &collection{
 		name: name, place: in, carry: carryRows(kind),
@@ -88,7 +88,7 @@ var registered = registry{
 	opRows(),
 }
 
-// named returns the collection with the name, or nil if the registry has no such collection.
+// named returns the description of the collection with the given name, or nil if the registry has no such collection.
 func (known registry) named(name string) *collection {
 	for _, c := range known {
 		if c.name == name {
@@ -98,13 +98,13 @@ func (known registry) named(name string) *collection {
 	return nil
 }
 
-// has reports whether the registry has the collection that c changes, and the collection belongs to the given place.
+// has reports whether the registry has the collection that c changes, and this collection belongs to the given place.
 func (known registry) has(in place, c Change) bool {
 	of := known.named(c.Collection)
 	return of != nil && of.place == in
 }
 
-// empty returns all collections of a place, each without rows.
+// empty returns all collections that belong to the given place, in the order of the registry and each without rows.
 func (known registry) empty(in place) rowSet {
 	s := make(rowSet, 0, len(known))
 	none := emptyCollection()
@@ -143,8 +143,8 @@ func (s rowSet) index(name string) int {
 	return -1
 }
 
-// open opens the collection that e, an entry of a tree, names, and puts the collection into s. known is false if s
-// has no collection of the name.
+// open opens the collection that has the name of the tree entry e, and puts it into s. If s has no collection with
+// this name, known is false and s is unchanged.
 func (s rowSet) open(r objstore.Reader, e objstore.TreeEntry) (known bool, err error) {
 	i := s.index(e.Name)
 	if i < 0 {
@@ -154,8 +154,8 @@ func (s rowSet) open(r objstore.Reader, e objstore.TreeEntry) (known bool, err e
 	return true, err
 }
 
-// edit returns a copy of s with changes applied, and writes new objects to w. The keys of changes are names of
-// collections; edit ignores names that s does not have. An invalid change is an error that wraps ErrInvalid.
+// edit returns a copy of s with changes applied, and writes new objects to w. changes has the changes of each
+// collection, by name. edit ignores a name that s does not have. If a change is invalid, the error wraps ErrInvalid.
 func (s rowSet) edit(w objstore.Writer, changes map[string][]page.Change) (rowSet, error) {
 	next := make(rowSet, len(s))
 	for i, c := range s {
@@ -182,8 +182,8 @@ func (s rowSet) parts() []objstore.TreeEntry {
 	return entries
 }
 
-// same reports whether s and other, two sets of one place, have the same rows. It compares ids and reads
-// nothing.
+// same reports whether s and other have the same rows. Both must be sets of the same place. same compares ids, so it
+// reads no object.
 func (s rowSet) same(other rowSet) bool {
 	for i := range s {
 		if s[i].ID() != other[i].ID() {
@@ -204,9 +204,9 @@ func (s rowSet) all() iter.Seq2[string, *page.Collection] {
 	}
 }
 
-// verify reads and checks the rows of all collections, and returns the first flaw. It skips the parts that a
-// collection shares with a collection that the parameter sound remembers as valid. It lets sound remember each valid
-// collection.
+// verify reads and checks the rows of all collections, and returns the first error. sound remembers the collections
+// that were found valid before: verify skips the parts that a collection shares with them. It adds each collection
+// that it finds valid to sound.
 func (s rowSet) verify(sound *Sound) error {
 	for _, c := range s {
 		if err := sound.verify(c.of.name, c.Collection, c.of.decode, c.of.together); err != nil {

@@ -29,7 +29,7 @@ const (
 	RunWaitingTimer    RunStatus = "waiting-timer"
 )
 
-// RunStatuses returns all statuses of a run. The caller owns the slice.
+// RunStatuses returns all statuses of a run. The caller may modify the slice.
 func RunStatuses() []RunStatus {
 	return []RunStatus{
 		RunRunning, RunFinished, RunFailed, RunCancelled, RunPending,
@@ -130,9 +130,9 @@ var parentFields = []row.Field[Parent]{
 // encodeRun returns the content of run.json.
 func encodeRun(r Run) []byte { return row.Document(runFields, &r) }
 
-// decodeRun decodes data, the content of run.json. id is the id of the file's blob. If encodeRun would not have
-// written data, or the row cannot be stored, the error wraps objstore.ErrCorrupt. If data has an unknown member, the
-// error wraps ErrNewerFormat.
+// decodeRun decodes data, the content of run.json. id is the id of the file's blob, for errors. If data has an
+// unknown member, the error wraps ErrNewerFormat. If encodeRun would not have written data, or the row cannot be
+// stored, the error wraps objstore.ErrCorrupt.
 func decodeRun(id objstore.ID, data []byte) (Run, error) {
 	r, err := row.ReadDocument(runFields, data)
 	if err == nil {
@@ -144,8 +144,8 @@ func decodeRun(id objstore.ID, data []byte) (Run, error) {
 	return *r, nil
 }
 
-// check returns an error if the run's row cannot be stored: if the status is unknown, an id, number, text or path is
-// invalid, or the working copy is invalid. It does not check Frame and NextSeq, which the commit has.
+// check returns an error if the run's row cannot be stored: the status is unknown, an id, a number, a text or a path
+// is invalid, or the working copy is invalid. It does not check Frame and NextSeq, because the commit stores them.
 func (r Run) check() error {
 	switch r.Status {
 	case RunRunning, RunFinished, RunFailed, RunCancelled, RunPending:
@@ -195,8 +195,8 @@ func (r Run) check() error {
 	return r.checkVCS()
 }
 
-// checkVCS returns an error if the row's working copy cannot be stored: if the type is unknown, or the root or the
-// revision is invalid or set without a type.
+// checkVCS returns an error if the row's working copy cannot be stored: the type is unknown, the root or the revision
+// is invalid, or one of them is set without a type.
 func (r Run) checkVCS() error {
 	switch r.VCSType {
 	case VCSGit, VCSJJ:
@@ -216,7 +216,7 @@ func (r Run) checkVCS() error {
 	return nil
 }
 
-// isOwner reports whether s is empty or has the form of a claim's token: 16 lower-case hex digits.
+// isOwner reports whether s is empty or has the form of the token of a claim on a run: 16 lower-case hex digits.
 func isOwner(s string) bool {
 	const size = 16
 	return s == "" || len(s) == size && strings.Trim(s, hexDigits) == ""
@@ -230,8 +230,8 @@ func checkRunID(id string) error {
 	return nil
 }
 
-// checkPath returns an error if p, the path of a workflow, is absolute or begins with a drive letter. A stored
-// path must not name a place on one machine.
+// checkPath returns an error if p, the path of a workflow, is absolute on Unix or Windows, or begins with a drive
+// letter. A stored path must not name a place on one machine.
 func checkPath(p string) error {
 	if path.IsAbs(p) || strings.HasPrefix(p, `\`) || len(p) > 1 && p[1] == ':' {
 		return fmt.Errorf("workflowPath: absolute path %q", p)

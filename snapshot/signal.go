@@ -64,8 +64,8 @@ func EncodeSignal(s Signal) page.Row { return signalKind.Encode(s) }
 // the signal's Digest, or the signal is invalid, the error wraps objstore.ErrCorrupt.
 func DecodeSignal(r page.Row) (Signal, error) { return signalKind.Decode(r) }
 
-// check returns an error if the signal cannot be stored: if the name or the payload is missing, or a number or text
-// is invalid.
+// check returns an error if the signal cannot be stored: if the name or the payload is missing, Seq or the time is out
+// of range, or a text is not valid UTF-8.
 func (s Signal) check() error {
 	switch {
 	case s.Name == "":
@@ -78,16 +78,17 @@ func (s Signal) check() error {
 	return cmp.Or(checkTimes(&s.ReceivedAtMs), checkTexts(&s.Name, s.CorrelationID, s.ReceivedBy))
 }
 
-// signalRows returns the description of the collection of signals, whose Seqs are 0, 1, 2, … without gaps.
+// signalRows returns the description of the collection of signals. It makes the collection check that the Seqs of its
+// signals are 0, 1, 2, … without gaps.
 func signalRows() *collection {
 	c := rowsOf(CollectionSignals, inMailbox, &signalKind)
 	c.edited, c.together, c.dump = checkSeqs, verifySeqs, dumpSignals
 	return c
 }
 
-// checkSeqs returns an error that wraps ErrInvalid unless the Seqs in after are 0, 1, 2, … without gaps. before
-// is a valid collection, and after is the result of applying changes to before. checkSeqs reads only the changed
-// signals or, if a change removes a signal, all signals.
+// checkSeqs returns an error that wraps ErrInvalid unless the Seqs in the collection after are 0, 1, 2, … without
+// gaps. The collection before must be valid, and the collection after must be the result of applying changes to it.
+// checkSeqs reads only the changed signals or, if a change removes a signal, all signals.
 func checkSeqs(before, after *page.Collection, changes []page.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -132,9 +133,9 @@ func checkAllSeqs(signals *page.Collection) error {
 	return nil
 }
 
-// verifySeqs returns an error that wraps objstore.ErrCorrupt unless the Seqs of stored signals are 0, 1, 2, …
-// without gaps. known is a collection for which this holds. verifySeqs reads only the signals that differ from
-// known.
+// verifySeqs returns an error that wraps objstore.ErrCorrupt unless the Seqs of stored signals are 0, 1, 2, … without
+// gaps. The collection known must be valid in this respect. verifySeqs reads only the signals that differ from the
+// collection known.
 func verifySeqs(known, signals *page.Collection) error {
 	removed := make(map[int64]bool)
 	var added []Signal
@@ -153,8 +154,8 @@ func verifySeqs(known, signals *page.Collection) error {
 			return err
 		}
 	}
-	// known has the Seqs below before. So an added Seq below before must replace a removed one, and every Seq that is
-	// now too large must have been removed.
+	// The collection known has n signals, with the Seqs 0 to n-1; n is the variable before. So an added Seq less
+	// than n must replace a removed Seq, and each Seq that is now too large must have been removed.
 	before := int64(known.Len())
 	counts := seqCounter{to: int64(signals.Len())}
 	for _, signal := range added {
@@ -178,7 +179,7 @@ type seqCounter struct {
 	seen     map[int64]bool
 }
 
-// add reports whether seq is in the range and was not added before. If so, add remembers seq.
+// add reports whether seq is at least c.from, less than c.to, and was not added before. If so, add remembers seq.
 func (c *seqCounter) add(seq int64) bool {
 	if seq < c.from || seq >= c.to || c.seen[seq] {
 		return false

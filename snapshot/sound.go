@@ -21,16 +21,16 @@ type soundTree struct {
 	id   objstore.ID
 }
 
-// Verify reads and checks the collection c, and returns the first flaw. If c is empty, or s has already verified c
-// under this name, Verify reads nothing. Otherwise, it skips the parts that c shares with the last valid collection
-// of the name. decode returns an error if a row is invalid.
+// Verify reads and checks the collection c, and returns the first flaw as an error. If c is empty, or s has already
+// verified c under this name, Verify reads nothing. Otherwise, Verify skips the parts that c shares with the last
+// valid collection of the name. decode must return an error if a row is invalid.
 func (s *Sound) Verify(name string, c *page.Collection, decode func(page.Row) error) error {
 	return s.verify(name, c, decode, nil)
 }
 
-// verify checks the collection c as Verify does. If together is not nil, and s has not verified c before, verify then
-// calls together to check the rows as a whole. The known that together gets is the last valid collection of the name,
-// or an empty collection.
+// verify checks the collection c as Verify does. After it has checked each row, verify calls together, unless that is
+// nil. together checks all rows as a whole. Its argument known is the last valid collection of the name, or an empty
+// collection. If c is empty, or s has already verified c under this name, verify calls neither decode nor together.
 func (s *Sound) verify(name string, c *page.Collection, decode func(page.Row) error, together func(known, c *page.Collection) error) error {
 	if c.Len() == 0 {
 		return nil

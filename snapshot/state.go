@@ -39,7 +39,7 @@ type table struct {
 // EmptyState returns the state without rows and without an input.
 func EmptyState() *State { return registered.emptyState() }
 
-// emptyState returns a state without rows and without an input. It has the collections of the registry called known.
+// emptyState returns a state without rows and without an input. The state has the collections that the registry lists.
 func (known registry) emptyState() *State {
 	return &State{known: known, core: known.empty(inState), mail: known.empty(inMailbox)}
 }
@@ -59,7 +59,7 @@ func OpenState(r objstore.Reader, parts []objstore.TreeEntry) (*State, error) {
 	return registered.openState(r, parts)
 }
 
-// openState opens a state as OpenState does. The state has the collections of the registry called known.
+// openState opens a state as OpenState does. The state has the collections that the registry lists.
 func (known registry) openState(r objstore.Reader, parts []objstore.TreeEntry) (*State, error) {
 	s := known.emptyState()
 	s.r = r
@@ -90,8 +90,8 @@ func (s *State) openPart(e objstore.TreeEntry) error {
 	return fmt.Errorf("%w: the state has the unknown part %q", ErrNewerFormat, e.Name)
 }
 
-// openTable opens the output table of the tree entry e, and adds the table to s.tables. escaped is the table's name
-// as in the tree. If escaped is not a valid name, the error wraps objstore.ErrCorrupt.
+// openTable opens the output table of the tree entry e, and adds the table to s.tables. escaped is the table's name as
+// in the tree. If escaped is not the escaped form of a valid name, the error wraps objstore.ErrCorrupt.
 func (s *State) openTable(e objstore.TreeEntry, escaped string) error {
 	name, ok := unescape(escaped, plainTable)
 	if !ok || checkTable(name) != nil {
@@ -102,8 +102,8 @@ func (s *State) openTable(e objstore.TreeEntry, escaped string) error {
 	return err
 }
 
-// openCollection opens the collection of a tree entry. If the mode of the entry does not fit the collection's object,
-// the error wraps objstore.ErrCorrupt.
+// openCollection opens the collection of a tree entry. If the mode of the entry is not the mode of the collection's
+// object, or is neither a tree nor a file, the error wraps objstore.ErrCorrupt.
 func openCollection(r objstore.Reader, e objstore.TreeEntry) (*page.Collection, error) {
 	if e.Mode == objstore.ModeTree || e.Mode == objstore.ModeFile {
 		c, err := page.Open(r, e.ID)
@@ -120,11 +120,12 @@ func openCollection(r objstore.Reader, e objstore.TreeEntry) (*page.Collection, 
 // compareTables orders tables by their escaped names.
 func compareTables(a, b table) int { return strings.Compare(a.escaped, b.escaped) }
 
-// Parts returns the state's parts as they are in the tree of an entry, unsorted: the collections with rows, and the
-// input.
+// Parts returns the state's parts as entries of a git tree, in no particular order: the collections with rows, and the
+// input if the run has one.
 func (s *State) Parts() []objstore.TreeEntry { return append(s.coreParts(), s.mail.parts()...) }
 
-// coreParts returns the parts that the content hash covers.
+// coreParts returns the parts that the content hash covers: the collections of nodes and loops, the output tables and
+// the input, but not the mailbox. Empty parts are left out.
 func (s *State) coreParts() []objstore.TreeEntry {
 	parts := s.core.parts()
 	for _, t := range s.tables {
@@ -136,8 +137,8 @@ func (s *State) coreParts() []objstore.TreeEntry {
 	return parts
 }
 
-// ID returns an id of the state and its mailbox: equal states have equal ids. The id is that of a git tree of the
-// parts, or zero if the state is empty. The tree is not stored.
+// ID returns an id of the state and its mailbox: equal states have equal ids. If the state is empty, the id is zero.
+// Otherwise, it is the id of a git tree of the parts. The tree is not stored.
 func (s *State) ID() objstore.ID {
 	parts := s.Parts()
 	if len(parts) == 0 {
@@ -158,8 +159,8 @@ func (s *State) AllNodes() iter.Seq2[Node, error] { return decoded(s.Nodes(), De
 // AllLoops yields the loops in the order of their keys, and ends with the first error.
 func (s *State) AllLoops() iter.Seq2[Loop, error] { return decoded(s.Loops(), DecodeLoop) }
 
-// Collections yields each collection of the state with its name in a Change: nodes and loops, then the output
-// tables, then the mailbox. Every output table has rows; other collections may be empty. The input is not
+// Collections yields each collection of the state, with the name that a Change uses for it: nodes and loops, then the
+// output tables, then the mailbox. Every output table has rows; other collections may be empty. The input is not
 // included.
 func (s *State) Collections() iter.Seq2[string, *page.Collection] {
 	return func(yield func(string, *page.Collection) bool) {
@@ -231,8 +232,8 @@ func (s *State) Input() (json.RawMessage, error) {
 // ids, so a caller can compare inputs without reading them.
 func (s *State) InputID() objstore.ID { return s.input.ID }
 
-// ContentHash returns the SHA-256 over the ids of nodes, outputs, loops and input, as docs/format.md defines it. It
-// reads nothing: the ids stand for the content of the objects.
+// ContentHash returns the SHA-256 over the names and ids of the parts nodes, outputs, loops and input, as
+// docs/format.md defines it. It reads no object, because an id stands for the content of its object.
 func (s *State) ContentHash() page.Sum {
 	parts := s.coreParts()
 	slices.SortFunc(parts, func(a, b objstore.TreeEntry) int { return strings.Compare(a.Name, b.Name) })

@@ -51,9 +51,9 @@ func EncodeTombstone(t Tombstone) []byte {
 	return b.Bytes()
 }
 
-// DecodeTombstone decodes data, the commit object of a tombstone. id is the object's id, for errors. If EncodeTombstone
-// would not have written data, the error wraps objstore.ErrCorrupt or, for another version of the format,
-// ErrNewerFormat or ErrOlderFormat.
+// DecodeTombstone decodes data, the commit object of a tombstone. id is the object's id, for errors. If data has
+// another version of the format, the error wraps ErrNewerFormat or ErrOlderFormat. If EncodeTombstone would not have
+// written data for any other reason, the error wraps objstore.ErrCorrupt.
 func DecodeTombstone(id objstore.ID, data []byte) (Tombstone, error) {
 	_, message, _ := bytes.Cut(data, []byte("\n\n"))
 	if err := checkFormat(message); err != nil {

@@ -179,8 +179,9 @@ func (e *Entry) AllToolCalls() iter.Seq2[ToolCall, error] {
 	}
 }
 
-// check returns an error if the tool call cannot be stored: if a status or the kind is unknown, a required member is
-// missing, members contradict each other, or a number or text is invalid.
+// check returns an error if the tool call cannot be stored. Its statuses and its kind must be known. No required
+// member may be missing, and the members must not contradict each other. Its times and transcript ranges must be in
+// range, and its texts must be valid UTF-8.
 func (c ToolCall) check() error {
 	return cmp.Or(
 		checkWord("status", c.Status, ToolCallIntended, ToolCallSucceeded, ToolCallFailed, ToolCallUnknown),
@@ -222,8 +223,9 @@ func (t *TranscriptRange) check(name string) error {
 	return checkTexts(&t.Transcript)
 }
 
-// checkWord returns an error if word, the value of a member, is not one of known. name is the member's name. If known
-// has the empty word, the member may be left out.
+// checkWord returns an error unless word, the value of the member called name, is in the list known. The empty word
+// stands for a missing member: a member may be left out only if the list contains "". In the error case, checkWord may
+// modify the list.
 func checkWord(name, word string, known ...string) error {
 	if slices.Contains(known, word) {
 		return nil

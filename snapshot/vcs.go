@@ -149,9 +149,10 @@ func (v *VCS) clone() *VCS {
 	return &c
 }
 
-// normalize changes v, and each of v.Worktrees, so that Append can store a text or a list of any length. It
-// replaces bytes that are not UTF-8 in Branch, Root and Altered.By, and shortens Root. It keeps the first
-// MaxListed files of LeftOut and Altered, and counts the other files in LeftOutMore and AlteredMore.
+// normalize changes v, and each of v.Worktrees, so that too long or invalid content does not prevent Append from
+// storing them. In Branch, Root and Altered.By, normalize replaces bytes that are not UTF-8, and it gives Root its
+// shortest spelling. It keeps the first MaxListed files of LeftOut and of Altered, and adds the number of the other
+// files to LeftOutMore and AlteredMore.
 func (v *VCS) normalize() {
 	v.Branch, v.Root = validText(v.Branch), cleanRoot(v.Root)
 	if more := len(v.LeftOut) - MaxListed; more > 0 {
@@ -180,9 +181,10 @@ func cleanRoot(root string) string {
 // validText returns s with U+FFFD for each run of bytes that are not UTF-8.
 func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// date sets v.Frame: to before.Frame if the rest of v equals before, and otherwise to now, the number of the new
-// frame. before may be nil. date treats each of v.Worktrees in the same way, and compares it with the worktree of
-// the same name in before.
+// date sets v.Frame to the number of the frame that first captured this content. The parameter before is the working
+// copy in the previous entry, or nil. If v has the same content, v.Frame becomes before.Frame. Otherwise, v.Frame
+// becomes now, the number of the new frame. date then sets the Frame of each of v.Worktrees in the same way. It
+// compares the worktree with the worktree of the same name in before.
 func (v *VCS) date(before *VCS, now int64) {
 	v.Frame = now
 	if before != nil {
@@ -204,8 +206,8 @@ func (v *VCS) sameCopy(other *VCS) bool {
 	return string(encodeVCS(a)) == string(encodeVCS(b))
 }
 
-// worktree returns the working copy of the task's worktree with the name, or nil if v has no such worktree. v
-// may be nil.
+// worktree returns the working copy in the worktree called name, which belongs to a task, or nil if v has no such
+// worktree. If v is nil, worktree returns nil.
 func (v *VCS) worktree(name string) *VCS {
 	if v == nil {
 		return nil

@@ -10,8 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// check returns an error if the working copy, or one of its Worktrees, cannot be stored: if an id, text, path or number
-// is invalid, if only one of Scope and Tree is set, or if a list is not sorted or has repeats.
+// check returns an error if the working copy, or one of its Worktrees, cannot be stored. The type and the scope must
+// be known, and Scope and Tree must be set together. The ids must consist of lower-case letters and digits, Branch
+// must be UTF-8, and Frame must be in range. Root, the lists of files and the list of worktrees must be valid, and the
+// keys of attempts must be valid and sorted, without repeats.
 func (v *VCS) check() error {
 	switch {
 	case v.Type != VCSGit && v.Type != VCSJJ:
@@ -136,8 +138,8 @@ func checkWorktreeName(name string) error {
 	return nil
 }
 
-// checkAttemptKeys returns an error if a key is not the key of an attempt, or if keys are not sorted or have
-// repeats.
+// checkAttemptKeys returns an error if a key is not the key of an attempt or not UTF-8, or if keys are not sorted or
+// have repeats.
 func checkAttemptKeys(keys []string) error {
 	for _, key := range keys {
 		if _, _, _, err := SplitAttemptKey(key); err != nil {
@@ -153,8 +155,8 @@ func checkAttemptKeys(keys []string) error {
 	return nil
 }
 
-// checkRoot returns an error unless root is the shortest spelling of a relative path. The path may lead out of
-// the folder that it is relative to. The path "" is valid.
+// checkRoot returns an error unless root is the shortest spelling of a relative path, in UTF-8 and without a NUL. The
+// path may lead out of the folder that it is relative to. The path "" is valid.
 func checkRoot(root string) error {
 	switch {
 	case strings.ContainsRune(root, 0) || !utf8.ValidString(root):

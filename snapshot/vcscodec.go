@@ -57,7 +57,7 @@ var leftOutFields = []row.Field[LeftOut]{
 	row.Text("reason", func(l *LeftOut) *string { return &l.Reason }),
 }
 
-// copy returns the worktree's working copy, which is part of w.
+// copy returns the worktree's working copy. It is not a duplicate: changes of the result affect w.
 func (w *Worktree) copy() *VCS { return &w.VCS }
 
 // encodeVCS returns the content of vcs.json.
@@ -96,8 +96,8 @@ func EscapePath(p string) string {
 	return b.String()
 }
 
-// unescapePath returns the path for which EscapePath returns s, and true. If EscapePath cannot have returned s,
-// unescapePath returns false, and the text has no meaning.
+// unescapePath is the inverse of EscapePath: it returns the path that EscapePath escapes to s, and true. If EscapePath
+// cannot have returned s, unescapePath returns false, and the returned text must not be used.
 func unescapePath(s string) (string, bool) {
 	if !strings.Contains(s, "%") {
 		return s, utf8.ValidString(s)
@@ -133,10 +133,10 @@ func (l LeftOut) MarshalJSON() ([]byte, error) { return row.AppendObject(nil, le
 // MarshalJSON returns the JSON object of a, with the path as EscapePath spells it.
 func (a Altered) MarshalJSON() ([]byte, error) { return row.AppendObject(nil, alteredFields, &a), nil }
 
-// UnmarshalJSON reads a JSON object that MarshalJSON may have written. The members may be in any order; an
-// unknown member is an error.
+// UnmarshalJSON reads a JSON object with the members that MarshalJSON writes, in any order. An unknown member is an
+// error.
 func (l *LeftOut) UnmarshalJSON(data []byte) error { return row.Members(data, l, leftOutFields) }
 
-// UnmarshalJSON reads a JSON object that MarshalJSON may have written. The members may be in any order; an
-// unknown member is an error.
+// UnmarshalJSON reads a JSON object with the members that MarshalJSON writes, in any order. An unknown member is an
+// error.
 func (a *Altered) UnmarshalJSON(data []byte) error { return row.Members(data, a, alteredFields) }

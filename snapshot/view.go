@@ -13,10 +13,10 @@ type view struct {
 	shift int64 // the result of lines.shift
 }
 
-// IsView reports whether e is a view: an entry in the extension of a fork, as the fork shows it. Run, Frame and
-// Based are then the fork's, and so are ID, Frame and Parent of RunRow. ID, Parent and everything else are the
-// stored entry's. A view has no events, and NextSeq in its row is 0, because the fork's first own entry
-// contains all events again.
+// IsView reports whether e is a view: an entry in the extension of a fork, as the fork shows it. The fields Run, Frame
+// and Based of a view have the values of the fork. So do the fields ID, Frame and Parent in the result of RunRow. All
+// other fields, among them ID and Parent of e itself, have the values of the stored entry. A view has no events, and
+// NextSeq in its row is 0, because the fork's first own entry contains all events again.
 func (e *Entry) IsView() bool { return e.view != nil }
 
 // Stored returns the entry as it was written: e itself if e is not a view.
@@ -30,18 +30,21 @@ func (e *Entry) stored() *Entry {
 	return e
 }
 
-// row returns the run's stored row as the fork shows it: with the fork's id and parent.
-func (v *view) row(row Run) Run {
-	row.ID, row.Parent = v.lines[0].run, v.lines[0].parent
-	return row
+// row returns a copy of stored, the row of the run that stores the entry, as the fork shows it: with the fork's id and
+// parent.
+func (v *view) row(stored Run) Run {
+	stored.ID, stored.Parent = v.lines[0].run, v.lines[0].parent
+	return stored
 }
 
-// Renumber returns a copy of the attempt a, which is in the entry's journal, with Frame as the entry's run counts
-// frames. If e is not a view, Renumber returns a unchanged; see also Parent.Renumber.
+// Renumber returns a copy of a, an attempt in the journal of e. In the copy, Frame is the number that the frame has in
+// the run of e. If e is not a view, the copy equals a. See also Parent.Renumber.
 func (e *Entry) Renumber(a Attempt) (Attempt, error) {
 	if e.view == nil {
 		return a, nil
 	}
+	// The attempt has the frame number of the last run, which stores the entry.
+	// Each step renumbers the attempt for the run before.
 	lines := e.view.lines
 	for i := len(lines) - 2; i >= 0; i-- {
 		var err error
@@ -52,9 +55,10 @@ func (e *Entry) Renumber(a Attempt) (Attempt, error) {
 	return a, nil
 }
 
-// Renumber returns a copy of the attempt a, which is in the extension's journal, with Frame as the fork counts
-// frames. It returns a unchanged if p has no extension, if a has no Frame, or if the attempt is from before the fork:
-// attempts from before a fork keep their Frame in every fork. Renumber reads the journal at p.Commit from r.
+// Renumber returns a copy of a, an attempt in the journal of an entry of the extension. In the copy, Frame is the
+// number that the frame has in the fork. The copy equals the attempt in these cases: p has no extension, the attempt
+// has no Frame, or the attempt is from before the fork. Attempts from before a fork keep their Frame in every fork. To
+// find out whether the attempt is from before the fork, Renumber reads the journal at p.Commit from r.
 func (p *Parent) Renumber(r objstore.Reader, a Attempt) (Attempt, error) {
 	if p.Extension.IsZero() || a.Frame == nil || *a.Frame <= p.Frame {
 		return a, nil
@@ -67,6 +71,7 @@ func (p *Parent) Renumber(r objstore.Reader, a Attempt) (Attempt, error) {
 	if err != nil {
 		return Attempt{}, err
 	}
+	// An attempt from before the fork is in the journal at p.Commit with the same content.
 	row := EncodeAttempt(a)
 	value, has, err := before.Get(row.Key)
 	if err == nil && (!has || !bytes.Equal(value, row.Value)) {
@@ -75,15 +80,15 @@ func (p *Parent) Renumber(r objstore.Reader, a Attempt) (Attempt, error) {
 	return a, err
 }
 
-// AsFrame returns entry as the run of tip shows it. tip is the run's tip, and frame is the number that the entry has
-// as a frame of the run. The result is a view if the entry is in the run's extension, and entry itself otherwise.
-// Frame 0 of a fork is the parent's entry.
+// AsFrame returns an entry as a run shows it. tip is the run's tip, and frame is the number of the entry in this run.
+// If the run's extension contains the entry, the result is a view. Otherwise, the result is the entry itself. For the
+// number 0, the result is also the entry itself, because frame 0 of a fork is the parent's entry.
 func AsFrame(r objstore.Reader, tip, entry *Entry, frame int64) (*Entry, error) {
 	if frame == 0 || entry.Run == tip.Run && entry.Frame == frame {
 		return entry, nil
 	}
 	l := lines{{run: tip.Run}}
-	// Each extension may be followed by another one, which the parent has with its own parent.
+	// The parent may be a fork with an extension, too. So the loop goes from each run to its parent.
 	for at := tip.stored(); ; {
 		row, err := at.RunRow()
 		if err != nil || row.Parent == nil || row.Parent.Extension.IsZero() {

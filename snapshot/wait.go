@@ -66,7 +66,7 @@ func EncodeWait(w Wait) page.Row { return waitKind.Encode(w) }
 func DecodeWait(r page.Row) (Wait, error) { return waitKind.Decode(r) }
 
 // check returns an error if the wait cannot be stored: if the kind or status is unknown, if fields contradict the kind
-// or status, or if a number or text is invalid.
+// or status, if a number or time is out of range, or if a text is not valid UTF-8.
 func (w Wait) check() error {
 	var err error
 	switch w.Kind {
@@ -88,8 +88,9 @@ func (w Wait) check() error {
 	)
 }
 
-// checkSignal returns an error if the status is not one of a wait for a signal, or if Signal, CorrelationID, SignalSeq
-// or DueAtMs is invalid in such a wait.
+// checkSignal returns an error if w cannot be a wait for a signal. The status must be waiting, received or expired.
+// Signal must be set. CorrelationID must be nil if AnyCorrelation is true. SignalSeq must be in range, and is required
+// if the status is received. DueAtMs is required if the status is expired.
 func (w Wait) checkSignal() error {
 	switch w.Status {
 	case WaitWaiting, WaitReceived, WaitExpired:
@@ -111,8 +112,8 @@ func (w Wait) checkSignal() error {
 	return nil
 }
 
-// checkTimer returns an error if the status is not one of a timer, if DueAtMs is missing, or if a field of a wait for a
-// signal is set.
+// checkTimer returns an error if w cannot be a timer: if the status is neither waiting nor fired, if DueAtMs is
+// missing, or if a field that belongs to waits for a signal is set.
 func (w Wait) checkTimer() error {
 	switch w.Status {
 	case WaitWaiting, WaitFired:

@@ -80,8 +80,9 @@ func ParseWhole(limits Limits, data []byte) (Whole, error) {
 	return w, nil
 }
 
-// addMail reads value, a member of a whole state, into the collection of the mailbox with the member's name. The
-// collection is not nil afterwards. If no such collection has the name, the error is row.ErrUnknownField.
+// addMail reads value, a member of a whole state, into the collection of the mailbox that has the name of the member.
+// If value is valid, the collection is not nil afterwards, even without rows. If no collection of the mailbox has the
+// name, the error is row.ErrUnknownField.
 func (w *Whole) addMail(name string, value json.RawMessage) (err error) {
 	switch name {
 	case "approvals":
@@ -165,8 +166,8 @@ func (r wholeRows) add(collection string, row page.Row) error {
 	return nil
 }
 
-// addAll encodes each of rows and adds it to r as a row of the collection. It ends with the first row whose key r
-// already has in the collection, and returns an error.
+// addAll encodes each row of the slice rows and adds it to r as a row of the collection. If r already has a row of the
+// collection with the same key, addAll stops and returns an error.
 func addAll[T any](r wholeRows, collection string, rows []T, encode func(T) page.Row) error {
 	for _, row := range rows {
 		if err := r.add(collection, encode(row)); err != nil {
@@ -199,7 +200,8 @@ func (w *Whole) rows() (wholeRows, error) {
 	return rows, err
 }
 
-// leaves reports whether ChangesTo leaves a collection unchanged: a collection of the mailbox that is nil in w.
+// leaves reports whether ChangesTo must ignore a collection, because w says nothing about the collection. w says
+// nothing about a collection of the mailbox if its field is nil.
 func (w *Whole) leaves(collection string) bool {
 	switch collection {
 	case CollectionApprovals:

@@ -77,8 +77,8 @@ func (w *Workflow) write(to objstore.Writer) objstore.ID {
 	return to.Add(objstore.Tree, objstore.EncodeTree(entries))
 }
 
-// ReadWorkflow reads the workflow in the tree with the given id; see [Entry.WorkflowID]. If the tree is not one that
-// Append writes, the error wraps objstore.ErrCorrupt.
+// ReadWorkflow reads the workflow in the tree with the given id; see [Entry.WorkflowID]. If the tree has no definition
+// or an unexpected name, or a schema is invalid, the error wraps objstore.ErrCorrupt.
 func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 	entries, err := objstore.ReadTree(r, id)
 	if err != nil {
@@ -106,8 +106,9 @@ func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 	return w, nil
 }
 
-// readSchemas reads the schemas of a workflow, and returns them by output table. id is the id of the tree with the
-// schemas. A schema or a name that write would not have written is an error that wraps objstore.ErrCorrupt.
+// readSchemas reads the schemas of a workflow. The keys of the result are the names of the output tables. id is the id
+// of the tree with the schemas. A schema or a name that write would not have written is an error that wraps
+// objstore.ErrCorrupt.
 func readSchemas(r objstore.Reader, id objstore.ID) (map[string]json.RawMessage, error) {
 	entries, err := objstore.ReadTree(r, id)
 	if err != nil {

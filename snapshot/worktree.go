@@ -52,9 +52,10 @@ func (e *Entry) checkWorktrees(vcs *VCS) error {
 	return nil
 }
 
-// writeVCS stores the draft's working copy in the entry, and sets the header's VCS. If the working copy equals
-// prev's, vcs.json stays unchanged and names the frame of the first such capture. Without a working copy in the draft,
-// the entry keeps prev's. The error wraps ErrInvalid if the working copy cannot be stored.
+// writeVCS stores the draft's working copy in the entry, and sets the header's VCS. If the draft has no working copy,
+// the entry keeps the working copy of the previous entry. If the two working copies are equal, the entry keeps
+// vcs.json unchanged, so VCS.Frame is still the frame that first captured this working copy. If the working copy
+// cannot be stored, the error wraps ErrInvalid.
 func (a *appender) writeVCS() error {
 	var before *VCS
 	if a.prev != nil {
@@ -84,8 +85,9 @@ func (a *appender) writeVCS() error {
 	return a.writeWorktrees(now)
 }
 
-// writeWorktrees stores the captured trees of vcs in the entry, after the draft's Objects has added their
-// objects. If a tree is still missing, the error wraps ErrInvalid.
+// writeWorktrees stores the captured trees of vcs in the entry: the tree of the working copy and the trees of the
+// tasks' worktrees. It first calls the draft's Objects, which adds the objects of these trees to the repository. If
+// the repository then still lacks one of the trees, the error wraps ErrInvalid.
 func (a *appender) writeWorktrees(vcs *VCS) error {
 	if a.draft.Objects != nil {
 		if err := a.draft.Objects(a.w); err != nil {
@@ -101,17 +103,17 @@ func (a *appender) writeWorktrees(vcs *VCS) error {
 		}
 	}
 	a.put(worktreeName, vcs.Tree)
-	a.put(worktreesName, objstore.ID{})
+	a.put(worktreesName, objstore.ID{}) // removes the previous entry's trees
 	if data := vcs.worktreesTree(); data != nil {
 		a.put(worktreesName, a.w.Add(objstore.Tree, data))
 	}
 	return nil
 }
 
-// checkTree returns an error that wraps ErrInvalid if the tree with the given id is not in the repository. The zero
-// id is valid. what names the tree's owner at the beginning of the error. checkTree adds the empty tree, for which
-// git writes no object. It does not check the objects that the tree reaches: the caller that captured the files is
-// responsible.
+// checkTree returns an error that wraps ErrInvalid if the repository does not have the tree with the given id. The
+// zero id is valid. The error begins with the text in the parameter what, which names the owner of the tree. checkTree
+// adds the empty tree, for which git writes no object. It does not check the objects that the tree reaches: the caller
+// that captured the files is responsible.
 func (a *appender) checkTree(what string, id objstore.ID) error {
 	if id == emptyTree {
 		a.w.Add(objstore.Tree, nil)

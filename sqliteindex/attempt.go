@@ -6,9 +6,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// readAttempts returns the attempts of head that are new or changed since base, an indexed entry, sorted by
-// key. If base is the zero id, it returns all attempts of head. Attempts are never removed: if head lacks an
-// attempt of base, the error wraps objstore.ErrCorrupt.
+// readAttempts returns the attempts of head that are new or changed since base, sorted by key. base is the id of an
+// indexed entry. If base is the zero id, readAttempts returns all attempts of head. Attempts are never removed: if
+// head lacks an attempt of base, the error wraps objstore.ErrCorrupt.
 func readAttempts(r objstore.Reader, head *snapshot.Entry, base objstore.ID) ([]snapshot.Attempt, error) {
 	now, err := head.Attempts()
 	if err != nil {

@@ -38,11 +38,11 @@ type frame struct {
 	tag
 }
 
-// readChain returns the chain of the run whose ref component is ref and whose tip is id. indexed is the run's
-// tip in the index. readChain reads the entries after the indexed tip or, if the chain does not contain the
-// indexed tip, all entries of the run. Of the tip it reads run.json and the new attempts. Of the other entries
-// it reads only the commits, and vcs.json if it changed. If the tip belongs to another run, the error wraps
-// objstore.ErrCorrupt.
+// readChain returns the chain of a run. ref is the component of the run's ref name, and id is the run's tip. indexed
+// is the tip of the run in the index. If the chain contains the indexed tip, readChain reads only the entries after
+// the indexed tip. Otherwise, it reads all entries of the run. It reads run.json and the new attempts from the tip.
+// From the other entries, it reads only the commits, and vcs.json if it changed. If the tip belongs to another run,
+// the error wraps objstore.ErrCorrupt.
 func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.ID, indexed tip) (*chain, error) {
 	head, err := snapshot.ReadEntry(r, id)
 	if err != nil {
@@ -65,10 +65,11 @@ func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.I
 	return c, err
 }
 
-// walk reads the entries from head back to the indexed tip or to the run's first entry. It appends their
-// frames to c.frames, newest first, and sets c.entries, c.latest and, if it reaches the indexed tip, c.base.
+// walk reads the entries from head back to the indexed tip or to the run's first entry. It appends the frames of the
+// entries to c.frames, newest first, and sets c.entries and c.latest. If it reaches the indexed tip, it sets c.base.
+// If it reaches the first entry of a fork, it also appends the fork's frame 0.
 func (c *chain) walk(ctx context.Context, r objstore.Reader, head *snapshot.Entry, indexed tip) error {
-	var first *snapshot.Entry
+	var first *snapshot.Entry // the oldest entry read so far
 	entries := snapshot.NewWalk(r, head)
 	for {
 		if err := ctx.Err(); err != nil && first != nil {
@@ -96,9 +97,9 @@ func (c *chain) walk(ctx context.Context, r objstore.Reader, head *snapshot.Entr
 	return nil
 }
 
-// add appends e to c.frames as the frame with the given number, and raises c.latest. If number is
-// snapshot.NoFrame, add does nothing. If number is not less than the number of the last appended frame, the
-// error wraps objstore.ErrCorrupt.
+// add appends e to c.frames as the frame with the given number, with its tag, and raises c.latest to the number. If
+// number is snapshot.NoFrame, add does nothing. The frames must come newest first: if number is not less than the
+// number of the last appended frame, the error wraps objstore.ErrCorrupt.
 func (c *chain) add(number int64, e *snapshot.Entry) error {
 	if number == snapshot.NoFrame {
 		return nil
@@ -126,9 +127,9 @@ func (c *chain) join(indexed tip) error {
 	return nil
 }
 
-// fork ends the walk at the beginning of a fork. first is the fork's first own entry, and point is the
-// parent's entry before it. point becomes the fork's frame 0, unless first is a frame with a number of its
-// own. If run.json names no parent, fork returns an error.
+// fork ends the walk at the beginning of a fork. The entry first is the fork's first own entry, and the entry point is
+// the parent's entry before it. fork appends the entry point to c.frames as the fork's frame 0. If the entry first is
+// a frame with a number of its own, fork appends nothing. If run.json names no parent, fork returns an error.
 func (c *chain) fork(first, point *snapshot.Entry) error {
 	if c.run.Parent == nil {
 		return malformed(c.tip, "run.json names no parent, but the chain continues the chain of another run")

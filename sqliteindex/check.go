@@ -18,9 +18,9 @@ type Flaw struct {
 	What  string // the problem, for a person
 }
 
-// Check compares the index databases with the refs and returns the differences. With runIDs, it compares only
-// the rows of these runs. A missing database is not a flaw, and neither are the rows of a run that has moved
-// since it was indexed. Check changes nothing and, unlike the index, never rebuilds a database. It returns an
+// Check returns the flaws of the index databases: damage of a file, and differences from the refs. With runIDs, it
+// compares only the rows of these runs. A missing database is not a flaw, and neither are the rows of a run that has
+// moved since it was indexed. Check changes nothing and, unlike the index, never rebuilds a database. It returns an
 // error if the refs or objects cannot be read, or if a database is busy.
 func Check(ctx context.Context, opts Options, runIDs ...string) ([]Flaw, error) {
 	var flaws []Flaw
@@ -60,9 +60,8 @@ func (c *checker) note(runID, format string, args ...any) {
 	c.flaws = append(c.flaws, Flaw{filepath.Base(c.path), runID, fmt.Sprintf(format, args...)})
 }
 
-// run compares the database with the refs and records its flaws in c.flaws. If the database cannot be read,
-// that is a flaw. run returns errors of the refs, of the objects and of ctx, and temporary errors of the
-// database.
+// run compares the database with the refs and records its flaws in c.flaws. A database that cannot be read is a flaw,
+// not an error. run returns errors of the refs, of the objects and of ctx, and temporary errors of the database.
 func (c *checker) run(ctx context.Context) error {
 	err := c.look(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -117,8 +116,9 @@ func (c *checker) integrity(ctx context.Context, stored table) (bool, error) {
 	return sound, nil
 }
 
-// compare compares the rows of each requested run with rows that are read from the refs, table by table. It
-// skips a run whose tip has moved since it was indexed.
+// compare checks the stored digest (see compareDigest). It then compares the rows of each requested run with rows that
+// are read from the refs, table by table, and records the flaws. It skips a run whose tip has moved since the run was
+// indexed. If c.runIDs is nil, all indexed runs are requested.
 func (c *checker) compare(ctx context.Context, stored table) error {
 	if err := c.compareDigest(ctx, stored); err != nil {
 		return err
@@ -225,7 +225,8 @@ func (c *checker) compareRows(ctx context.Context, runID, name string, stored, t
 	return nil
 }
 
-// freshBase returns an index in memory with the base tables of all runs. The caller closes it.
+// freshBase returns an index in memory with the base tables of all runs. It ignores its third parameter, the ids of
+// the requested runs. The caller closes the index.
 func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
 	x := newIndex(withDefaults(opts), baseSchema())
 	if err := x.conn.degrade(ctx, nil); err != nil {

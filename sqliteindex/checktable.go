@@ -93,7 +93,8 @@ func describeRow(columns []Column, row []any) string {
 	return strings.Join(parts, "\x00")
 }
 
-// parseTip returns the object id in a column's value. If the value is not text, the error wraps errDamaged.
+// parseTip returns the object id in a column's value. If the value is not text, the error wraps errDamaged. If the
+// text is not an object id, parseTip returns the error of objstore.ParseID.
 func parseTip(value any) (objstore.ID, error) {
 	text, ok := value.(string)
 	if !ok {

@@ -25,10 +25,10 @@ type connection struct {
 	degraded error // the reason why the database is in memory; nil if it is in a file
 }
 
-// open opens the file at the path. If the file is missing, open creates it. If the file cannot be opened for
-// writing, open opens it for reading only. If that fails, too, open replaces the file by an empty file. If that
-// also fails, open uses a database in memory. It returns only errors that memory cannot remedy, such as a busy
-// database or a cancelled context.
+// open opens the file at the path. If the file is missing, open creates it. If the file cannot be opened for writing,
+// open opens it for reading only. If that fails, too, or the path is not a regular file, open replaces the file by an
+// empty database. If that also fails, open uses a database in memory. It returns only errors that memory cannot
+// remedy, such as a busy database or a cancelled context.
 func (c *connection) open(ctx context.Context) error {
 	found, err := os.Stat(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,9 +70,9 @@ func isFile(file fs.FileInfo) func(fs.FileInfo) bool {
 	return func(other fs.FileInfo) bool { return file != nil && os.SameFile(file, other) }
 }
 
-// renew replaces the file at the path by an empty database, and opens the new database. If the file exists and
-// mayGo returns false for it, renew keeps and opens the file. If the file can be neither replaced nor opened,
-// renew continues in memory; it returns only errors that memory cannot remedy.
+// renew replaces the file at the path by an empty database, and opens the new database. mayGo reports whether the
+// existing file may be replaced; if not, renew keeps the file and opens it. If the file can be neither replaced nor
+// opened, renew continues in memory. It returns only errors that memory cannot remedy.
 func (c *connection) renew(ctx context.Context, mayGo func(fs.FileInfo) bool) error {
 	err := os.MkdirAll(filepath.Dir(c.path), 0o777)
 	if err == nil {
@@ -102,8 +102,8 @@ func (c *connection) degrade(ctx context.Context, reason error) error {
 	return c.swap(db, reason)
 }
 
-// swap puts db in use, sets c.degraded, and closes the previous database. After close, it closes db and
-// returns ErrClosed.
+// swap puts db in use and closes the previous database. degraded is the reason why db is in memory, or nil. swap
+// stores it in c.degraded. After close, swap closes db and returns ErrClosed.
 func (c *connection) swap(db *database, degraded error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,9 +156,9 @@ func (c *connection) close() error {
 	return err
 }
 
-// heal repairs the database after err, as remedyFor(err) says, and returns true. If the repair fails, heal
-// returns true and the error of the repair. If err has no remedy, or the database is closed or in memory, heal
-// changes nothing and returns false. The caller holds the index's syncing token.
+// heal repairs the database after err with the remedy that remedyFor gives for err: a new file, or a database in
+// memory. It returns true, and an error if the repair fails. If err has no remedy, or the database is closed or in
+// memory, heal changes nothing and returns false. The caller holds the index's syncing token.
 func (c *connection) heal(ctx context.Context, err error) (healed bool, _ error) {
 	c.mu.RLock()
 	db := c.db

@@ -86,8 +86,9 @@ const (
 	readImmutable openMode = "mode=ro&immutable=1"
 )
 
-// readOnlyMode returns the mode for reading the file at path: readOnly if its write-ahead log has content,
-// and otherwise readImmutable.
+// readOnlyMode returns the mode for reading the file at path. If the write-ahead log of the file has content, the mode
+// is readOnly, so that SQLite reads the log, too. Otherwise, it is readImmutable, which also works in a read-only
+// folder.
 func readOnlyMode(path string) openMode {
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
 		return readOnly
@@ -119,8 +120,9 @@ func (c *fileConnector) info() fs.FileInfo {
 	return nil
 }
 
-// Connect opens the file and checks its header. The check also opens the write-ahead log, under the same
-// lock.
+// Connect opens the file and checks its header. It holds the lock (see lockFile) meanwhile, so no process replaces the
+// file between the two steps. The check also makes SQLite open the write-ahead log under the lock. If the lock cannot
+// be taken, and ctx is not done, Connect opens the file without the lock.
 func (c *fileConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	// In a read-only folder there is no lock file, and no process replaces databases.
 	if lock, err := lockFile(ctx, c.path, (*flock.Flock).TryRLockContext); err == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ends reads into d.detail everything that depends only on the indexed entry and the tip, and not on the
-// entries between them: mailbox, ops, input, outputs and declarations. Without an indexed entry, all rows of
-// the tip are new.
+// ends reads the new details that follow from two states alone: the state at the indexed entry and the state at the
+// tip. These are mailbox, ops, input, outputs and declarations. ends stores them in d.detail. Without an indexed
+// entry, all rows of the tip are new.
 func (d *detailReader) ends() error {
 	before, opsBefore := snapshot.EmptyState(), (*page.Collection)(nil)
 	if d.from != nil {
@@ -66,7 +66,8 @@ func (d *detailReader) mailbox(before, after *snapshot.State) (err error) {
 	return err
 }
 
-// rowDeltas returns the rows that differ between two collections, decoded and sorted by key.
+// rowDeltas returns the rows that differ between two collections, sorted by key. Each delta has the decoded row of
+// both collections, or nil if the collection lacks the row.
 func rowDeltas[T any](before, after *page.Collection, decode func(page.Row) (T, error)) ([]rowDelta[T], error) {
 	var deltas []rowDelta[T]
 	for delta, err := range page.Diff(before, after) {
@@ -103,8 +104,9 @@ type opRow struct {
 	from *int64
 }
 
-// readOps appends the new and changed ops to d.detail.ops. before holds the ops of the indexed entry; nil
-// means that no entry is indexed. A missing op is an error, because ops are never removed.
+// readOps appends the new and changed ops to d.detail.ops, each with the number of the frame before the op. The
+// parameter before holds the ops of the indexed entry; nil means that no entry is indexed. A missing op is an error,
+// because ops are never removed.
 func (d *detailReader) readOps(before *page.Collection) error {
 	after, err := d.detail.tip.Ops()
 	if err != nil {
@@ -132,9 +134,9 @@ func (d *detailReader) readOps(before *page.Collection) error {
 	return nil
 }
 
-// frameAt returns the number of the run's newest frame at the entry with the given id. It returns nil for the
-// zero id, for an entry of another run, and for an entry that is missing, corrupt or of a newer format: only
-// this column is then empty.
+// frameAt returns the number of the newest frame that the run had at the entry with the given id. It returns nil for
+// the zero id, for an entry of another run, and for an entry that is missing, corrupt or of a newer format. An
+// unreadable entry is not an error, so that the op stays in the index, without the number.
 func (d *detailReader) frameAt(id objstore.ID) (*int64, error) {
 	if id.IsZero() {
 		return nil, nil
@@ -153,7 +155,8 @@ func (d *detailReader) frameAt(id objstore.ID) (*int64, error) {
 	return &run.Frame, nil
 }
 
-// readOutputs sets d.detail.outputs to the outputs that differ between the states before and after, by schema key.
+// readOutputs sets d.detail.outputs to the outputs that differ between the two states. The keys of d.detail.outputs
+// are the schema keys of the output tables.
 func (d *detailReader) readOutputs(before, after *snapshot.State) error {
 	d.detail.outputs = make(map[string][]outputDelta)
 	tables := slices.Concat(before.Tables(), after.Tables())

@@ -18,7 +18,8 @@ type frameHash struct {
 // definition.
 type hashReader map[objstore.ID]string
 
-// of returns the workflow hash of an entry, or "" if run.json has no hash.
+// of returns the workflow hash of an entry, or "" if run.json has no hash. It keeps the hash in h, so that it reads
+// run.json only once for all entries with the same workflow id.
 func (h hashReader) of(e *snapshot.Entry) (string, error) {
 	id, err := e.WorkflowID()
 	if err != nil {

@@ -46,8 +46,8 @@ func (w *detailWriter) humanRequests(ctx context.Context, d *detail) error {
 	})
 }
 
-// options returns the choices of a human request of kind select, as a JSON array. It returns nil for other
-// kinds, and for a form without valid JSON.
+// options returns the choices of a human request of kind select, as a JSON array: the member enum of the form. It
+// returns nil for other kinds, and if the form is not a JSON object with this member.
 func options(h snapshot.HumanRequest) json.RawMessage {
 	var form struct {
 		Enum json.RawMessage `json:"enum"`

@@ -69,8 +69,8 @@ type detailReader struct {
 	hashes  hashReader
 }
 
-// readDetail reads the details of the run that b describes: the entries from the tip back to the indexed entry
-// b.from. If the chain does not contain that entry, it reads the whole chain.
+// readDetail reads the new details of the run in b. It reads the entries from the tip back to the indexed entry
+// b.from. If the chain does not contain b.from, readDetail reads the whole chain.
 func readDetail(ctx context.Context, r objstore.Reader, schemas *columns.Cache, b behind) (*detail, error) {
 	tip, err := snapshot.ReadEntry(r, b.tip)
 	if err != nil {
@@ -95,10 +95,10 @@ func readDetail(ctx context.Context, r objstore.Reader, schemas *columns.Cache, 
 	return d, reader.ends()
 }
 
-// walk reads the run's entries from the tip back to b.from, or to the run's first entry. It reads newest
-// entries first, so only the first change of a row counts. At b.from, walk sets d.from. At the run's first
-// entry, it sets d.detail.whole, and adds the definitions of the runs before the fork and the workflow hash
-// of the fork's frame 0.
+// walk reads the run's entries, newest first, from the tip back to b.from or to the run's first entry. If several
+// entries change a row, walk keeps only the newest change. If it reaches b.from, walk sets d.from. If it reaches the
+// run's first entry, walk sets d.detail.whole. For a fork, it then also adds the definitions of the entries before the
+// fork, and the workflow hash of the fork's frame 0.
 func (d *detailReader) walk(ctx context.Context, b behind) error {
 	entries := snapshot.NewWalk(d.r, d.detail.tip)
 	e, err := entries.Next()
@@ -120,7 +120,7 @@ func (d *detailReader) walk(ctx context.Context, b behind) error {
 		if err != nil {
 			return err
 		}
-		if parent == nil {
+		if parent == nil { // e is the run's first entry: all its rows are new
 			d.detail.whole = true
 			if err := d.takeRows(core{}, rows, e.AtMs); err != nil {
 				return err
@@ -184,8 +184,9 @@ func (d *detailReader) takeEvents(e *snapshot.Entry) error {
 	return nil
 }
 
-// takeRows adds to d.nodes and d.loops the rows that differ between before and after, the cores of two consecutive
-// entries, with the time atMs. It skips a row that a newer entry changed.
+// takeRows adds to d.nodes and d.loops the rows that differ between two consecutive entries, with the time atMs. The
+// core before belongs to the older entry, and the core after to the newer entry. takeRows skips a row that a newer
+// entry changed.
 func (d *detailReader) takeRows(before, after core, atMs int64) error {
 	if err := d.nodes.diff(d.r, before.nodes, after.nodes, atMs); err != nil {
 		return err
@@ -213,8 +214,9 @@ type timedValue struct {
 	atMs  int64  // the time of the entry that made the change, in Unix milliseconds
 }
 
-// diff adds to t the rows that differ between the collections before and after, with the time atMs. It skips
-// a row that t already has.
+// diff adds to t the rows that differ between two collections, with the time atMs. The parameters before and after are
+// the ids of the older and of the newer collection. diff skips a row that t already has, because a newer entry changed
+// that row.
 func (t timed) diff(r objstore.Reader, before, after objstore.ID, atMs int64) error {
 	if before == after {
 		return nil
@@ -238,7 +240,8 @@ func (t timed) diff(r objstore.Reader, before, after objstore.ID, atMs int64) er
 	return nil
 }
 
-// timedRows returns the rows of t, decoded, in no particular order.
+// timedRows returns the rows of t, decoded, in no particular order. For a removed row, the member row of the result is
+// nil.
 func timedRows[T any](t timed, decode func(page.Row) (T, error)) ([]timedRow[T], error) {
 	rows := make([]timedRow[T], 0, len(t))
 	for key, v := range t {

@@ -132,8 +132,8 @@ func (d *details) syncDetails(ctx context.Context, progress func(done, total int
 	return u.problems, nil
 }
 
-// withoutRepeats removes from problems each error whose message an earlier error has, and returns the rest. It
-// changes the array of problems.
+// withoutRepeats returns the errors in problems without repeated messages: of several errors with the same message,
+// only the first remains. It changes the array of problems.
 func withoutRepeats(problems []error) []error {
 	said := make(map[string]bool)
 	return slices.DeleteFunc(problems, func(err error) bool {

@@ -58,7 +58,7 @@ func (d *details) runsBehind(ctx context.Context) (runs []behind, err error) {
 	return runs, err
 }
 
-// scanBehind converts the current row of sqlBehind or sqlGone.
+// scanBehind converts the current row of sqlBehind, sqlRunBehind or sqlGone. The columns of ids may be empty or NULL.
 func scanBehind(rows *sql.Rows) (b behind, err error) {
 	var tip string
 	var from, workflows sql.NullString
@@ -108,8 +108,9 @@ type detailChange struct {
 	problem error   // the reason why the details are removed although the run exists; otherwise nil
 }
 
-// read reads the run's new details and returns the change that stores them. If the run no longer exists or
-// cannot be read, the change removes the run's details; if it cannot be read, problem is a *RunError.
+// read reads the run's new details and returns the change that stores them. If the run no longer exists, the change
+// removes the run's details. If the run cannot be read, the change also removes the details, and its problem is a
+// *RunError.
 func (b behind) read(ctx context.Context, r objstore.Reader, schemas *columns.Cache) detailChange {
 	c := detailChange{behind: b}
 	if b.tip.IsZero() {
@@ -155,8 +156,9 @@ func (u *detailUpdate) run(ctx context.Context, runs []behind) error {
 	return nil
 }
 
-// take adds a change to the batch and records its problem. It skips a change that removes details which are
-// not stored. If the batch has at least batchRows rows, take writes it.
+// take adds a change to the batch, records the change's problem, and reports the progress. A change that removes
+// details is added only if the database has details of the run. If the batch has at least batchRows rows, take writes
+// the batch.
 func (u *detailUpdate) take(ctx context.Context, c detailChange) error {
 	if c.problem != nil {
 		u.problems = append(u.problems, c.problem)
@@ -203,8 +205,9 @@ func (u *detailUpdate) flush(ctx context.Context) error {
 	return err
 }
 
-// write makes the changes in one transaction. again is true if runs must be read again: because another process changed
-// the details of a run, so that write skipped its change, or because write marked another run as outdated.
+// write makes the changes in one transaction. again is true if runs must be read again. There are two reasons. Another
+// process may have changed the stored details of a run; write then skips the change of this run. Or write may have
+// marked a run that is not in changes as outdated.
 func (d *details) write(ctx context.Context, changes []detailChange) (again bool, err error) {
 	err = d.conn.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)

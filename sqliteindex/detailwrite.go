@@ -55,8 +55,8 @@ func (w *detailWriter) exec(ctx context.Context, query string, args ...any) erro
 	return err
 }
 
-// writeAll makes the changes. If a run's stored details have changed since its change was read, writeAll skips
-// the change and sets w.again. It changes the columns of output tables before it writes rows.
+// writeAll makes the changes. It skips a change if another process has changed the stored details of the run since the
+// change was read, and then sets w.again. It changes the columns of output tables before it writes rows.
 func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (err error) {
 	if w.tables, err = readCatalog(ctx, w.tx); err != nil {
 		return err
@@ -103,8 +103,9 @@ func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (er
 	return nil
 }
 
-// isCurrent reports whether the index is unchanged since c was read: the stored details are at the entry
-// c.from, and the run is indexed, or is not indexed if c.tip is zero.
+// isCurrent reports whether the index is unchanged since c was read. Two conditions must hold. The stored details are
+// still at the entry c.from, or there are still none if c.known is false. The run is indexed if c.tip is not zero, and
+// not indexed if c.tip is zero.
 func (w *detailWriter) isCurrent(ctx context.Context, c detailChange) (bool, error) {
 	var tip string
 	err := w.tx.QueryRowContext(ctx, sqlDetailTip, c.runID).Scan(&tip)
@@ -123,8 +124,9 @@ func (w *detailWriter) isCurrent(ctx context.Context, c detailChange) (bool, err
 	return known == c.known && tip == from && indexed == !c.tip.IsZero(), nil
 }
 
-// clear removes the details that the change replaces, except outputs. It does nothing if the change only adds
-// to the stored details, or if no details are stored.
+// clear removes the stored details that c replaces, except outputs. These are all stored details of the run if c
+// removes the run or has details read from its whole chain. Otherwise, c only adds to the stored details, and clear
+// does nothing.
 func (w *detailWriter) clear(ctx context.Context, c detailChange) error {
 	if c.detail != nil && !c.detail.whole || !c.known {
 		return nil

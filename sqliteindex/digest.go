@@ -16,7 +16,7 @@ const digestSize = 32
 // unless a person constructs a collision, which could only hide that person's own runs from a list.
 type digest [digestSize / 8]uint64
 
-// add adds the member (ref, tip) to d.
+// add adds the pair of a ref component and a tip to the set of tips that d identifies.
 func (d *digest) add(ref string, tip objstore.ID) {
 	var carry uint64
 	for i, word := range member(ref, tip) {
@@ -24,7 +24,8 @@ func (d *digest) add(ref string, tip objstore.ID) {
 	}
 }
 
-// remove removes the member (ref, tip) from d.
+// remove removes the pair of a ref component and a tip from the set of tips that d identifies. The set must contain
+// the pair.
 func (d *digest) remove(ref string, tip objstore.ID) {
 	var borrow uint64
 	for i, word := range member(ref, tip) {

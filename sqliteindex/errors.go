@@ -94,8 +94,10 @@ const (
 	useMemory               // continue in memory: no file can be written
 )
 
-// remedyFor returns the remedy for err. It is noRemedy unless err is a *databaseError. All statements are
-// fixed, so a statement that violates the schema or its constraints means that the database is damaged.
+// remedyFor returns the remedy for err. A file that is damaged, of another schema, or not accessible is made anew. All
+// statements are fixed, so a statement that violates the schema or its constraints means that the database is damaged.
+// After a full or failing disk, or an error of a file operation, the index continues in memory. If err is not a
+// *databaseError, or has another reason, such as a busy database, the result is noRemedy.
 func remedyFor(err error) remedy {
 	if _, ok := errors.AsType[*databaseError](err); !ok {
 		return noRemedy

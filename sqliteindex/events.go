@@ -33,7 +33,8 @@ type EventRow struct {
 
 // Queries of details use the state of the last SyncDetails.
 
-// Events returns the events that q selects, sorted by seq.
+// Events returns the events that q selects, sorted by seq. If q.Limit is greater than 0, it returns only the first
+// q.Limit events. It returns no events for an unknown run.
 func (x *Index) Events(ctx context.Context, q EventQuery) ([]EventRow, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {
@@ -56,7 +57,8 @@ func (x *Index) EventTypes(ctx context.Context, runID string) ([]string, error) 
 	return list(ctx, d.Index, scanString, "SELECT DISTINCT type FROM _smithers_events WHERE run_id = ? ORDER BY type", runID)
 }
 
-// CountEvents returns the number of events that [Index.Events] returns for q.
+// CountEvents returns the number of events that [Index.Events] returns for q. If q.Limit is greater than 0, the number
+// is at most q.Limit.
 func (x *Index) CountEvents(ctx context.Context, q EventQuery) (int64, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {
@@ -71,7 +73,8 @@ func (x *Index) CountEvents(ctx context.Context, q EventQuery) (int64, error) {
 	return count, err
 }
 
-// where returns the FROM and WHERE clauses that select the events of q, and the arguments of the clauses.
+// where returns the FROM and WHERE clauses that select the events of q, and the arguments of the clauses. A field of q
+// without a value selects all events.
 func (q EventQuery) where() (clause string, args []any) {
 	clause, args = " FROM _smithers_events WHERE run_id = ?", []any{q.RunID}
 	and := func(condition string, values ...any) {
@@ -106,9 +109,10 @@ func scanCount(rows *sql.Rows) (n int64, err error) {
 	return n, err
 }
 
-// eventRow returns e as a row of the run runID, with its payload in Smithers' form. nodeID is the member nodeId of the
-// payload, or "" if the payload has no such member or the member is not a string. If the payload is not a JSON object,
-// eventRow returns an error.
+// eventRow returns e as a row of the run runID. As in Smithers, the payload of the row also has the members type,
+// runId and timestampMs. If the payload of e already has a runId, that one remains. nodeID is the member nodeId of the
+// payload, or "" if the payload has no such member or the member is not a string. If the payload of e is not a JSON
+// object, eventRow returns an error.
 func eventRow(runID string, e snapshot.Event) (row EventRow, nodeID string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(e.Payload, &members); err != nil {

@@ -40,9 +40,10 @@ const (
 		ORDER BY frame_no DESC, based_on NULLS FIRST`
 )
 
-// FrameWithID finds a frame of a run by one of its ids. from is the number of a frame. The line consists of
-// this frame, of the frame on which it is based, and so on back. frame is the newest frame of the line that has
-// the id. dropped is the newest frame between frame and from that has the id but is not on the line. Each is
+// FrameWithID finds a frame of a run by one of its ids. The parameter from is the number of the frame where the search
+// begins. The line of this frame consists of the frame, the frame that it is based on, the base of that frame, and so
+// on. The result frame is the number of the newest frame of the line that has the id. The result dropped is the number
+// of the newest frame that has the id, is not on the line, and lies between these two frames. Each result is
 // snapshot.NoFrame if there is no such frame.
 func (x *Index) FrameWithID(ctx context.Context, runID, id string, from int64) (frame, dropped int64, err error) {
 	rows, err := list(ctx, x, scanStep, sqlWithID, runID, id, from)
@@ -56,7 +57,7 @@ func (x *Index) FrameWithID(ctx context.Context, runID, id string, from int64) (
 		case row.based != nil && row.frame <= reached:
 			reached = *row.based // the frames between the two are not on the line
 		case row.based != nil: // a step back of a frame that is not on the line
-		case row.frame <= reached:
+		case row.frame <= reached: // the frame has the id and is on the line
 			return row.frame, dropped, nil
 		default:
 			dropped = max(dropped, row.frame)
@@ -90,7 +91,7 @@ func parseIDs(text string) (ids []string, err error) {
 	return ids, err
 }
 
-// frameIDs writes the ids of a frame.
+// frameIDs writes the ids of a frame into the table _smithers_frame_ids, one row for each id.
 func (w writer) frameIDs(ctx context.Context, runID string, f frame) error {
 	for _, id := range f.IDs {
 		if _, err := w.tx.ExecContext(ctx, sqlInsertID, runID, f.number, id); err != nil {

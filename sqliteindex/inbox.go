@@ -52,9 +52,9 @@ const (
 	sqlInboxOrder = ` ORDER BY q.requested_at_ms, run_id, node_id, iteration, q.kind`
 )
 
-// Inbox returns the approvals, human requests, signals and timers that q selects, sorted by request time
-// (oldest first), then by run and node. By default it leaves out settled rows, and the rows of ended or
-// undone runs.
+// Inbox returns the approvals, human requests, signals and timers that q selects, sorted by request time (oldest
+// first), then by run and node. By default, it leaves out settled rows, and the rows of ended or undone runs. With
+// q.Settled, it includes settled rows. With q.All, it includes all rows.
 func (x *Index) Inbox(ctx context.Context, q InboxQuery) ([]InboxRow, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {

@@ -54,8 +54,9 @@ func (e rowEncoder) values(output []byte) []any {
 	return values
 }
 
-// columnValue returns value, a JSON text, as a value for a column of type kind. It returns nil (NULL) for
-// null and for a missing value. If the type cannot hold the value, it returns the JSON text.
+// columnValue returns value, a JSON text, as a value for a column of type kind: a string, 1 or 0 for a boolean, an
+// integer or a float. It returns nil (NULL) for null and for a missing value. If the type cannot hold the value, or is
+// JSON, columnValue returns the JSON text.
 func columnValue(value json.RawMessage, kind columns.Type) any {
 	if len(value) == 0 || string(value) == "null" {
 		return nil

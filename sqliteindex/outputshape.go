@@ -20,8 +20,10 @@ const (
 // setAside is the temporary name of a table while move copies its rows to a new table.
 const setAside = "_index_set_aside"
 
-// reshape creates, changes and drops output tables so that they match the schemas of all runs, and sets
-// u.tables and u.refilled. It does nothing if the set of declarations is unchanged.
+// reshape changes the output tables so that they match the schemas of all runs, and sets u.tables and u.refilled. It
+// does nothing if the set of declarations is unchanged. It drops each table that no schema needs any more, and leaves
+// a table that already matches as it is. If columns of a table only come or go, reshape copies the rows to a new
+// table. Every other table is made anew from the stored entries.
 func (u *outputUpdate) reshape(ctx context.Context) error {
 	if !u.moved {
 		return nil
@@ -107,7 +109,8 @@ func (u *outputUpdate) dropTable(ctx context.Context, t *outputTable) error {
 	return u.run(ctx, "DROP TABLE "+quoted(t.name))
 }
 
-// create creates an empty table, and lists its columns in _smithers_output_schema_columns.
+// create creates an empty table, and lists its columns in _smithers_output_schema_columns. Besides the columns of t,
+// the table has columns for the run id, the node id, the iteration and the output as JSON. create does not list these.
 func (u *outputUpdate) create(ctx context.Context, t *outputTable) error {
 	var b strings.Builder
 	b.WriteString("CREATE TABLE " + quoted(t.name) + " (run_id TEXT NOT NULL, node_id TEXT NOT NULL, iteration INTEGER NOT NULL DEFAULT 0")
@@ -152,8 +155,9 @@ func keepsValues(from, to *outputTable) bool {
 	return true
 }
 
-// move replaces a table by another with the same name and outputs but other columns. from is the existing table, and to
-// is the new one. move copies the rows, with the values of the columns that are in both tables.
+// move gives an output table other columns. The table from is the existing table, and the table to is the new table,
+// with the same name and the same outputs. move creates the new table, copies the rows with the values of the columns
+// that are in both tables, and drops the existing table.
 func (u *outputUpdate) move(ctx context.Context, from, to *outputTable) error {
 	if err := u.run(ctx, "ALTER TABLE "+quoted(from.name)+" RENAME TO "+setAside); err != nil {
 		return err

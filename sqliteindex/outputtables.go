@@ -109,7 +109,8 @@ func (t *outputTable) sameOutputs(other *outputTable) bool {
 const sqlCatalog = `SELECT table_name, output_key, workflow_name, column_name, property, json_type
 	FROM _smithers_output_schema_columns ORDER BY table_name, column_name`
 
-// readCatalog returns the existing output tables, sorted by name. Their views are not set.
+// readCatalog returns the existing output tables, sorted by name. Their field view is not set, because the database
+// does not store it.
 func readCatalog(ctx context.Context, q queryer) (tables catalog, err error) {
 	_, err = collect(ctx, q, func(rows *sql.Rows) (struct{}, error) {
 		var t outputTable
@@ -169,8 +170,10 @@ func wantedCatalog(ctx context.Context, q queryer) (catalog, error) {
 	return declared.catalog(), err
 }
 
-// catalog returns the tables that the declarations need, sorted by name. The tables depend only on the set of
-// declarations, not on its order.
+// catalog returns the tables that the declarations need, sorted by name. If the workflows that declare a schema key
+// agree on its columns (see agree), they share one table. Otherwise, each of them has its own table. A shared table
+// also gets a view with the name of the schema key, if the key is a valid name and still free. The tables depend only
+// on the set of declarations, not on its order.
 func (d declaredOutputs) catalog() catalog {
 	tables := columns.SnakeNames(slices.Collect(maps.Keys(d)), columns.NewNameSet(), columns.FitTable)
 	var shared, split catalog
@@ -223,7 +226,8 @@ func agree(byWorkflow map[string]columns.List) (all columns.List, agreed bool) {
 	return all, true
 }
 
-// nameColumns returns the first maxColumns columns of list with their names, sorted by name.
+// nameColumns returns the first maxColumns columns of list, each with a unique name, sorted by name. The name of a
+// property's column is the property in snake_case. The name of the column for the whole output is wholeColumn.
 func nameColumns(list columns.List) []tableColumn {
 	given := columns.NewNameSet("run_id", "node_id", "iteration", textColumn)
 	list = list[:min(len(list), maxColumns)]

@@ -36,9 +36,10 @@ type outputUpdate struct {
 // declaredOutput is the declaration of one schema key by a run, as stored in _index_outputs.
 type declaredOutput struct{ key, workflow, columns string }
 
-// declare stores the declarations of the changed run, and removes the declarations that the run no longer
-// has. It also removes the run's rows for each removed declaration, or for all old declarations if the change
-// replaces the whole run. It runs before reshape, while the old tables exist.
+// declare stores the declarations of the run of c, and removes the declarations that the run no longer has. It also
+// removes rows of the run from the output tables: the rows for each removed declaration. If c removes the run or
+// replaces all its rows, declare removes the rows for all old declarations. declare runs before reshape, while the old
+// tables exist.
 func (u *outputUpdate) declare(ctx context.Context, c detailChange) error {
 	u.inBatch[c.runID] = true
 	before, err := collect(ctx, u.tx, func(rows *sql.Rows) (d declaredOutput, err error) {
@@ -52,7 +53,7 @@ func (u *outputUpdate) declare(ctx context.Context, c detailChange) error {
 	if err != nil {
 		return err
 	}
-	whole := c.detail == nil || c.detail.whole
+	whole := c.detail == nil || c.detail.whole // c removes the run, or replaces all its rows
 	for _, old := range before {
 		kept := now[old.key] == old
 		if kept {
@@ -69,7 +70,7 @@ func (u *outputUpdate) declare(ctx context.Context, c detailChange) error {
 			}
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(now)) {
+	for _, key := range slices.Sorted(maps.Keys(now)) { // the new declarations
 		u.writeAnew(c.runID, key)
 		added := now[key]
 		if err := u.change(ctx, sqlDeclare, added, c.runID, added.key, added.workflow, c.runID, added.columns); err != nil {
@@ -130,8 +131,9 @@ func (u *outputUpdate) dropRows(ctx context.Context, d declaredOutput, runID str
 	return u.exec(ctx, "DELETE FROM "+quoted(t.name)+" WHERE run_id = ?", runID)
 }
 
-// rows writes the changed outputs of the run of d. If the declaration of a schema key changed or the key's
-// table is new, rows writes all outputs of the key.
+// rows writes the changed outputs of the run of d. If d.whole is set, these are all outputs of the run. Otherwise, if
+// the declaration of a schema key changed or the key's table is new, rows writes all outputs of the key from the run's
+// tip. If a declared key has no table, the error wraps errDamaged.
 func (u *outputUpdate) rows(ctx context.Context, d *detail) error {
 	for _, key := range slices.Sorted(maps.Keys(d.declared)) {
 		t := u.tables.find(key, d.workflow)
@@ -237,7 +239,7 @@ func (u *outputUpdate) refill(ctx context.Context, t *outputTable) error {
 	return nil
 }
 
-// stateAt returns the state at the entry with the id tip, in hex.
+// stateAt returns the state at the entry whose id is tip, a text of hex digits.
 func stateAt(r objstore.Reader, tip string) (*snapshot.State, error) {
 	id, err := objstore.ParseID(tip)
 	if err != nil {

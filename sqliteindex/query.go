@@ -172,7 +172,8 @@ func list[T any](ctx context.Context, x *Index, scan func(*sql.Rows) (T, error),
 	return all, err
 }
 
-// collect runs a query on q and returns all rows, each converted by scan.
+// collect runs a query on q and returns all rows, each converted by scan. If scan fails, collect stops and returns the
+// error that scanError makes of it.
 func collect[T any](ctx context.Context, q queryer, scan func(*sql.Rows) (T, error), query string, args ...any) (all []T, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

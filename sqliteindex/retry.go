@@ -23,8 +23,9 @@ type retrier struct {
 	count  atomic.Int64   // number of retries so far
 }
 
-// do calls fn until fn succeeds, fn fails permanently (see isTransient), or do has repeated the call
-// maxRetries times. It returns fn's last error. If sleep returns an error, do returns both errors.
+// do calls fn, and repeats the call while fn fails for a temporary reason (see isTransient), at most maxRetries times.
+// Before each repetition, it sleeps, about twice as long as the last time. It returns fn's last error. If sleep
+// returns an error, do returns both errors.
 func (r *retrier) do(ctx context.Context, fn func() error) error {
 	delay := firstDelay
 	for retries := 0; ; retries++ {

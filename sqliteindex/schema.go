@@ -20,8 +20,8 @@ type schema struct {
 	tables        []string // scripts that create the tables, in order
 }
 
-// baseSchema returns the schema of the database that every list opens. It has few tables, because a database
-// with fewer tables opens faster.
+// baseSchema returns the schema of the base database, which every command that lists runs opens. It has few tables,
+// because a database with fewer tables opens faster.
 func baseSchema() schema {
 	return schema{applicationID: smithersnames.IndexID, version: 7, tables: []string{baseTables, frameIDsTable, linesTable}}
 }

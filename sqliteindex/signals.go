@@ -29,7 +29,8 @@ type SignalRow struct {
 	ReceivedBy    *string // nil if the sender is unknown
 }
 
-// Signals returns the signals that q selects, sorted by seq.
+// Signals returns the signals that q selects, sorted by seq: at most q.Limit signals, or DefaultSignalLimit if q.Limit
+// is 0 or less.
 func (x *Index) Signals(ctx context.Context, q SignalQuery) ([]SignalRow, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {

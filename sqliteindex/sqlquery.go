@@ -97,7 +97,8 @@ func readOnlyQuery(ctx context.Context, db *database, query string) (answer *Ans
 	return readAnswer(rows)
 }
 
-// readAnswer returns all rows of a query's result. The caller closes rows.
+// readAnswer returns all rows of a query's result. It converts the values of output columns back with decodeValue. The
+// caller closes rows.
 func readAnswer(rows *sql.Rows) (*Answer, error) {
 	types, err := rows.ColumnTypes()
 	if err != nil {

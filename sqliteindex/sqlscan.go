@@ -9,8 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
-// checkQuery returns an error if query is anything but one SELECT, WITH or VALUES statement, or EXPLAIN of
-// such a statement. An accepted statement may still write, so it runs on a connection that refuses writes.
+// checkQuery returns an error if query is anything but one SELECT, WITH or VALUES statement, or EXPLAIN of such a
+// statement. Parameters and NUL characters are errors, too. An accepted statement may still write, so it must run on a
+// connection that refuses writes.
 func checkQuery(query string) error {
 	if strings.ContainsRune(query, 0) {
 		return errors.New("NUL characters are not allowed")
@@ -91,6 +92,7 @@ func nextToken(text string) (n int, space bool) {
 	case ' ', '\t', '\n', '\f', '\r':
 		return 1, true
 	}
+	// A word consists of letters, digits, "_", "$" and all characters beyond ASCII. Any other character is a token.
 	word := strings.IndexFunc(text, func(r rune) bool {
 		return r != '_' && r != '$' && r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})

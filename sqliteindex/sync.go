@@ -106,9 +106,9 @@ func (x *Index) sync(ctx context.Context, progress func(done, total int)) (stats
 	return stats, err
 }
 
-// rounds calls fn until fn succeeds, at most maxRounds times. It calls fn again only after errOvertaken, or
-// after an error for which heal has a remedy. It returns other errors at once. Before each call, it reopens a
-// replaced file.
+// rounds calls fn until fn succeeds, at most maxRounds times. It calls fn again only after errOvertaken, or after an
+// error for which heal has a remedy. It returns other errors at once, and the last error after maxRounds calls. Before
+// each call, it reopens a replaced file.
 func (x *Index) rounds(ctx context.Context, fn func() error) error {
 	var err error
 	for range maxRounds {
@@ -128,9 +128,10 @@ func (x *Index) rounds(ctx context.Context, fn func() error) error {
 	return err
 }
 
-// syncOnce makes one attempt of a Sync. It reads the indexed tips before the refs, and replaces only tips
-// that no other process has changed since. So no write is based on older refs than the write that it
-// replaces. If another process changed the indexed tips, syncOnce returns errOvertaken.
+// syncOnce makes one attempt of a Sync. It reads the indexed tips first and the refs second. When it writes, it
+// replaces an indexed tip only if the tip is still as it was read. So it never replaces the result of a process that
+// has read newer refs. If another process changed the indexed tips, syncOnce returns errOvertaken. progress may be
+// nil.
 func (x *Index) syncOnce(ctx context.Context, progress func(done, total int)) (Stats, error) {
 	before, err := readDigest(ctx, &x.conn)
 	if err != nil {

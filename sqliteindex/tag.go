@@ -23,8 +23,9 @@ type tagReader struct {
 	tag   tag             // the tag from the last vcs.json
 }
 
-// of returns the tag of an entry. The tag is empty if the entry has no working copy. It is also empty if
-// vcs.json is corrupt, missing or of a newer format, so that the frame stays in the index.
+// of returns the tag of an entry. The tag is empty if the entry has no working copy. It is also empty if vcs.json is
+// corrupt, missing or of a newer format, so that the frame stays in the index. If t already knows that the entry has
+// the same vcs.json as t.at, of does not read the entry's tree.
 func (t *tagReader) of(e *snapshot.Entry) (tag, error) {
 	if e.VCS == "" {
 		return tag{}, nil

@@ -29,8 +29,9 @@ type change struct {
 	problem error       // the reason why a run with a tip leaves the index; otherwise nil
 }
 
-// read reads the run's new rows and returns the change that stores them. If the run cannot be read, the change
-// removes the run's rows, because they no longer match the ref, and its problem is a *RunError.
+// read reads the run's new rows and returns the change that stores them. If the run cannot be read, or ctx is done,
+// the problem of the change is a *RunError. Such a change removes the run's rows, because they no longer match the
+// ref.
 func (p pending) read(ctx context.Context, r objstore.Reader) change {
 	c := change{ref: p.ref, from: p.indexed.id}
 	err := ctx.Err()
@@ -73,8 +74,8 @@ func (u *update) run(ctx context.Context, changed []pending) error {
 	return nil
 }
 
-// take adds a change to the batch and records its problem. It skips a change that removes a run which is not
-// indexed. If the batch has at least batchFrames frames, take writes it.
+// take adds a change to the batch, records the change's problem, and reports the progress. A change that removes a run
+// is added only if the run is indexed. If the batch has at least batchFrames frames, take writes the batch.
 func (u *update) take(ctx context.Context, c change) error {
 	if c.problem != nil {
 		u.problems = append(u.problems, c.problem)

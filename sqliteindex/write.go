@@ -69,7 +69,8 @@ func applyAll(ctx context.Context, c *connection, changes []change) (applied []b
 	return applied, err
 }
 
-// applyIn makes the changes inside tx, as applyAll does, and stores the digest of the resulting tips.
+// applyIn makes the changes inside tx, and stores the digest of the resulting tips. It skips a change if the run is no
+// longer indexed at the tip change.from. For each change, the result reports whether it was made.
 func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) {
 	insertFrame, err := tx.PrepareContext(ctx, sqlInsertFrame)
 	if err != nil {
@@ -117,17 +118,20 @@ type writer struct {
 	insertAttempt *sql.Stmt
 }
 
-// apply makes the change and returns true. If the run is no longer indexed at c.from, because another process
-// updated the index, apply changes nothing and returns false.
+// apply makes the change and returns true. If the change has no chain, it removes the run's rows. If its chain is the
+// whole chain of the run, it replaces the run's rows; otherwise, it adds to them. If the run is no longer indexed at
+// c.from, because another process updated the index, apply changes nothing and returns false.
 func (w writer) apply(ctx context.Context, c change) (bool, error) {
 	var runID, tipText string
 	err := w.tx.QueryRowContext(ctx, sqlIndexed, c.ref).Scan(&runID, &tipText)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, scanError(err)
 	}
+	// If err is not nil, the run is not indexed.
 	if err == nil && tipText != c.from.String() || err != nil && !c.from.IsZero() {
 		return false, nil
 	}
+	// A chain with a base adds to the run's rows. In all other cases, the old rows go.
 	if !c.from.IsZero() && (c.chain == nil || c.chain.base.IsZero()) {
 		for _, statement := range []string{sqlDeleteFrames, sqlDeleteIDs, sqlDeleteAttempts, sqlDeleteRun} {
 			if _, err := w.tx.ExecContext(ctx, statement, runID); err != nil {
@@ -141,8 +145,9 @@ func (w writer) apply(ctx context.Context, c change) (bool, error) {
 	return true, w.insert(ctx, c.chain)
 }
 
-// insert writes the run's row, the new frames, and the new or changed attempts. If a frame names the frame
-// that it continues, insert marks the dropped frames again.
+// insert writes the run's row, the new frames, and the new or changed attempts. A frame that is based on an earlier
+// frame than the frame before it drops the frames in between. If there is such a frame, insert computes the marks of
+// all dropped frames again.
 func (w writer) insert(ctx context.Context, c *chain) error {
 	run := c.run
 	var parentID, label, description any
@@ -232,9 +237,9 @@ func readDigest(ctx context.Context, c *connection) (d digest, err error) {
 	return d, err
 }
 
-// readTips returns the indexed tips by ref component. before is the digest that was read before the refs. If
-// the stored digest is no longer before, readTips returns errOvertaken. If the tips do not match the stored
-// digest, the error wraps errDamaged.
+// readTips returns the indexed tips by ref component. The parameter before is the digest that the caller read before
+// it read the refs. If another process has changed the stored digest since, readTips returns errOvertaken. If the tips
+// do not match the stored digest, the error wraps errDamaged.
 func readTips(ctx context.Context, c *connection, before digest) (map[string]tip, error) {
 	tips := make(map[string]tip)
 	err := c.use(ctx, func(db *database) error {

@@ -50,7 +50,8 @@ func (s *Store) Settings() Settings { return s.settings }
 // Store returns the store that h belongs to.
 func (h *Head) Store() *Store { return h.store }
 
-// FrameCache returns the cache of recently reconstructed rendered frames.
+// FrameCache returns the cache through which the store reconstructs rendered trees. It keeps the most recently used
+// trees.
 func (s *Store) FrameCache() *snapshot.FrameCache { return s.frames }
 
 // Executed returns the runs that are executed in this repository on this machine.

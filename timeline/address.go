@@ -55,10 +55,10 @@ func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
 	return s.LoadFor(ctx, address, ToRead)
 }
 
-// LoadFor resolves an address and reads its entry, as Load does, for the purpose to. For ToChange, the address
-// must have the run's whole id; for a prefix, the code is run_not_found. If the address has the form run@id,
-// ToChange also needs a frame of the run itself; if only an ancestor has the id, the code is frame_not_found. The
-// other codes are those of Load.
+// LoadFor resolves an address and reads its entry, as Load does. The parameter to says what the caller wants to do
+// with the entry: ToRead or ToChange. For ToChange, the address must have the run's whole id; for a prefix, the code
+// is run_not_found. If the address has the form run@id, ToChange also needs a frame of the run itself; if only an
+// ancestor has the id, the code is frame_not_found. The other codes are those of Load.
 func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, to)
 	if err != nil {
@@ -74,9 +74,9 @@ func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loade
 	return &Loaded{Address{at.Run, row.Frame}, entry, true}, nil
 }
 
-// LoadFrame reads the frame at an address, by the frame's ref. at must have a whole run id and a frame's number,
-// and tip is the run's tip. If the ref is missing or broken, LoadFrame finds the frame through the index or the
-// chain (see findFrame). It then replaces a broken ref; a failure of this is a warning. Code: frame_not_found.
+// LoadFrame reads the frame at an address, by the frame's ref. The address at must have a whole run id and a frame's
+// number, and tip is the run's tip. If the ref is missing or broken, LoadFrame finds the frame through the index or
+// the chain (see findFrame). It then replaces a broken ref; a failure of this is a warning. Code: frame_not_found.
 func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Loaded, error) {
 	name, err := refs.Frame(at.Run, at.Frame)
 	if err != nil {
@@ -110,9 +110,9 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 	return &Loaded{at, entry, false}, nil
 }
 
-// AsFrame returns the entry of a frame as the frame's run shows it. at is the frame's address, entry is the
-// value of the frame's ref, and tip is the run's tip. If the frame belongs to the extension of a fork, the
-// result is a view (see snapshot.AsFrame). Frame 0 of a fork stays the parent run's entry.
+// AsFrame returns the entry of a frame as the frame's run shows it. The address at is the frame's, entry is the value
+// of the frame's ref, and tip is the run's tip. If the frame belongs to the extension of a fork, the result is a view
+// (see snapshot.AsFrame). Frame 0 of a fork stays the parent run's entry.
 func AsFrame(s *Store, at Address, tip objstore.ID, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if at.Frame == 0 || entry.Run == at.Run && entry.Frame == at.Frame {
 		return entry, nil
@@ -138,12 +138,12 @@ func readTip(ctx context.Context, s *Store, tip objstore.ID) (*snapshot.Entry, s
 	return entry, row, s.FrameRefs().RepairNewest(ctx, row, entry)
 }
 
-// resolve returns the run and the frame that an address names for the purpose to, and the tip of the run. Codes:
-// those of LoadFor.
+// resolve returns the run and the frame that an address names, and the tip of the run. The parameter to is as in
+// LoadFor. Codes: those of LoadFor.
 //
-// An address may have several readings. resolve tries each reading with an exact run id first, also with the ids
-// of pruned runs, and then with a prefix of an id. So an address keeps its meaning if a new run has an id that
-// begins with the address. Exact ids are also cheaper: the search for a prefix reads the tips of all runs.
+// An address may have several readings. resolve tries each reading with an exact run id first, also with the ids of
+// pruned runs, and then with a prefix of an id. So an address keeps its meaning if a new run has an id that begins
+// with the address. Exact ids are also cheaper: the search for a prefix reads the tips of all runs.
 func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Address, objstore.ID, error) {
 	if address == "" {
 		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
@@ -186,9 +186,9 @@ type named struct {
 	longer bool
 }
 
-// frame returns the address of the frame that the reading n means, and the tip of the run in this address. n.Run
-// must be a whole id, and tip the tip of the run n.Run. If the reading has an id of a frame, the address may name
-// an ancestor of n.Run. Code: frame_not_found.
+// frame returns the address of the frame that the reading n means, and the tip of the run in this address. n.Run must
+// be a whole id, and tip the tip of the run n.Run. The parameter to is as in LoadFor. If the reading has an id of a
+// frame, the address may name an ancestor of n.Run. Code: frame_not_found.
 func (n named) frame(ctx context.Context, s *Store, tip objstore.ID, to Purpose) (Address, objstore.ID, error) {
 	if n.id != "" {
 		return frameWithID(ctx, s, n.Run, tip, n.id, to)
@@ -197,10 +197,10 @@ func (n named) frame(ctx context.Context, s *Store, tip objstore.ID, to Purpose)
 	return at, tip, err
 }
 
-// splitAddress returns the readings of an address as the address of a frame, in the order in which to try them.
-// The first reading is run:frame or run:engine/number, split at the last colon. The others are run@id, split at
-// each @ from the left. If there is no valid reading, splitAddress returns no readings. The error then says which
-// part of the address is invalid, or is nil if the address has neither a colon nor an @.
+// splitAddress returns the possible ways to read an address that names a frame, in the order in which to try them. The
+// first reading is run:frame or run:engine/number, split at the last colon. The others are run@id, split at each @
+// from the left. If there is no valid reading, splitAddress returns no readings. The error then says which part of the
+// address is invalid, or is nil if the address has neither a colon nor an @.
 func splitAddress(address string) (readings []named, err error) {
 	numbered, err := splitNumber(address)
 	if numbered != nil {

@@ -66,13 +66,13 @@ func (h *Head) updates(next *snapshot.Entry) ([]refs.Update, error) {
 	return append(updates, refs.Update{Name: name, New: next.ID}), err
 }
 
-// findAppended finds out whether the run has the entry next, although the append of next failed with cause. It
-// looks above the tip that h knows for an entry with the id or the operation of next. If there is no such entry,
+// findAppended looks for the entry next in the run, although the append of next failed with the error cause. It looks
+// above the tip that h knows for an entry with the id of next, or with the same operation. If there is no such entry,
 // or the search fails, findAppended returns cause.
 //
-// Otherwise findAppended puts the run's tip on stable storage, makes the found entry the tip that h knows, repairs
-// the newest frame's ref and returns nil. Unless cause is a conflict, it becomes a warning. If the tip cannot be
-// put on stable storage, findAppended returns cause.
+// If there is such an entry, findAppended puts the run's tip on stable storage, makes the found entry the tip that h
+// knows, repairs the newest frame's ref and returns nil. Unless cause is a conflict, it becomes a warning. If the tip
+// cannot be put on stable storage, findAppended returns cause.
 func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause error) error {
 	conflict := fault.CodeOf(cause) == fault.Conflict
 	if conflict && next.Operation == "" {
@@ -103,9 +103,9 @@ func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause err
 	return s.FrameRefs().RepairNewest(ctx, h.row, found)
 }
 
-// findSame looks for an entry with the id or the operation of next, among the entries from tip down to the entry
-// that h knows. It returns the newest such entry. It returns nil if there is none, if an entry is unreadable, or
-// if tip does not descend from the entry that h knows. An empty operation matches no entry.
+// findSame looks for an entry with the id or the operation of next, among the entries from tip down to the entry that
+// h knows. An empty operation matches no entry. findSame returns the newest matching entry. It returns nil if no entry
+// matches, if an entry is unreadable, or if tip does not descend from the entry that h knows.
 func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
 	for entry, err := range h.store.Chain(tip) {
 		switch {
@@ -113,7 +113,7 @@ func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
 			return nil
 		case h.entry != nil && entry.ID == h.entry.ID:
 			return found
-		case found != nil:
+		case found != nil: // go on: the entry that h knows must follow
 		case entry.ID == next.ID || next.Operation != "" && entry.Operation == next.Operation:
 			found = entry
 		}
@@ -170,13 +170,14 @@ func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []ref
 	return nil
 }
 
-// replaceStrays handles cause, the error of the first try to apply the updates. If cause is about a frame ref and
-// the tip still has its expected value, the ref is a stray, since the chain has not reached the ref's frame
-// number. replaceStrays then warns and applies the updates again, so that they replace the stray. It also changes
-// the stray's update in updates, and returns the error of the second try.
+// replaceStrays handles cause, the error of the first try to apply the updates. A stray is a frame ref that exists
+// although the run's chain has not reached its frame number. replaceStrays treats a frame ref as a stray if cause is
+// about the ref, and the tip still has its expected value. If the tip has moved, another process appended first, and
+// the frame ref belongs to the run.
 //
-// In every other case replaceStrays returns cause. If the tip has moved, another process appended first, and the
-// frame ref belongs to the run.
+// If cause is about a stray, replaceStrays changes the stray's update in updates, so that the update replaces the
+// stray. It then applies the updates again, and returns the error of this second try, or warns if the second try
+// succeeds. In every other case it returns cause.
 func replaceStrays(ctx context.Context, s *Store, updates []refs.Update, cause error) error {
 	tip, err := s.refs.Resolve(ctx, updates[0].Name)
 	if err != nil && !errors.Is(err, refs.ErrNotFound) || tip != updates[0].Old {
@@ -184,7 +185,7 @@ func replaceStrays(ctx context.Context, s *Store, updates []refs.Update, cause e
 	}
 	var conflict *refs.ConflictError
 	var broken *refs.BrokenError
-	for i := 1; i < len(updates); i++ {
+	for i := 1; i < len(updates); i++ { // the first update is the tip's
 		name := updates[i].Name
 		if _, frame, err := name.Split(); err != nil || frame == refs.NoFrame {
 			continue

@@ -26,8 +26,8 @@ func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	return broken, errors.Join(others...)
 }
 
-// WarnOf warns about each of the problems, the errors about runs that a list leaves out. All runs in an older
-// format together get one warning (see WarnOfOlder).
+// WarnOf warns about problems: errors about runs that a list leaves out. All runs in an older format together get one
+// warning (see WarnOfOlder). Every other problem gets its own warning.
 func (s *Store) WarnOf(problems []error) {
 	older, problems := withoutOlder(problems)
 	s.WarnOfOlder("left out", older)

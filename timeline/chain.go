@@ -15,8 +15,8 @@ func (s *Store) Chain(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
 	return snapshot.Chain(s.objects, entry)
 }
 
-// FrameInChain returns the entry of a frame of the run with the given row and tip. It walks the run's chain and
-// uses no frame ref. If a fork changed nothing, its frame 0 is the parent's frame. Code: frame_not_found.
+// FrameInChain returns the entry of a frame of the run with the given row and tip. It walks the run's chain and uses
+// no frame ref. If a fork's chain has no frame 0, its frame 0 is the parent's frame. Code: frame_not_found.
 func (s *Store) FrameInChain(row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	return frameInChain(s.objects, row, tip, frame)
 }
@@ -32,7 +32,7 @@ func frameInChain(r objstore.Reader, row snapshot.Run, tip *snapshot.Entry, fram
 				return entry, nil
 			}
 		}
-		if frame == 0 && row.Parent != nil {
+		if frame == 0 && row.Parent != nil { // the fork has no frame 0 of its own
 			entry, err := snapshot.ReadEntry(r, row.Parent.Commit)
 			return entry, Explain(err)
 		}

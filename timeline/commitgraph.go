@@ -18,8 +18,8 @@ type commitGraph struct {
 }
 
 // add makes git add all reachable commits to its commit-graph, including those of the user's branches. With a
-// commit-graph, each tip costs a fetch or a push half the time. If the configuration turns the commit-graph off
-// for git's own maintenance, add does nothing.
+// commit-graph, a fetch or a push needs only half as much time for each tip. If the configuration turns the
+// commit-graph off for git's own maintenance, add does nothing.
 func (g commitGraph) add(ctx context.Context) error {
 	if !g.wanted() {
 		return nil

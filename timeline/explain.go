@@ -64,10 +64,16 @@ var explanations = []explanation{
 	{objstore.ErrNotFound, fault.MissingObject, "`git smithers doctor --repair` rescues the readable objects, and fetches missing objects from a remote that has the run"},
 }
 
-// Explain returns an error of the packages below as a [fault.Error] with a code and hints. If err is nil, Explain
-// returns nil. If err wraps a [fault.Error], Explain returns the wrapped error, without the text around it. A
-// failed git or jj command without a better explanation is git_failed or jj_failed, and an error of the operating
-// system is write_failed. Every other error is a bug (internal).
+// Explain returns err as a [fault.Error] with a code and hints. If err is nil, Explain returns nil. In other
+// cases, the first rule that applies gives the code:
+//   - If err wraps a [fault.Error], Explain returns the wrapped error, without the text around it.
+//   - A refused restore is restore_refused, and an entry of an older format is older_format.
+//   - A git or jj command that was stopped is interrupted.
+//   - An error in the list explanations has the code and the hint of the list.
+//   - Another failed git or jj command is git_failed or jj_failed.
+//   - An error of the operating system is write_failed.
+//
+// Every other error is a bug: its code is internal.
 func Explain(err error) error {
 	if err == nil {
 		return nil

@@ -12,9 +12,10 @@ import (
 // Opening the index takes as long as reading that many entries.
 const nearFrames = 64
 
-// findFrame returns the entry of a frame without using the frame's ref. row is the run's row and tip the entry at
-// the run's tip. If the frame is more than nearFrames frames older than the newest frame, findFrame asks the index
-// first. If the frame is nearer, or the index does not help, findFrame walks the chain. Code: frame_not_found.
+// findFrame returns the entry of a frame without using the frame's ref. row is the run's row, and tip is the entry
+// at the run's tip. If the frame is more than nearFrames frames older than the newest frame, findFrame asks the
+// index first. If the frame is nearer, or the index does not help, findFrame walks the chain from tip. Code:
+// frame_not_found.
 func findFrame(ctx context.Context, s *Store, row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if frame >= 0 && row.Frame-frame > nearFrames {
 		if entry := indexedFrame(ctx, s, row.ID, tip.ID, frame); entry != nil {

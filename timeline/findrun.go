@@ -39,15 +39,15 @@ func (s *Store) ResolveRunToChange(ctx context.Context, run string) (string, err
 	return id, err
 }
 
-// FindRun returns the whole id and the tip of a run. run is the run's id or, if to is ToRead, a unique prefix of
+// FindRun returns the whole id and the tip of a run. run is the run's id or, if purpose is ToRead, a unique prefix of
 // the id. Codes: run_not_found; run_ambiguous if several ids begin with run; run_pruned; invalid_run_id if run is
 // empty; invalid_address if run is the address of a frame.
-func (s *Store) FindRun(ctx context.Context, run string, to Purpose) (id string, tip objstore.ID, err error) {
-	return runFinder{s.refs}.find(ctx, run, to)
+func (s *Store) FindRun(ctx context.Context, run string, purpose Purpose) (id string, tip objstore.ID, err error) {
+	return runFinder{s.refs}.find(ctx, run, purpose)
 }
 
-// FindRunExactly returns the id and the tip of the run with exactly the given id. Code: run_not_found, also for a
-// pruned run.
+// FindRunExactly returns the id and the tip of the run with exactly the given id. Codes: run_not_found, also for a
+// pruned run; invalid_run_id if run is empty.
 func (s *Store) FindRunExactly(ctx context.Context, run string) (string, objstore.ID, error) {
 	return runFinder{s.refs}.exactly(ctx, run)
 }
@@ -61,30 +61,32 @@ type way struct {
 	byPrefix bool // the name may be a prefix of the run's id
 }
 
-// ways returns the ways to find a run for the purpose to, in the order in which to try them.
-func (f runFinder) ways(to Purpose) []way {
+// ways returns the ways to find a run by a name, in the order in which they are tried: the run's exact id, then
+// the exact id of a pruned run. If purpose is ToRead, the last way is a prefix of the id.
+func (f runFinder) ways(purpose Purpose) []way {
 	exact := []way{{find: f.exactly}, {find: f.pruned}}
-	if to == ToChange {
+	if purpose == ToChange {
 		return exact
 	}
 	return append(exact, way{f.byPrefix, true})
 }
 
-// find implements FindRun.
-func (f runFinder) find(ctx context.Context, run string, to Purpose) (id string, tip objstore.ID, err error) {
+// find returns the whole id and the tip of a run; [Store.FindRun] has the rules and the codes. If lookUp finds no
+// run, find returns invalid_address if run is the address of a frame, and otherwise run_not_found with hints.
+func (f runFinder) find(ctx context.Context, run string, purpose Purpose) (id string, tip objstore.ID, err error) {
 	if run == "" {
 		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}
-	if id, tip, err = f.lookUp(ctx, run, to); fault.CodeOf(err) == fault.RunNotFound {
-		err = cmp.Or(f.refuseFrame(ctx, run), f.unknown(ctx, run, to))
+	if id, tip, err = f.lookUp(ctx, run, purpose); fault.CodeOf(err) == fault.RunNotFound {
+		err = cmp.Or(f.refuseFrame(ctx, run), f.unknown(ctx, run, purpose))
 	}
 	return id, tip, err
 }
 
-// lookUp finds a run by name. It tries the ways for the purpose in turn, until a way finds the run or fails
+// lookUp finds a run by name. It tries the ways for purpose in turn, until a way finds the run or fails
 // with a code other than run_not_found. Code: run_not_found, without a hint about similar names.
-func (f runFinder) lookUp(ctx context.Context, name string, to Purpose) (id string, tip objstore.ID, err error) {
-	for _, way := range f.ways(to) {
+func (f runFinder) lookUp(ctx context.Context, name string, purpose Purpose) (id string, tip objstore.ID, err error) {
+	for _, way := range f.ways(purpose) {
 		if id, tip, err = way.find(ctx, name); fault.CodeOf(err) != fault.RunNotFound {
 			break
 		}
@@ -107,8 +109,8 @@ func (f runFinder) refuseFrame(ctx context.Context, address string) error {
 	return nil
 }
 
-// exactly returns the id and the tip of the run with exactly the given id. Code: run_not_found, also for a pruned
-// run.
+// exactly returns the id and the tip of the run with exactly the given id. Codes: run_not_found, also for a pruned
+// run; invalid_run_id if run is empty.
 func (f runFinder) exactly(ctx context.Context, run string) (string, objstore.ID, error) {
 	name, err := refs.Tip(run)
 	if err != nil {
@@ -144,8 +146,8 @@ func (f runFinder) byPrefix(ctx context.Context, prefix string) (string, objstor
 }
 
 // beginning returns the ids that begin with prefix, sorted. If exactly one id begins with prefix, tip is the tip
-// of its run. beginning leaves out long ids, since a ref has only a digest of a long id. If some refs are
-// unreadable, beginning returns the readable ids and an error.
+// of that run. beginning leaves out long ids, since the ref of a long id has only a digest of the id. If some refs
+// are unreadable, beginning returns the readable ids and an error.
 func (f runFinder) beginning(ctx context.Context, prefix string) (found []string, tip objstore.ID, err error) {
 	tips, err := f.refs.Tips(ctx)
 	for _, t := range tips {
@@ -169,13 +171,13 @@ func listRuns(ids []string) string {
 }
 
 // unknown returns run_not_found for a name that no run has. If the run was pruned and is still held, a hint has
-// the command that brings the run back. Otherwise, if to is ToChange and the ids of some runs begin with the name,
-// a hint names these runs. If the refs cannot be listed, unknown returns that error instead.
-func (f runFinder) unknown(ctx context.Context, name string, to Purpose) error {
+// the command that brings the run back. Otherwise, if purpose is ToChange and the ids of some runs begin with the
+// name, a hint names these runs. If the refs cannot be listed, unknown returns that error instead.
+func (f runFinder) unknown(ctx context.Context, name string, purpose Purpose) error {
 	if f.isHeld(ctx, name) {
 		return RunNotFound(name).Hint("`git smithers prune --undo %s` brings the pruned run back", fault.Word(name))
 	}
-	if to == ToRead {
+	if purpose == ToRead {
 		return RunNotFound(name)
 	}
 	found, _, err := f.beginning(ctx, name)

@@ -45,11 +45,12 @@ type ForkRequest struct {
 	Replay, RestoreVCS bool
 }
 
-// Fork makes a child run from a frame and returns the child's head. If the request changes no state, the child's
-// frame 0 is the very commit of the parent's frame. Otherwise frame 0 is a new entry that differs from the
-// parent's frame only in the changed rows. Fork also adds the op of the fork to the list of [Store.Here]. Codes:
-// invalid_run_id, run_exists and run_pruned for the child's id; node_not_found; invalid_input; those of Load. An
-// error of a function of the request ends Fork.
+// Fork makes a child run from a frame and returns the child's head. If the request changes no state, frame 0 of
+// the child is the same commit as the parent's frame. Otherwise, frame 0 is a new entry that differs from the
+// parent's frame only in the changed rows. Fork adds its op to the list of ops that were done in this clone; see
+// [Store.Here].
+// If Found, Prepare or CheckInput of the request fails, Fork makes no child and returns the error. Codes:
+// invalid_run_id, run_exists and run_pruned for the child's id; node_not_found; invalid_input; those of Load.
 func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	// Without the pin, the parent run may be pruned and collected before the fork exists.
 	release, err := s.objects.Pin(ctx)
@@ -107,8 +108,9 @@ type forkJob struct {
 	req   ForkRequest
 }
 
-// point loads the frame to fork, and calls req.Found with it. If req.From is a run's id alone, the result is the
-// run's newest frame, without later entries.
+// point loads the frame to fork. It calls req.Found with the entry that req.From names, if Found is not nil, and
+// returns the error of Found. If req.From is a run's id alone, the run's tip may be an entry that is not a frame.
+// point then returns the run's newest frame.
 func (j forkJob) point(ctx context.Context) (*Loaded, error) {
 	from, err := j.store.Load(ctx, j.req.From)
 	if err == nil && j.req.Found != nil {
@@ -121,8 +123,8 @@ func (j forkJob) point(ctx context.Context) (*Loaded, error) {
 }
 
 // changes returns the changes of the child's state, in the order in which they are made: those of Prepare, the
-// merged input, and the resets. The resets are computed from the parent's state with the earlier changes. Codes:
-// invalid_input, node_not_found.
+// merged input, and the resets. changes computes the resets from the parent's state after the other changes. If
+// Prepare or CheckInput fails, changes returns that error. Codes: invalid_input, node_not_found.
 func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 	state, err := parent.State()
 	if err != nil {
@@ -173,7 +175,9 @@ func hintNodes(err error, at Address) error {
 	return err
 }
 
-// resets returns the changes of state that reset the nodes of the request.
+// resets returns the changes of state that reset the nodes of the request. By default, it also resets all nodes
+// that need these nodes. With NoDeps, it resets these nodes alone. With NamedOnly, it resets these nodes as
+// Smithers does; see [reset.Named].
 func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) {
 	if req.NamedOnly {
 		return reset.Named(state, req.Nodes)
@@ -182,7 +186,8 @@ func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) 
 }
 
 // draft returns the draft of the child's first entry. from is the parent's frame, id the child's id, and op the
-// child's op of the fork. The entry is a frame if changes is not empty.
+// child's op of the fork. The child's row keeps only the workflow of the parent's row. The child is pending, and
+// its Parent is the frame. If changes is not empty, the entry is a frame.
 func (j forkJob) draft(from *Loaded, id string, op snapshot.Op, changes []snapshot.Change) snapshot.Draft {
 	at := op.AtMs
 	subject := fmt.Sprintf("forked from %s", from.Address)
@@ -209,6 +214,7 @@ func (j forkJob) draft(from *Loaded, id string, op snapshot.Op, changes []snapsh
 				row.WorkflowPath = j.req.WorkflowPath
 			}
 			if j.req.KeepsWorkflow {
+				// the child runs the stored definition, without a file
 				row.WorkflowPath = ""
 			}
 		},

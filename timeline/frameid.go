@@ -10,14 +10,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// frameWithID finds the newest frame with the id on the line of a run. It returns the frame's address and the tip
-// of the run in this address, which may be an ancestor of the run. For ToChange, the frame must be the run's own.
-// Code: frame_not_found.
+// frameWithID finds the newest frame with the id on the line of a run. tip is the run's tip. frameWithID returns
+// the frame's address and the tip of the run in this address, which may be an ancestor of the run. If purpose is
+// ToChange, the frame must be the run's own. Code: frame_not_found.
 //
 // The line is the run's timeline from the newest frame back. For a fork, the line continues after the fork's first
 // frame in the parent's timeline, from the frame that was forked. Frames that were dropped from these timelines
 // are not part of the line.
-func frameWithID(ctx context.Context, s *Store, run string, tip objstore.ID, id string, to Purpose) (Address, objstore.ID, error) {
+func frameWithID(ctx context.Context, s *Store, run string, tip objstore.ID, id string, purpose Purpose) (Address, objstore.ID, error) {
 	newest, row, err := readTip(ctx, s, tip)
 	if err != nil {
 		return Address{}, objstore.ID{}, err
@@ -29,7 +29,7 @@ func frameWithID(ctx context.Context, s *Store, run string, tip objstore.ID, id 
 		switch {
 		case err != nil:
 			return Address{}, objstore.ID{}, err
-		case frame != snapshot.NoFrame && at.run.ID != run && to == ToChange:
+		case frame != snapshot.NoFrame && at.run.ID != run && purpose == ToChange:
 			return Address{}, objstore.ID{}, search.ofAncestor(run, Address{at.run.ID, frame})
 		case frame != snapshot.NoFrame:
 			return Address{at.run.ID, frame}, at.tip, nil
@@ -59,9 +59,9 @@ type linePart struct {
 	frame int64           // the newest frame of the part
 }
 
-// in searches one part of the line. It returns the number of the newest frame in the part that has the id and is
-// not dropped, or snapshot.NoFrame. It reads the newest entries of the chain first, and then asks the index. If
-// the index does not help, it reads the rest of the chain.
+// in returns the number of the newest frame in part, a part of the line, that has the id and is not dropped. If
+// there is no such frame, it returns snapshot.NoFrame. It first reads the nearFrames newest entries of the chain,
+// and then asks the index. If the index does not help, it reads the rest of the chain.
 func (q *idSearch) in(ctx context.Context, part *linePart) (int64, error) {
 	q.seen[part.run.ID] = true
 	if part.from.Run != part.run.ID { // frame 0 is an entry of the parent run
@@ -184,8 +184,8 @@ func (q *idSearch) parent(ctx context.Context, run snapshot.Run) (*linePart, err
 	return part, nil
 }
 
-// partAt returns the part of the line that begins at the frame with the address at. commit is the frame's
-// commit. partAt returns nil if no such frame exists, or if the frame is another commit.
+// partAt returns the part of the line whose newest frame has the address at. commit is the commit that the frame
+// must have. If no such frame exists, or the frame has another commit, partAt returns nil and no error.
 func (q *idSearch) partAt(ctx context.Context, at Address, commit objstore.ID) (*linePart, error) {
 	_, tip, err := q.store.FindRunExactly(ctx, at.Run)
 	if err != nil {
@@ -210,8 +210,9 @@ func absent(err error) error {
 	return err
 }
 
-// moved returns the address at which the index has the frame from which a run was forked. The bool is false if the
-// index is unusable or does not know the frame.
+// moved looks in the index for the frame from which a run was forked, and returns the address of this frame. The
+// address may differ from the address in the run's row. The bool is false if the index is unusable or does not
+// know the frame.
 func (q *idSearch) moved(ctx context.Context, run string) (Address, bool) {
 	index, err := q.store.Index(ctx)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// repair makes the frame refs that are missing after a crash: the refs of a series, and the ref of the newest
-// frame. row is the run's row, and tip is the entry at the run's tip. If the refs of the series cannot be made,
-// repair warns. For the ref of the newest frame, see RepairNewest.
+// repair makes the frame refs that are missing after a crash: the newest frame's ref, and the refs of frames that
+// a killed process appended together. row is the run's row, and tip is the entry at the run's tip. repair warns if
+// repairSeries fails. It returns the error of RepairNewest.
 func (f FrameRefs) repair(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
 	if err := f.repairSeries(ctx, row.ID, tip); err != nil {
 		f.warn(fmt.Errorf("the frame refs of run %q were not recreated: %w", row.ID, err))
@@ -22,10 +22,10 @@ func (f FrameRefs) repair(ctx context.Context, row snapshot.Run, tip *snapshot.E
 	return f.RepairNewest(ctx, row, tip)
 }
 
-// RepairNewest makes the newest frame's ref if it is missing or broken, for example after a crash between the move
-// of the tip and the creation of the ref. If the run has ended and the ref of the frame before is missing, too,
-// the run is sealed, and RepairNewest does not make a missing ref. A failure to write the ref is a warning, since
-// frames are also found through the chain.
+// RepairNewest makes the newest frame's ref if the ref is missing or broken. A process may have crashed between
+// the move of the tip and the creation of the ref. If the run has ended and the ref of the frame before is
+// missing, too, the refs were dropped on purpose. RepairNewest then does not make a missing ref. A failure to
+// write the ref is a warning, since frames are also found through the chain.
 //
 // row is the run's row, and tip is the entry at the run's tip. Earlier frames need no repair, because every append
 // starts from a tip that was repaired.
@@ -63,10 +63,10 @@ func (f FrameRefs) has(ctx context.Context, run string, frame int64) bool {
 	return err == nil
 }
 
-// restore gives the ref name the value id: it creates a missing ref, or replaces a broken ref. found is the error
+// restore gives the ref name the value id: it creates a missing ref, or replaces a broken ref. resolveErr is the error
 // that Resolve returned for the ref. restore first puts the tip of the run on stable storage. If another process
 // has created the same ref meanwhile, restore returns nil.
-func (f FrameRefs) restore(ctx context.Context, run string, name refs.Name, id objstore.ID, found error) error {
+func (f FrameRefs) restore(ctx context.Context, run string, name refs.Name, id objstore.ID, resolveErr error) error {
 	// The process that moved the tip may have died before the tip was on stable storage. A power cut that takes the tip
 	// back must not leave the frame's ref.
 	tip, err := refs.Tip(run)
@@ -76,7 +76,7 @@ func (f FrameRefs) restore(ctx context.Context, run string, name refs.Name, id o
 	if err := f.refs.Settle(ctx, tip); err != nil {
 		return err
 	}
-	if errors.Is(found, refs.ErrBroken) {
+	if errors.Is(resolveErr, refs.ErrBroken) {
 		if err := f.refs.RemoveBroken(ctx, name); err != nil {
 			return err
 		}
@@ -89,9 +89,10 @@ func (f FrameRefs) restore(ctx context.Context, run string, name refs.Name, id o
 	return err
 }
 
-// repairSeries makes the frame refs that a killed process did not make for its series, as far as
-// smithers.frameRefs allows. tip is the entry at the run's tip. If no killed process left a note, repairSeries
-// does nothing. If repairSeries fails, the note stays for the next process.
+// repairSeries makes the frame refs of a series, a group of frames that one process appends together. The process
+// leaves a note with the number of the first frame, and may be killed before it makes the refs. tip is the entry
+// at the run's tip. repairSeries makes the missing refs from that frame on, as far as smithers.frameRefs allows,
+// and removes the note. If there is no note, it does nothing. If it fails, the note stays for the next process.
 func (f FrameRefs) repairSeries(ctx context.Context, run string, tip *snapshot.Entry) error {
 	note, err := f.notes.take(run)
 	if err != nil || note == nil {
@@ -112,9 +113,10 @@ func (f FrameRefs) repairSeries(ctx context.Context, run string, tip *snapshot.E
 	return note.remove()
 }
 
-// Lacking returns the frames of a run whose refs should exist and are missing, oldest first: frames between
-// frames that have refs, and frames of a series whose process was killed. list has the existing refs, sorted by
-// frame. chain maps the numbers of the run's frames to their commits. Lacking makes no refs.
+// Lacking returns the frames of a run whose refs should exist and are missing, oldest first. list has the existing
+// refs, sorted by frame. chain maps the numbers of the run's frames to their commits. A frame between the oldest
+// and the newest frame in list should have a ref. If a process was killed while it appended a series of frames,
+// all frames from the start of the series on should have refs, too. Lacking makes no refs.
 func (f FrameRefs) Lacking(run string, list []refs.FrameRef, chain map[int64]objstore.ID) ([]refs.FrameRef, error) {
 	first, last := int64(refs.MaxFrame), int64(0)
 	if len(list) > 0 {

@@ -25,14 +25,16 @@ type RunFrames struct {
 	Frames  []refs.FrameRef // newest first; if a fork changed nothing, its frame 0 is the parent's frame
 }
 
-// Frames reads the chain of a run from the entry tip down to the run's first entry, or down to the entry with the
-// id downTo, which it leaves out. If downTo is zero, Frames reads the whole chain. If an entry below tip is
-// unreadable or ctx ends, Frames returns the part that was read, and an error.
+// Frames reads the chain of a run from the entry tip down to the entry with the id downTo, which it leaves out. If
+// downTo is zero, Frames reads the whole chain. If an entry below tip is unreadable or ctx ends, Frames returns
+// the part that was read, and an error.
 func (s *Store) Frames(ctx context.Context, tip *snapshot.Entry, downTo objstore.ID) (*RunFrames, error) {
 	return readFrames(ctx, s.objects, tip, downTo)
 }
 
-// readFrames implements [Store.Frames] on the objects of r.
+// readFrames reads the chain of a run from tip down to the entry with the id downTo, which it leaves out; see
+// [Store.Frames]. It reads the objects from r. If the run is a fork and its chain has no frame 0, the result has
+// the parent's frame as frame 0. If the row of tip is unreadable, readFrames returns nil and the error.
 func readFrames(ctx context.Context, r objstore.Reader, tip *snapshot.Entry, downTo objstore.ID) (*RunFrames, error) {
 	row, err := tip.RunRow()
 	if err != nil {
@@ -99,8 +101,8 @@ func (s *Store) FrameRefs() FrameRefs {
 
 // drop removes the frame refs of a run and returns the number of removed refs. It keeps broken refs, and refs that
 // disagree with the chain, so that verify reports them. If the run has not ended, drop keeps the newest frame's
-// ref, because the next read would make this ref again. drop also removes the note of a killed series, so that no
-// process makes the refs again.
+// ref, because the next read would make this ref again. drop also removes the note that a killed process left for
+// repairSeries, so that no process makes the refs again.
 func (f FrameRefs) drop(ctx context.Context, run *RunFrames) (int, error) {
 	if err := f.notes.drop(run.Row.ID); err != nil {
 		return 0, err
@@ -147,8 +149,8 @@ func (f FrameRefs) Make(ctx context.Context, run *RunFrames) (int, error) {
 }
 
 // make makes missing frame refs of a run, those of the newest frames first, and returns the number of new refs.
-// most is the largest number of refs to make; make ignores smithers.frameRefs. It does not replace broken refs.
-func (f FrameRefs) make(ctx context.Context, run *RunFrames, most int64) (int, error) {
+// limit is the largest number of refs to make; make ignores smithers.frameRefs. It does not replace broken refs.
+func (f FrameRefs) make(ctx context.Context, run *RunFrames, limit int64) (int, error) {
 	list, err := f.refs.Frames(ctx, run.Row.ID)
 	broken, err := BrokenRefs(err)
 	if err != nil {
@@ -171,7 +173,7 @@ func (f FrameRefs) make(ctx context.Context, run *RunFrames, most int64) (int, e
 		if err != nil {
 			return 0, err
 		}
-		if !there[name] && int64(len(updates)) < most {
+		if !there[name] && int64(len(updates)) < limit {
 			updates = append(updates, refs.Update{Name: name, New: ref.ID})
 		}
 	}

@@ -156,7 +156,8 @@ func (h *Head) Refresh(ctx context.Context) error {
 }
 
 // RefreshEach does the work of Refresh, and calls visit for each new entry, newest first. If h knew no tip before,
-// RefreshEach does not call visit. If RefreshEach returns an error, it may have called visit for some entries.
+// RefreshEach does not call visit. If RefreshEach returns an error, it may already have called visit for some
+// entries.
 func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) error {
 	id, err := h.store.refs.Resolve(ctx, h.tip)
 	if errors.Is(err, refs.ErrNotFound) {
@@ -184,7 +185,7 @@ func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) err
 // ErrOtherHistory is wrapped by a conflict if the new tip does not descend from the known tip.
 var ErrOtherHistory = errors.New("the new tip does not follow the known tip")
 
-// since calls visit for each entry from tip down to the entry that h knows, without the latter. If tip does not
+// since calls visit for each entry that is newer than the entry that h knows, from tip down. If tip does not
 // descend from the entry that h knows, since returns a conflict that wraps ErrOtherHistory. It may have called
 // visit before it returns an error. If h knows no entry, since does nothing.
 func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
@@ -198,7 +199,7 @@ func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
 		if entry.ID == h.entry.ID {
 			return nil
 		}
-		if entry.IsView() { // the entry was made under another run's id, so the run's own entries have ended
+		if entry.IsView() { // the entry was made under another run's id: all entries of this run have been read
 			break
 		}
 		visit(entry)

@@ -19,8 +19,8 @@ type heldIndex struct {
 	index *sqliteindex.Index // nil if the index is not open
 }
 
-// opened returns the index after bringUp has brought it up to date. It opens the index with opts if the index is
-// not open. If bringUp fails, opened returns the error, and the index stays open.
+// opened opens the index with opts if the index is not open, calls bringUp to update the index, and returns the
+// index. If bringUp fails, opened returns the error, and the index stays open.
 func (h *heldIndex) opened(ctx context.Context, opts sqliteindex.Options, bringUp func(*sqliteindex.Index, context.Context) error) (*sqliteindex.Index, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,7 +106,8 @@ func (s *Store) Details(ctx context.Context, runs ...string) (*sqliteindex.Index
 	return index, nil
 }
 
-// isRef reports whether component is the ref component of the run with the id run.
+// isRef reports whether component, the part of a ref name that stands for a run, stands for the run with the id
+// run.
 func isRef(run, component string) bool {
 	own, err := refs.EscapeRun(run)
 	return err == nil && own == component

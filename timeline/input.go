@@ -12,9 +12,9 @@ import (
 // member is a name and a value of a JSON object, with the bytes of the input.
 type member struct{ name, value json.RawMessage }
 
-// MergeInput returns the JSON object base, changed by the members of override. A member of override takes the
-// place of base's member of the same name; without such a member, it is appended. Values keep their bytes. A nil
-// base is the empty object. Code: invalid_input if base or override is not a JSON object.
+// MergeInput returns the JSON object base, changed by the members of override. A member of override replaces
+// base's member of the same name. If base has no such member, MergeInput appends the member. Values keep their
+// bytes. A nil base is the empty object. Code: invalid_input if base or override is not a JSON object.
 func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 	over, err := members(override)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 // DropOlder is the command that moves the runs of format 1 out of the way.
 const DropOlder = "git smithers doctor --drop-version-1"
 
-// OlderFormat returns older_format for a run in a format that this version does not read. The hints name the
-// commands that keep a copy of the run, that build a version which reads the run, and that move such runs out
-// of the way.
+// OlderFormat returns older_format for a run in a format that this version does not read. The hints have three
+// commands. The first keeps a copy of the run, the second builds a version that reads the run, and the third moves
+// such runs out of the way.
 func OlderFormat(older *snapshot.OlderFormatError) *fault.Error {
 	tip, err := refs.Tip(older.Run)
 	if err != nil {

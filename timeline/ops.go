@@ -44,9 +44,10 @@ func OpsAt(entry *snapshot.Entry) ([]snapshot.Op, error) {
 	return ops, nil
 }
 
-// AddOp adds an op to draft, the draft of the next entry, and to the list of [Store.Here]. It returns the op after
-// it has set these members: Number to the next number, AtMs to the draft's time, and Before to the tip that h
-// knows. If the draft is a frame, AddOp also sets Frame to the number of the frame.
+// AddOp adds an op to draft, the draft of the next entry, and notes the op in the list of ops that were done in
+// this clone; see [Store.Here]. It returns the op after it has set these members: Number to the next number, AtMs
+// to the draft's time, and Before to the tip that h knows. If the draft is a frame, AddOp also sets Frame to the
+// number of the frame.
 func (h *Head) AddOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error) {
 	rows, err := h.entry.Ops()
 	if err != nil {

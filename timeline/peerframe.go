@@ -43,9 +43,10 @@ const (
 	peerPass   = "pass"
 )
 
-// PeerFrames returns a description of the frame at an address for each engine with data in ext/ of the run,
-// sorted by engine. Most runs have no such engine. PeerFrames leaves out an engine whose data the run only
-// inherited from its parent.
+// PeerFrames returns a description of the frame at an address for each engine with data in ext/ of the run, sorted
+// by engine. A description has the engine's marks of the frame, and the engine's number of the frame, or nil if
+// the engine does not have the frame. PeerFrames leaves out an engine whose data the run only inherited from its
+// parent.
 func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) {
 	tip, err := s.Load(ctx, at.Run)
 	if err != nil {
@@ -80,10 +81,10 @@ func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) 
 	return found, nil
 }
 
-// ownNumber returns the address that a reading of an address means, with git-smithers' own frame number. If the
-// reading has no engine, this is the reading's own address. Otherwise reading.Frame is the engine's number, and
-// ownNumber finds the newest frame with this number in the run's timeline. tip is the run's tip. Codes:
-// invalid_address if the run has no data of the engine, frame_not_found.
+// ownNumber returns the address of a frame with git-smithers' own frame number. reading is one possible meaning of
+// an address that a user gave. If it names no engine, its address already has this number. Otherwise,
+// reading.Frame is the engine's number, and ownNumber finds the newest frame with this number in the run's
+// timeline. tip is the run's tip. Codes: invalid_address if the run has no data of the engine, frame_not_found.
 func ownNumber(ctx context.Context, s *Store, reading named, tip objstore.ID) (Address, error) {
 	if reading.engine == "" {
 		return reading.Address, nil
@@ -135,8 +136,9 @@ type peerRows struct {
 	marks     map[int64][]PeerMark // the inconsistencies of each frame
 }
 
-// number returns the number that the engine gave to a frame, or -1 if the engine does not have the frame. frame is
-// git-smithers' number of the frame.
+// number returns the number that the engine gave to a frame. frame is git-smithers' number of the frame. If the
+// engine recorded no number for the frame, both numbers are the same. If the frame is newer than the newest frame
+// of the engine and has no recorded number, number returns -1.
 func (p *peerRows) number(frame int64) int64 {
 	number, ok := p.numbers[frame]
 	switch {
@@ -149,16 +151,17 @@ func (p *peerRows) number(frame int64) int64 {
 }
 
 // framesOf returns git-smithers' numbers of the frames that have the given number in the engine, newest first.
-// Several frames may have the same number in the engine. framesOf leaves out frames whose number in git-smithers
-// is above newest.
-func (p *peerRows) framesOf(number, newest int64) []int64 {
+// Several frames may have the same number in the engine. A frame without a recorded number has the same number in
+// the engine, unless it is newer than p.newest. framesOf leaves out frames whose number in git-smithers is above
+// maxFrame.
+func (p *peerRows) framesOf(number, maxFrame int64) []int64 {
 	var frames []int64
 	for frame, other := range p.numbers {
-		if other == number && frame <= newest {
+		if other == number && frame <= maxFrame {
 			frames = append(frames, frame)
 		}
 	}
-	if _, other := p.numbers[number]; !other && number <= min(newest, p.newest) {
+	if _, other := p.numbers[number]; !other && number <= min(maxFrame, p.newest) {
 		frames = append(frames, number)
 	}
 	slices.SortFunc(frames, func(a, b int64) int { return cmp.Compare(b, a) })
@@ -237,8 +240,9 @@ func eachOwnRow(tip, from *snapshot.Entry, engine, name string, read func(page.R
 	return nil
 }
 
-// readPass sets p.newest to the newest frame that came from the engine, according to the file pass. tip is the
-// entry at the run's tip. If the file or its member frame is missing, p.newest is unchanged.
+// readPass sets p.newest to the number of the newest frame that the engine has. It reads this number from the file
+// pass of the engine. tip is the entry at the run's tip. If the file or its member frame is missing, p.newest is
+// unchanged.
 func (p *peerRows) readPass(tip *snapshot.Entry, engine string) error {
 	data, err := tip.ExtFile(engine, peerPass)
 	if err != nil || data == nil {
@@ -256,7 +260,8 @@ func (p *peerRows) readPass(tip *snapshot.Entry, engine string) error {
 	return nil
 }
 
-// readFrame adds a row of the collection frames to p.numbers. A row without the member frameNo adds nothing.
+// readFrame adds a row of the collection frames to p.numbers. The row's key is git-smithers' number of the frame.
+// A row without the member frameNo adds nothing.
 func (p *peerRows) readFrame(row page.Row) error {
 	frame, err := strconv.ParseInt(row.Key, 10, 64)
 	if err != nil {

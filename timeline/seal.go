@@ -41,7 +41,9 @@ type sealer struct{ store *Store }
 // graph returns git's commit-graph of the store's repository.
 func (s sealer) graph() commitGraph { return commitGraph{s.store.repo, s.store.env} }
 
-// seal implements [Seal].
+// seal packs the entries of runs, drops their frame refs, and updates git's commit-graph; [Seal] has the rules. If
+// runs is empty, seal takes the runs that unsealed returns. If several runs are given and one has a live owner,
+// seal changes nothing.
 func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 	var tips []objstore.ID
 	var err error
@@ -94,7 +96,8 @@ func Unseal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
 	return sealer{s}.unseal(ctx, runs)
 }
 
-// unseal implements [Unseal].
+// unseal makes the missing frame refs of runs, without regard to smithers.frameRefs, and returns the number of new
+// refs of each run. If it fails, the refs that it has already made stay. [Unseal] has the other rules.
 func (s sealer) unseal(ctx context.Context, runs []string) (*Sealed, error) {
 	tips, err := s.tipsNamed(ctx, runs)
 	if err != nil {

@@ -25,8 +25,8 @@ func (s sealer) sealEnded(ctx context.Context, runs []string) {
 	}
 }
 
-// packEnded merges packs that mainly hold a run's newest entries into one pack. It looks at the newest
-// sealedEntries entries at most.
+// packEnded merges the packs that mainly hold a run's newest entries into one pack. It looks only at the newest
+// sealedEntries entries.
 func (s sealer) packEnded(ctx context.Context, run string) error {
 	_, tip, err := s.store.FindRunExactly(ctx, run)
 	if err != nil {
@@ -50,9 +50,9 @@ func (s sealer) packEnded(ctx context.Context, run string) error {
 }
 
 // keepFrameRefs drops frame refs of ended runs if the clone has more frame refs than smithers.frameRefs. It begins
-// with the run that ended first, and stops once an eighth of smithers.frameRefs is free, so that the next run that
-// ends need not drop any. It leaves out unreadable runs with a warning. It adds the entries of the runs that lost
-// frame refs to git's commit-graph.
+// with the run that ended first. It stops once an eighth of smithers.frameRefs is free, so that the next run that
+// ends need not drop any refs. It leaves out unreadable runs with a warning. It adds the entries of the runs that
+// lost frame refs to git's commit-graph.
 func (s sealer) keepFrameRefs(ctx context.Context) error {
 	const room = 8 // an eighth of the budget stays free
 	counts, err := s.store.refs.FrameCounts(ctx)

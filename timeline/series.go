@@ -75,11 +75,12 @@ func newSeries(s *Store, tip refs.Name, run snapshot.Run, parent *snapshot.Entry
 	}
 }
 
-// Append builds the next entry of the series and returns the entry. The run has the entry once Commit has
-// returned nil; the caller may read the entry until Close. The entry's time is draft.AtMs, even if draft.AtMs is
-// 0: a series has no clock. The first entry of a new run gets the series' row, which draft.Run may then edit. A
-// frame adds the event that announces the frame, unless the frame is silent. If Append returns an error, the
-// series is unchanged.
+// Append builds the next entry of the series and returns the entry. The run has the entry once Commit has returned
+// nil. The caller may read the entry until Close. The entry's time is draft.AtMs, even if draft.AtMs is 0: a
+// series has no clock.
+// The first entry of a new run gets the series' row, which draft.Run may then edit. If the new run has no parent,
+// its first entry is a frame even if draft.Frame is nil. A frame adds the event that announces the frame, unless
+// the frame is silent. If Append returns an error, the series has no new entry.
 func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.Entry, error) {
 	s := b.store
 	if err := ctx.Err(); err != nil {
@@ -117,12 +118,13 @@ func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.En
 
 // first reports whether the next entry is the first entry of a new run.
 func (b *Series) first() bool {
+	// Append adds a frame ref to b.made for the first entry of a new run.
 	return b.run != nil && (b.entry == nil || len(b.made) == 0)
 }
 
 // makeRoom prepares the series for the next entry. If the series holds no pin, makeRoom pins the objects that the
-// series refers to, so that they are not collected before letGo. If the batch holds at least b.most bytes,
-// makeRoom writes the batch as a pack.
+// series refers to, so that they are not collected. If the batch holds at least b.most bytes, makeRoom writes the
+// batch as a pack, and keeps this pack until letGo.
 func (b *Series) makeRoom(ctx context.Context) error {
 	if len(b.keeps) == 0 {
 		release, err := b.store.objects.Pin(ctx)
@@ -211,8 +213,9 @@ func (b *Series) updates() ([]refs.Update, error) {
 	return append(updates, refs.Update{Name: name, New: newest.ID}), err
 }
 
-// note writes and locks the note of the first frame for which the series makes a frame ref. It returns nil if
-// the series has no frames, or if another series of the run holds the note.
+// note writes and locks a note with the number of the first frame of the series. If this process is killed before
+// it has made the frame refs, the next process finds the note and makes the refs. note returns nil if the series
+// has no frames, or if another series of the run holds the note.
 func (b *Series) note() (*seriesNote, error) {
 	if len(b.made) == 0 {
 		return nil, nil //nolint:nilnil // a series without frames needs no note
@@ -222,7 +225,7 @@ func (b *Series) note() (*seriesNote, error) {
 
 // makeFrameRefs makes the frame refs of all frames except the newest, whose ref Commit makes together with the
 // tip. It returns false after an error. The error is a warning, since frames are also found without refs.
-// makeFrameRefs reverses b.made.
+// makeFrameRefs reverses b.made, because RunFrames has the newest frame first.
 func (b *Series) makeFrameRefs(ctx context.Context) bool {
 	if len(b.made) < 2 {
 		return true

@@ -60,7 +60,7 @@ func (n seriesNotes) begin(run string, first int64) (*seriesNote, error) {
 }
 
 // remove removes the note's file and then unlocks the file. In the other order, other processes could take the
-// writer for dead. A missing file is not an error.
+// writer for dead. A missing file is not an error. If n is nil, remove does nothing.
 func (n *seriesNote) remove() error {
 	if n == nil {
 		return nil
@@ -72,7 +72,8 @@ func (n *seriesNote) remove() error {
 	return errors.Join(err, n.lock.Close())
 }
 
-// leave unlocks the note and keeps the file for the next process that opens the run.
+// leave unlocks the note and keeps the file for the next process that opens the run. If n is nil, leave does
+// nothing.
 func (n *seriesNote) leave() error {
 	if n == nil {
 		return nil

@@ -44,8 +44,9 @@ const (
 	defaultRemoteFrameRefs = 1000
 )
 
-// readSettings returns the settings in the configuration and the environment. If smithers.fsync is not set,
-// git's core.fsync decides about Fsync. Code: usage if a value is invalid.
+// readSettings returns the settings in the configuration and the environment. A variable of the environment
+// replaces the setting in the configuration. If smithers.fsync is not set, git's core.fsync decides about Fsync.
+// Code: usage if a value is invalid.
 func readSettings(config gitexec.Config, env []string) (Settings, error) {
 	set := Settings{Fsync: true}
 	if value, ok := config.Get("core.fsync"); ok {
@@ -79,7 +80,8 @@ func readSettings(config gitexec.Config, env []string) (Settings, error) {
 	return set, set.readWorktree(config)
 }
 
-// readSharing sets Seal, FrameRefs, RemoteFrameRefs and PushFiles. Code: usage if a value is invalid.
+// readSharing sets Seal, FrameRefs, RemoteFrameRefs and PushFiles to the values in config, or to their defaults.
+// Code: usage if a value is invalid.
 func (set *Settings) readSharing(config gitexec.Config) (err error) {
 	const pushFiles = "smithers.pushfiles"
 	if set.Seal, err = config.Bool("smithers.seal", true); err != nil {
@@ -110,7 +112,8 @@ func (set *Settings) readSharing(config gitexec.Config) (err error) {
 	return badSetting(fmt.Errorf("%s is %q, but must be %s, %s or %s", pushFiles, set.PushFiles, PushAsk, PushYes, PushNo))
 }
 
-// readStaleAfter sets StaleAfter. Code: usage if the value is not a duration of at least minStaleAfter.
+// readStaleAfter sets StaleAfter to the value of smithers.staleAfter, or to its default. Code: usage if the value
+// is not a duration of at least minStaleAfter.
 func (set *Settings) readStaleAfter(config gitexec.Config) error {
 	const key = "smithers.staleafter"
 	set.StaleAfter = defaultStaleAfter
@@ -128,7 +131,8 @@ func (set *Settings) readStaleAfter(config gitexec.Config) error {
 	return nil
 }
 
-// readWorktree sets Remote, Scope and MaxFile. Code: usage if a value is invalid.
+// readWorktree sets Remote, Scope and MaxFile to the values in config, or to their defaults. Code: usage if a
+// value is invalid.
 func (set *Settings) readWorktree(config gitexec.Config) error {
 	const scope, maxFile = "smithers.worktree", "smithers.worktreemaxfile"
 	set.Remote, _ = config.Get("smithers.remote")

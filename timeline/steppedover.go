@@ -14,9 +14,9 @@ type SteppedOver struct {
 }
 
 // FindSteppedOver returns the frame that dropped another frame from its run's timeline. at is the address of the
-// other frame. FindSteppedOver returns nil if this frame is part of the timeline. If the run has no ops or this
-// frame is the newest, FindSteppedOver reads the tip alone. Otherwise it reads the entries from the tip down to
-// this frame.
+// dropped frame. If the frame at this address is part of the timeline, FindSteppedOver returns nil. If the run has
+// no ops, or the frame is the run's newest, FindSteppedOver reads the tip alone. Otherwise, it reads the entries
+// from the tip down to the frame.
 func FindSteppedOver(ctx context.Context, s *Store, at Address) (*SteppedOver, error) {
 	tip, err := s.Load(ctx, at.Run)
 	if err != nil {

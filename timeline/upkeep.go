@@ -60,8 +60,8 @@ func (u *upkeep) runEnded(run string) {
 	}
 }
 
-// round seals the runs that ended since the last round, merges packs if objstore.Store.NeedsMerge asks for a
-// merge, and packs the refs if the repository has many loose refs.
+// round seals the runs that ended since the last round. If objstore.Store.NeedsMerge asks for a merge, round
+// merges packs. If the repository has many loose refs, round packs the refs. Errors are warnings.
 func (u *upkeep) round(ctx context.Context) {
 	u.mu.Lock()
 	ended := u.ended
@@ -82,8 +82,9 @@ func (u *upkeep) round(ctx context.Context) {
 	}
 }
 
-// finish waits for a running round. If the store has written anything, finish then runs a last round, brings the
-// index up to date meanwhile, and returns when both have ended. Errors are warnings.
+// finish waits for a running round. If the store has written anything, finish then runs a last round, and brings
+// the index up to date at the same time. After the round, it removes a multi-pack-index of git that names removed
+// packs. finish returns when all of this is done. Errors are warnings.
 func (u *upkeep) finish() {
 	u.rounds.Wait()
 	if u.appends == 0 {

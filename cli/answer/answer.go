@@ -114,11 +114,11 @@ func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
 	return opts, err
 }
 
-// runAnswer cancels the human request that opts.of names if opts.cancel is true, and answers it otherwise. It then
-// prints the request.
+// runAnswer answers the human request that opts.of names, and prints the answered request. If opts.cancel is true, it
+// cancels the request instead.
 //
-// The answer is opts.value. If that is nil, it is opts.words, read by the request's form. If both are nil, runAnswer
-// asks the person at the terminal.
+// The answer is opts.value. If opts.value is nil, the answer is opts.words, converted as the request's form demands. If
+// both are nil, runAnswer asks the person at the terminal.
 func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, opts answerOptions) error {
 	if opts.cancel {
 		return runCancelRequest(ctx, s, store, opts.of, opts.by)
@@ -149,9 +149,11 @@ func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, o
 	return printRequest(s, store, head, answered)
 }
 
-// printRequest prints a human request that was answered or cancelled: the document with --json, else the run's id. If
-// another engine runs the run, it warns that this engine was not told. Otherwise, and without --json, it notes which
-// process or command continues the run.
+// printRequest prints the human request h, which was answered or cancelled. With --json, it prints h as a document.
+// Otherwise it prints the run's id, and notes the new status of h.
+//
+// If another engine runs the run, printRequest warns that this engine was not told. If no other engine runs the run,
+// and without --json, it also notes which process or command continues the run.
 func printRequest(s *session.Session, store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest) error {
 	row := head.Row()
 	running := store.Owner(row).Live

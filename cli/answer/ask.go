@@ -23,7 +23,7 @@ import (
 // againError is the error for a typed answer that does not fit the form. The asker shows the reason and asks again.
 type againError struct{ why string }
 
-// Error returns the reason, which tells what to type.
+// Error returns the reason why the line does not fit. The reason tells the person what to type.
 func (e againError) Error() string { return e.why }
 
 // An asker asks the person at the terminal for values, line by line.
@@ -32,9 +32,9 @@ type asker struct {
 	in *bufio.Reader
 }
 
-// askForAnswer shows the human request h of a run to the person at the terminal, and reads the answer. It asks again
-// until the answer could fit the form; the engine checks the answer later. The error is usage if there is no terminal,
-// or if the form cannot be filled in line by line.
+// askForAnswer shows the human request h of a run to the person at the terminal, and returns the typed answer. run is
+// the id of the run. If a typed line does not fit the form, askForAnswer asks again. The engine still has to check the
+// answer. The error is usage if there is no terminal, or if the form cannot be filled in line by line.
 func askForAnswer(s *session.Session, run string, h snapshot.HumanRequest) (json.RawMessage, error) {
 	if !s.InTTY || !s.AtTerminal(s.Err) {
 		return nil, noTerminal(run, h)
@@ -49,8 +49,9 @@ func askForAnswer(s *session.Session, run string, h snapshot.HumanRequest) (json
 	return asker{s, bufio.NewReader(s.In)}.answer(form)
 }
 
-// noTerminal returns the usage error for a command line without an answer, called without a terminal. Its hints show
-// the question, the choices if there are any, and how to answer on the command line.
+// noTerminal returns the usage error for a command line without an answer, if there is no terminal to ask at. The hints
+// of the error have the question, the choices if there are any, and a way to answer on the command line. run is the id
+// of the run that has the human request h.
 func noTerminal(run string, h snapshot.HumanRequest) error {
 	out := fault.New(fault.Usage, "the command line has no answer, and there is no terminal to ask for it").Hint("the question is: %s", h.Prompt)
 	choices := mail.Choices(h.Form)
@@ -64,9 +65,9 @@ func noTerminal(run string, h snapshot.HumanRequest) error {
 	return out.Hint("the choices are: %s", display.ListUpTo(mail.ChoicesShown, choices)).Hint("`%s` answers with the first choice", fault.CommandLine(arg.Program, args...))
 }
 
-// readAnswer reads the text in words, an answer on the command line, as if a person had typed it at the terminal. The
-// error is invalid_input if the answer does not fit. It is usage if the form wants several values, or cannot be filled
-// in line by line.
+// readAnswer converts an answer from the command line to JSON, by the rules for lines that a person types at the
+// terminal. words has the text of the answer. The error is invalid_input if the answer does not fit the form of h. The
+// error is usage if the form has several values, or cannot be filled in line by line.
 func readAnswer(h snapshot.HumanRequest, words string) (json.RawMessage, error) {
 	form, err := parseForm(h)
 	if err != nil {
@@ -98,8 +99,8 @@ func howToAnswer(kind string) string {
 	return "answer with --value JSON"
 }
 
-// answer asks for the values of a form, and returns the answer as JSON. This is the one value of the form, or an object
-// with the fields to which the person gave a value.
+// answer asks for the values of the form f, and returns the answer as JSON. For a form of one value, the answer is this
+// value. For a form with fields, the answer is an object. The object has the fields to which the person gave a value.
 func (a asker) answer(f form) (json.RawMessage, error) {
 	if f.fields == nil {
 		value, _, err := a.value("", f.value)
@@ -126,8 +127,9 @@ func (a asker) answer(f form) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// value asks for one value until the typed line could fit. name is the name of the field, or "" for a form of one
-// value. given is false if the person leaves out an optional value, or with an error.
+// value asks for the value v until the person types a line that fits v, and returns this line as JSON. It first prints
+// the text about v and the choices, if there are any. name is the name of the field, or "" for a form of one value.
+// given is false with an error, or if v is optional and the person types nothing.
 func (a asker) value(name string, v formValue) (value json.RawMessage, given bool, err error) {
 	if v.about != "" {
 		a.s.Talk("%s\n", strings.Join(plain.Lines(v.about), "\n"))
@@ -152,8 +154,8 @@ func (a asker) value(name string, v formValue) (value json.RawMessage, given boo
 	}
 }
 
-// line prints the prompt for a value and reads a line, without its line end. The error is usage if the input has
-// ended.
+// line prints the prompt for the value v, reads a line, and returns the line without its line end. name is the name of
+// the field, or "" for a form of one value. The error is usage if the input has ended.
 func (a asker) line(name string, v formValue) (string, error) {
 	if name != "" {
 		name = plain.Text(name) + " "
@@ -166,8 +168,9 @@ func (a asker) line(name string, v formValue) (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// read returns the JSON value of a typed line. The error is an againError if the line does not fit v; the reason in it
-// tells what to type.
+// read returns the JSON value of a typed line. A text keeps the white space around it; for all other kinds, read
+// ignores this white space. The error is an againError if the line does not fit v. The reason in this error tells the
+// person what to type.
 func (v formValue) read(line string) (json.RawMessage, error) {
 	word := strings.TrimSpace(line)
 	switch v.kind {
@@ -183,7 +186,7 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 		return nil, againError{"type y or n"}
 	case formNumber:
 		var number json.Number
-		if json.Unmarshal([]byte(word), &number) != nil || word[0] == '"' {
+		if json.Unmarshal([]byte(word), &number) != nil || word[0] == '"' { // a json.Number also accepts a string
 			return nil, againError{"type a number"}
 		}
 		return json.RawMessage(word), nil
@@ -195,11 +198,12 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 	return term.EncodeValue(line)
 }
 
-// choose returns the choice that word names by its number or its value. The error is an againError if there is no
-// such choice, or if word is the number of one choice and the value of another.
+// choose returns the choice that word names, by its number or by its value. If no value is equal to word, choose also
+// accepts a value in another letter case. The error is an againError if there is no such choice, or if word is the
+// number of one choice and the value of another.
 func (v formValue) choose(word string) (json.RawMessage, error) {
-	// byValue and byNumber are the indexes of the choices that word names, or -1. A value in another case counts only
-	// if no value is equal to word.
+	// byValue and byNumber are the indexes of the choices that word names, or -1. If word names a choice in only one
+	// of the two ways, both become the index of this choice.
 	byValue := slices.IndexFunc(v.choices, func(choice json.RawMessage) bool {
 		return word == mail.ChoiceText(choice) || word == string(choice)
 	})

@@ -36,8 +36,8 @@ func cancelRequestCommand() *arg.Command {
 	}
 }
 
-// runCancelRequest cancels a human request, and prints it as printRequest does. request is the request as the command
-// line names it. by is the result of arg.ParseWho.
+// runCancelRequest cancels a human request, and prints the cancelled request with printRequest. request is the request
+// as the command line names it. by is the user's name from the command line, as arg.ParseWho returns it.
 func runCancelRequest(ctx context.Context, s *session.Session, store *timeline.Store, request requestName, by *string) error {
 	head, place, err := request.open(ctx, store)
 	if err != nil {

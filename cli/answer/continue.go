@@ -11,9 +11,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// noteWhoContinues notes which process or command continues a run that has received an answer or a signal. If the run
-// has finished, it notes that the answer or signal has no effect. running is true if a live process runs the run. An
-// error in finding the command is only a warning.
+// noteWhoContinues tells the user how a run goes on after it has received an answer or a signal. running is true if a
+// live process executes the run. There are four cases:
+//   - A live process executes the run. This process continues the run.
+//   - The run has finished. The answer or signal has no effect.
+//   - The run has failed or was cancelled. The answer or signal is kept for `resume`.
+//   - In all other cases, the note has the command that continues the run. If this command cannot be found,
+//     noteWhoContinues warns.
 func noteWhoContinues(s *session.Session, store *timeline.Store, head *timeline.Head, running bool) {
 	row := head.Row()
 	id := plain.Text(row.ID)

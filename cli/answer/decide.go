@@ -43,9 +43,11 @@ func parseDecide(c *urfave.Context, approved bool) (decideOptions, error) {
 	return decideOptions{c.Args().First(), place, approved, c.String("note"), arg.ParseWho(c)}, err
 }
 
-// runDecide approves or denies an approval, as opts says. It prints the document with --json, else the run's id. If
-// another engine runs the run, it warns that this engine was not told. Otherwise, and without --json, it notes which
-// process or command continues the run.
+// runDecide approves or denies an approval, as opts says. With --json, it prints the approval as a document. Otherwise
+// it prints the run's id, and notes the new status of the approval.
+//
+// If another engine runs the run, runDecide warns that this engine was not told. If no other engine runs the run, and
+// without --json, it also notes which process or command continues the run.
 func runDecide(ctx context.Context, s *session.Session, store *timeline.Store, opts decideOptions) error {
 	head, decided, err := desk.Open(s, store).Decide(ctx, opts.run, mailbox.Decision{
 		Place: opts.place, Approved: opts.approved, Note: opts.note, By: arg.Who(opts.by, store),

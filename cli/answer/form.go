@@ -53,8 +53,9 @@ type formSchema struct {
 	Required    []string          `json:"required"`
 }
 
-// parseForm returns the form of a human request; a request without a form wants a text. The error is usage if a
-// person cannot be asked for the answer line by line.
+// parseForm returns the form of the human request h. A request without a form wants one text. A schema for one value
+// becomes a form of one value, and a schema for an object becomes a form with fields. The error is usage for any other
+// schema, because nobody can fill it in line by line.
 func parseForm(h snapshot.HumanRequest) (form, error) {
 	if len(h.Form) == 0 {
 		return form{value: formValue{kind: formText, required: true}}, nil
@@ -104,8 +105,8 @@ func (f formSchema) typeName() string {
 	return name
 }
 
-// value returns the formValue of the schema, with required unset. ok is false if the schema does not describe a choice,
-// a text, a number or a boolean.
+// value returns the formValue for the schema. The caller must set its field required. ok is false if the schema
+// describes no choice, text, number or boolean. A schema with an enum is a choice, whatever its type.
 func (f formSchema) value() (v formValue, ok bool) {
 	v.about = strings.TrimSpace(strings.TrimSpace(f.Title) + "\n" + f.Description)
 	switch name := f.typeName(); {
@@ -123,7 +124,7 @@ func (f formSchema) value() (v formValue, ok bool) {
 	return v, true
 }
 
-// expects returns the end of the prompt, which says what a person may type. It is "" for a required text.
+// expects returns the end of the prompt for v, which tells the person what to type. It is "" for a required text.
 func (v formValue) expects() string {
 	var what string
 	switch v.kind {

@@ -49,8 +49,9 @@ request open, inbox lists it as "not told", with the command that passes the ans
 	}
 }
 
-// runInbox prints a line for everything that query selects: requests, signals and timers for which runs wait. If
-// nothing is selected, and query names one run that has failed, it notes what to type.
+// runInbox prints a line for everything that query selects: requests, signals and timers that runs wait for.
+// query.RunID may be a unique prefix of a run's id. If query selects nothing, runInbox notes this. If query also names
+// a run that has failed, it notes what to type. With --json, it prints a document for each line, and no notes.
 func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) error {
 	if query.RunID != "" {
 		id, err := store.ResolveRun(ctx, query.RunID)
@@ -78,8 +79,8 @@ func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, qu
 	return printInbox(ctx, s, list)
 }
 
-// noteFailure notes what to type if the run with the id run has failed and git-smithers runs it. Otherwise, and if run
-// is "", it notes nothing.
+// noteFailure notes what to type after a run has failed, if git smithers runs this run. In all other cases, it notes
+// nothing. run is the id of the run, or "" for no run.
 func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	if run == "" {
 		return nil
@@ -95,11 +96,11 @@ func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store,
 	return err
 }
 
-// inbox returns the lines that query selects. With query.All, these include settled requests. Without query.All, they
-// are open requests, and answers that have not reached the engine that runs the run.
+// inbox returns the lines that query selects. With query.All, these lines include settled requests. Without query.All,
+// they are the open requests, and the answers that were not passed to the engine that runs the run.
 //
-// inbox first records requests that have passed their deadline as expired. If this fails, it warns. It records nothing
-// for a run that has ended or that another engine runs. It treats such requests as expired all the same.
+// A pending request whose deadline has passed counts as expired. inbox also records this in the run, except for a run
+// that has ended or that another engine runs. If a request cannot be recorded as expired, inbox warns.
 func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
 	query.Settled = true // the engine may not have been told of a settled request
 	list, err := listInbox(ctx, s, store, query)
@@ -128,7 +129,7 @@ func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query
 			s.Warn(fmt.Errorf("the expired requests of run %s could not be recorded: %w", run, err))
 		}
 	}
-	if len(runs) > 0 {
+	if len(runs) > 0 { // read the lines again, because requests were recorded as expired
 		if list, err = listInbox(ctx, s, store, query); err != nil {
 			return nil, err
 		}
@@ -144,8 +145,8 @@ func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query
 	return list, nil
 }
 
-// listInbox reads the lines that query selects from the index. It also marks the answers that have not reached the
-// engine that runs the run.
+// listInbox reads the lines that query selects from the index. mail.Lines then marks each answer that was not passed to
+// the engine that runs the run.
 func listInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
 	var runs []string
 	if query.RunID != "" {
@@ -162,7 +163,8 @@ func listInbox(ctx context.Context, s *session.Session, store *timeline.Store, q
 	return mail.Lines(ctx, s, store, rows)
 }
 
-// printInbox prints the lines of list as a table and, at a terminal, the commands that answer.
+// printInbox prints the lines of list as a table. At a terminal, it shortens times and prompts, and then notes the
+// commands that answer.
 func printInbox(ctx context.Context, s *session.Session, list []mail.Line) error {
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"SINCE", "RUN", "WORKFLOW", "RUN IS", "TASK", "KIND", "STATUS", "PROMPT"}}
@@ -187,8 +189,8 @@ func printInbox(ctx context.Context, s *session.Session, list []mail.Line) error
 	return nil
 }
 
-// inboxStatus returns the status of a line. If the run's engine has not been told the answer, a mark follows; the
-// status of a signal is then "sent".
+// inboxStatus returns the status of the line l. If the run's engine was not told of the answer, the result ends with
+// the mark mail.NotTold. For a signal of which the engine was not told, the status is "sent".
 func inboxStatus(l mail.Line) string {
 	switch {
 	case !l.Untold:
@@ -199,7 +201,8 @@ func inboxStatus(l mail.Line) string {
 	return l.Status + mail.NotTold
 }
 
-// inboxTask returns the id and the label of the task that waits. The commands that answer take the id.
+// inboxTask returns the id of the task that waits, and the task's label in parentheses if it differs from the id. The
+// commands that answer take the id.
 func inboxTask(row sqliteindex.InboxRow) string {
 	name := display.AttemptName(row.NodeID, row.Iteration)
 	if row.NodeLabel != nil && *row.NodeLabel != row.NodeID {

@@ -20,12 +20,12 @@ type requestName struct {
 	place mailbox.Place
 }
 
-// open returns the tip of the run and the place of the human request in the run. n.run is read as the id of a run
-// first, and then as the id of a request. In the first case, the place is n.place, and open does not check that the run
-// has the request.
+// open returns the tip of the run and the place of the human request in the run. It first reads n.run as the id of a
+// run. The place is then n.place, and open does not check that the run has a request there. If no run has this id, open
+// reads n.run as the id of a request.
 //
-// The error is run_not_found if n.run is neither, and usage if n.run is the id of a request and n.place is not empty.
-// The error can also be run_pruned.
+// The error is run_not_found if n.run is no such id, and run_pruned if the run was pruned. It is usage if n.run is the
+// id of a request and n.place is not empty.
 func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, mailbox.Place, error) {
 	head, err := app.OpenRun(ctx, store, n.run)
 	if fault.CodeOf(err) != fault.RunNotFound {
@@ -42,9 +42,10 @@ func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline
 	return openRequest(ctx, store, names, err)
 }
 
-// openRequest returns the tip of the first run in names that has the request, and the request's place. If no run has
-// the request, it returns the first run that exists. If no run exists, it returns the error missing. Two errors replace
-// missing because they say more: run_pruned, and a run_not_found that names runs with similar ids.
+// openRequest returns the tip of the first run in names that has the request, and the place of the request. If no run
+// has the request, openRequest returns the first run that exists. If no run exists, it returns the error missing,
+// unless it knows a better one. Better errors are run_pruned, and a run_not_found whose details have runs with similar
+// ids.
 func openRequest(ctx context.Context, store *timeline.Store, names []requestName, missing error) (*timeline.Head, mailbox.Place, error) {
 	var first *timeline.Head
 	var firstPlace mailbox.Place

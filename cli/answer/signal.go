@@ -146,8 +146,9 @@ func parseSignal(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 
 // runSignal sends one signal or, with --batch, a signal for each line of standard input.
 //
-// For one signal, it prints the signal's number, and notes how the run continues or that the run already had the
-// signal. With --json, it prints the document instead. With --batch, it prints a document for each line.
+// For one signal, runSignal prints the signal's number. It also notes what the run still waits for, or how the run
+// continues, or that the run had already received the signal. With --json, it prints a document and no notes. With
+// --batch, it prints a document for each line.
 func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, opts signalOptions) error {
 	head, err := app.OpenRun(ctx, store, opts.run)
 	if err != nil {
@@ -182,9 +183,9 @@ type signalSender struct {
 	sender *mailbox.Sender
 }
 
-// send sends the signal that line describes, and returns its JSON document. A missing payload becomes {}, and a missing
-// time becomes now. An empty sender is stored as no sender. If no task of the run waits for signals of this name, send
-// warns.
+// send sends the signal that line describes, and returns the JSON document of the sent signal. If line has no payload,
+// the payload is {}. If line has no time, the time is now. If the sender in line is "", the signal has no sender. If no
+// task of the run waits for signals of this name, send warns.
 func send(ctx context.Context, s *session.Session, to *signalSender, line signalLine) (*signalDocument, error) {
 	signal := snapshot.Signal{
 		Name: line.Name, CorrelationID: line.CorrelationID, Payload: line.Payload,
@@ -212,9 +213,10 @@ func send(ctx context.Context, s *session.Session, to *signalSender, line signal
 	return doc, nil
 }
 
-// signalBatch sends a signal for every line of standard input that is not empty, and prints an answer for each, until
-// the input ends. If a signal cannot be sent, the answer is the error, and the batch continues. unsaid has the sender
-// for lines that name none.
+// signalBatch reads signals from standard input, one on each line, and sends them. It skips empty lines. For each
+// signal, it prints the JSON document of the sent signal, or of the error if the signal could not be sent; it then
+// continues with the next line. It returns an error only if ctx ends, or if reading or printing fails. If a line names
+// no sender, the sender is that of unsaid.
 func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsaid signalLine) error {
 	for data, err := range term.LinesOf(s.In, term.MaxDocument) {
 		if err != nil {
@@ -243,8 +245,9 @@ func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsa
 	return nil
 }
 
-// parseSignalLine reads the signal in one line of --batch. A line that names no sender gets the sender of unsaid. The
-// error is limit_exceeded if the line is too long, and invalid_input if it is not a signal.
+// parseSignalLine reads the signal in data, which is one line of the input of --batch. If the line names no sender, the
+// sender is that of unsaid. The error is limit_exceeded if the line is too long, and invalid_input if the line is not
+// the JSON object of a signal.
 func parseSignalLine(data []byte, unsaid signalLine) (signalLine, error) {
 	var line signalLine
 	if len(data) > term.MaxDocument {

@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// warnUnknownSignal warns if no task of the run waits for signals called name. The signal is kept all the same, because
-// the workflow of the run may change. If the run's workflow is unknown, warnUnknownSignal does not judge the name; it
-// warns if the workflow could not be read.
+// warnUnknownSignal warns if no task of the run waits for signals with the given name. Such a signal is kept
+// nevertheless, because the workflow of the run may change. If the run stores no workflow, warnUnknownSignal does
+// nothing. If the workflow cannot be read, it warns about this error instead.
 func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 	wf, err := to.sender.Workflow()
 	if err != nil {
@@ -34,7 +34,7 @@ func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 }
 
 // noteWaitsOn notes what a run still waits for after a signal, and how to end the wait, and returns true. If the run
-// does not wait any more, or if its workflow is unknown, it notes nothing and returns false.
+// does not wait any more, or if its workflow is unknown or cannot be read, it notes nothing and returns false.
 func noteWaitsOn(s *session.Session, to *signalSender) bool {
 	wf, err := to.sender.Workflow()
 	if err != nil || wf == nil {

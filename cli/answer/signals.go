@@ -50,7 +50,8 @@ func signalListFlags() []urfave.Flag {
 	}
 }
 
-// listSignals runs signal --list. The error is usage if the command line has flags or arguments that send a signal.
+// listSignals runs signal --list: it reads the query from the command line, and prints the signals with runSignals. The
+// error is usage if the command line has flags or arguments that only make sense for sending a signal.
 func listSignals(ctx context.Context, s *session.Session, cmd *arg.Command, c *urfave.Context) error {
 	for _, flag := range []string{"batch", "at", "by"} {
 		if c.IsSet(flag) {
@@ -71,8 +72,9 @@ func listSignals(ctx context.Context, s *session.Session, cmd *arg.Command, c *u
 	return s.WithStore(ctx, func(store *timeline.Store) error { return runSignals(ctx, s, store, query) })
 }
 
-// parseSignals reads the flags of signalListFlags and --correlation as a query for signals. RunID is the first argument
-// as it was typed. The error is usage if flags do not go together, or if a value is invalid.
+// parseSignals returns the query for signals that the flags of signalListFlags and --correlation describe. query.RunID
+// is the first argument, exactly as the user typed it. With --uncorrelated, the query selects only signals without a
+// correlation id. The error is usage if flags contradict each other, or if a value is invalid.
 func parseSignals(s *session.Session, cmd *arg.Command, c *urfave.Context) (sqliteindex.SignalQuery, error) {
 	query := sqliteindex.SignalQuery{RunID: c.Args().First(), Name: c.String("name"), Correlated: c.Bool("uncorrelated")}
 	if c.IsSet("correlation") {

@@ -10,9 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// warnForeign returns false if git-smithers runs the run of head. If another engine runs the run, it warns that this
-// engine was not told of a decision, answer or signal, and returns true. command is the command, without the program,
-// with which people tell Smithers. If the engine cannot be read, warnForeign warns about the error and returns false.
+// warnForeign warns if another engine runs the run of head, and returns true. The warning says that this engine was not
+// told of a decision, answer or signal. If the engine is Smithers, the warning includes command: the command line of
+// Smithers that tells it, without the program. warnForeign returns false if no other engine runs the run. If the engine
+// cannot be read, it warns about this error and returns false.
 func warnForeign(s *session.Session, head *timeline.Head, command string) bool {
 	engine, err := app.ForeignEngine(head)
 	if err != nil {

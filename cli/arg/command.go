@@ -57,10 +57,10 @@ type Topic struct {
 // An Example is the purpose of a command line, and the command line.
 type Example [2]string
 
-// what returns the purpose of the command line.
+// what returns the purpose of the example: a phrase that says what its command line does.
 func (e Example) what() string { return e[0] }
 
-// line returns the command line.
+// line returns the command line of the example.
 func (e Example) line() string { return e[1] }
 
 // commonFlags returns the flags that every command takes, also before its name.
@@ -73,8 +73,9 @@ func commonFlags() []urfave.Flag {
 	}
 }
 
-// Link sets the Path of c and of all commands below c, and adds the common flags to each. To each command that changes
-// runs, it adds the note about whole ids. parent is the Path of the group; "" for the root.
+// Link sets the Path of the command c and of all commands below c, and adds the common flags to each of them. It adds
+// the note about whole ids to each command that changes runs. parent is the Path of the group that has c, or "" for the
+// root. Link must be called only once for a command.
 func (c *Command) Link(parent string) {
 	c.Path = strings.TrimSpace(parent + " " + c.Name)
 	c.Flags = append(c.Flags, commonFlags()...)
@@ -86,7 +87,7 @@ func (c *Command) Link(parent string) {
 	}
 }
 
-// Child returns the command in the group c that is called name, or nil if there is none.
+// Child returns the command with the given name in the group c, or nil if the group has no such command.
 func (c *Command) Child(name string) *Command {
 	i := slices.IndexFunc(c.Children, func(child *Command) bool { return child.Name == name })
 	if i < 0 {
@@ -116,7 +117,8 @@ func (c *Command) usageLines() []string {
 	return lines
 }
 
-// Misused returns a usage error whose hint shows the forms of the command line. format and args are the message.
+// Misused returns a usage error. Its message is made of format and args, as fmt.Sprintf makes it. Its hint shows the
+// forms of the command line of c.
 func (c *Command) Misused(format string, args ...any) *fault.Error {
 	return fault.New(fault.Usage, format, args...).Hint("usage: %s", strings.Join(c.usageLines(), " | "))
 }
@@ -141,8 +143,8 @@ func (c *Command) check(uc *urfave.Context) error {
 	return nil
 }
 
-// App returns the urfave application that runs the commands below c on s. The application never prints and never exits,
-// but returns every error.
+// App returns the urfave application that runs the commands of the group c in the session s. The application returns
+// every error to its caller: it does not print errors, and does not end the process.
 func (c *Command) App(s *session.Session) *urfave.App {
 	app := &urfave.App{
 		Name: "git-smithers", HideHelp: true, HideVersion: true,
@@ -176,14 +178,14 @@ func (c *Command) build(s *session.Session) *urfave.Command {
 	return out
 }
 
-// usageError returns a usage error for an error that urfave found in a flag.
+// usageError returns a usage error for err, an error that urfave found in the flags of the command line.
 func (c *Command) usageError(_ *urfave.Context, err error, _ bool) error {
 	return c.Misused("%s", c.describeFlagError(err))
 }
 
-// describeFlagError returns a message about the error of a flag's value, such as `--frame cannot be "x": it takes a
-// whole number`. err is the error of urfave or the flag package. If err is not about a flag's value, the message is the
-// text of err.
+// describeFlagError returns a message about an invalid value of a flag, such as `--frame cannot be "x": it takes a
+// whole number`. err is an error of urfave or of the flag package. If err is not about the value of a flag, the message
+// is the text of err.
 func (c *Command) describeFlagError(err error) string {
 	text := err.Error()
 	value, rest, ok := strings.Cut(strings.TrimPrefix(text, "invalid value "), " for flag -")
@@ -200,7 +202,7 @@ func (c *Command) describeFlagError(err error) string {
 	return "--" + name + " cannot be " + value + ":" + reason
 }
 
-// flagTakes returns the kind of value that the flag called name takes, in words.
+// flagTakes returns the kind of value that a flag of c takes, in words. name is the name of the flag.
 func (c *Command) flagTakes(name string) string {
 	switch c.Flag(name).(type) {
 	case *urfave.IntFlag, *urfave.Int64Flag:
@@ -222,7 +224,8 @@ func configure(s *session.Session, c *urfave.Context) error {
 	return fault.New(fault.Usage, "--color cannot be %q", s.Color).Hint("use auto, always or never")
 }
 
-// BecameFlag returns the help of a command with an old name. command is the new command line, without the program.
+// BecameFlag returns the help text of a command whose name is old. command is the new command line, without the
+// program.
 func BecameFlag(command string) string {
 	return "This is an old name that still works. The new name is `git smithers " + command + "`."
 }

@@ -34,7 +34,7 @@ func (c *Command) completions() string {
 	return strings.Join(words, " ")
 }
 
-// walk calls f for c and every visible command below it.
+// walk calls f for c, and then for every visible command below c, each group before its commands.
 func (c *Command) walk(f func(*Command)) {
 	f(c)
 	for _, child := range c.visible() {
@@ -42,8 +42,8 @@ func (c *Command) walk(f func(*Command)) {
 	}
 }
 
-// bashWords returns the branches of a shell's case statement for bash and zsh. The branch of each command has the
-// command's path as its pattern and prints the completions of the command.
+// bashWords returns the branches of a case statement for bash and zsh, one for root and for each visible command below
+// root. The pattern of a branch is the path of the command. The branch prints the completions of the command.
 func bashWords(root *Command) string {
 	var b strings.Builder
 	root.walk(func(c *Command) {
@@ -147,12 +147,13 @@ function __git_smithers_values
 end
 `
 
-// fishCompletion returns the script for fish. It has a line for every command and every flag.
+// fishCompletion returns the completion script for fish. The script has lines for every visible command and flag below
+// root. It has them twice: for the program git-smithers, and for git with the subcommand smithers.
 func fishCompletion(root *Command) string {
 	var b strings.Builder
 	b.WriteString(fishValues)
 	for _, program := range []string{"git-smithers", "git"} {
-		within := ""
+		within := "" // a condition that begins every other condition
 		if program == "git" {
 			within = "__fish_seen_subcommand_from smithers; and "
 			fmt.Fprintf(&b, "complete -c git -n __fish_use_subcommand -f -a smithers -d %s\n", fishQuote(root.Summary))
@@ -172,8 +173,9 @@ func fishCompletion(root *Command) string {
 	return b.String()
 }
 
-// fishCommand writes the lines that complete the words after the name of c. program is the completed program;
-// within is a condition that begins every other condition.
+// fishCommand writes the lines of the fish script that complete the words after the name of the command c: the names of
+// its commands, its values and its flags. program is the program whose words fish completes. within is the text of a
+// condition that begins every other condition, or "".
 func fishCommand(b *strings.Builder, program, within string, c *Command) {
 	for _, child := range c.visible() {
 		fmt.Fprintf(b, "complete -c %s -n '%s__fish_seen_subcommand_from %s' -f -a %s -d %s\n",

@@ -36,8 +36,9 @@ func exitStatuses() []exitStatus {
 	}
 }
 
-// statuses returns the exit statuses of a command in the order of their numbers: those of every command, and those in
-// c.Exits. For a group that cannot be run, it returns nil.
+// statuses returns the exit statuses that help shows for the command c, in the order of their numbers. These are the
+// statuses that every command can have, and the statuses in c.Exits. For a group that cannot be run, statuses returns
+// nil.
 func (c *Command) statuses() []exitStatus {
 	if c.Run == nil {
 		return nil
@@ -53,10 +54,12 @@ func Reads() []int {
 	return []int{fault.ExitFailed, fault.ExitNotFound, fault.ExitCorrupt, fault.ExitTooNew}
 }
 
-// Writes returns the exit statuses of commands that write history, for Command.Exits.
+// Writes returns the exit statuses of commands that write history, for Command.Exits. These are the statuses of Reads
+// and ExitConflict.
 func Writes() []int { return append(Reads(), fault.ExitConflict) }
 
-// Runs returns the exit statuses of commands that run workflows, for Command.Exits.
+// Runs returns the exit statuses of commands that run workflows, for Command.Exits. These are the statuses of Writes,
+// ExitCancelled and ExitWaiting.
 func Runs() []int { return append(Writes(), fault.ExitCancelled, fault.ExitWaiting) }
 
 // A flagHelp is a flag as help, the man page and completion show it.
@@ -67,7 +70,9 @@ type flagHelp struct {
 	usage string
 }
 
-// flagHelps returns the flags of a command as help shows them: its own flags, and then those of every command.
+// flagHelps returns the flags of the command c as help shows them: first the flags of c itself, and then the common
+// flags. The value of a flag is the word in backquotes in its usage, or VALUE. A flag that takes no value has the value
+// "".
 func (c *Command) flagHelps() []flagHelp {
 	var out []flagHelp
 	for _, flag := range c.Flags {
@@ -103,7 +108,8 @@ func placeholder(usage string) (name, text string) {
 	return name, before + name + after
 }
 
-// spelling returns a flag as people type it: "-n, --node ID".
+// spelling returns a flag as people type it, for example "-n, --node ID". A flag without a short name is indented, so
+// that the long names of all flags are aligned.
 func (h flagHelp) spelling() string {
 	s := "    --" + h.long
 	if h.short != "" {
@@ -115,8 +121,8 @@ func (h flagHelp) spelling() string {
 	return s
 }
 
-// PrintHelp prints the help of a command or a group to w. With all, it also lists the commands that few people
-// type.
+// PrintHelp prints the help of a command or a group to w. If all is true, the list of commands includes the commands
+// that few people type.
 func (c *Command) PrintHelp(w io.Writer, all bool) error {
 	var b strings.Builder
 	title := c.Summary
@@ -152,8 +158,9 @@ func (c *Command) PrintHelp(w io.Writer, all bool) error {
 	return err
 }
 
-// commandLines returns a line for each command of a group, under the titles of the topics if the group has topics.
-// With all, it includes the commands in More.
+// commandLines returns the lines that list the commands of a group with their summaries. If the group has topics, the
+// commands are indented below the titles of the topics, with an empty line between two topics. If all is true, each
+// topic also has the commands in its field More.
 func (c *Command) commandLines(all bool) []string {
 	line := func(child *Command) (string, string) { return child.Name, child.Summary }
 	if len(c.Topics) == 0 {
@@ -185,7 +192,7 @@ func (c *Command) commandLines(all bool) []string {
 	return out
 }
 
-// section writes lines under title, or nothing if there are no lines.
+// section writes lines under title. If there are no lines, or if the only line is empty, it writes nothing.
 func section(b *strings.Builder, title string, lines []string) {
 	if len(lines) == 0 || len(lines) == 1 && lines[0] == "" {
 		return
@@ -196,8 +203,8 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-// columns returns a line for each item. pair returns the two texts of a line; the second texts of all lines are
-// aligned.
+// columns returns a line with two texts for each item. pair returns the two texts of an item. The second texts of all
+// lines begin in the same column.
 func columns[T any](items []T, pair func(T) (string, string)) []string {
 	width := 0
 	for _, item := range items {

@@ -15,12 +15,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// InputFlag returns the flag --input for a command that takes an input.
+// InputFlag returns the flag --input for a command that takes an input. usage is the text that help shows for the flag.
 func InputFlag(usage string) urfave.Flag {
 	return &urfave.StringFlag{Name: "input", Aliases: []string{"i"}, Usage: usage}
 }
 
-// ReadInput reads the JSON value of --input, as ReadValue does. It returns nil if the flag was not given.
+// ReadInput returns the JSON value of the flag --input, or nil if the flag was not given. The errors are those of
+// ReadValue.
 func ReadInput(s *session.Session, c *urfave.Context) (json.RawMessage, error) {
 	if !c.IsSet("input") {
 		return nil, nil
@@ -39,8 +40,9 @@ func (v Value) hint() string {
 	return v.Name + " takes JSON, @<file>, or - for standard input, for example " + v.Example
 }
 
-// ReadValue reads a JSON value. It removes white space around the value and keeps all other bytes. The error is
-// invalid_input if the value is not JSON or cannot be read, and limit_exceeded if it is too long.
+// ReadValue returns the JSON value that v describes, without the white space around it and otherwise unchanged. The
+// error is invalid_input if the value is not JSON or cannot be read. The error is limit_exceeded if the value is too
+// long.
 func ReadValue(ctx context.Context, s *session.Session, v Value) (json.RawMessage, error) {
 	data, source, err := valueBytes(ctx, s, v)
 	if err != nil {
@@ -90,8 +92,8 @@ func valueBytes(ctx context.Context, s *session.Session, v Value) (data []byte, 
 	return data, name, nil
 }
 
-// NewRunID reads --run-id of a command that creates a run. It returns "" if the flag was not given. The error is
-// invalid_run_id if the id is empty.
+// NewRunID returns the value of --run-id, for a command that creates a run. It returns "" if the flag was not given.
+// The error is invalid_run_id if the flag was given with an empty value.
 func NewRunID(c *urfave.Context) (string, error) {
 	id := c.String("run-id")
 	if id == "" && c.IsSet("run-id") {

@@ -7,9 +7,13 @@ import (
 	"sync"
 )
 
-// ReadPartly reads the beginning of a command line, which is split into words. cmd is the command that the words name,
-// and place is the number of arguments of cmd among the words. run is the last run or address among the words, or "".
-// If the last word is a flag that still needs its value, flag is the long name of this flag; otherwise flag is "".
+// ReadPartly reads the beginning of a command line, which a shell has split into words. The results describe the
+// position after the last word:
+//   - cmd is the command that the words name, or root.
+//   - place is the number of arguments of cmd among the words.
+//   - run is the last run or address among the words, given as an argument or as the value of a flag. It is "" if there
+//     is none.
+//   - flag is the long name of the last word, if that word is a flag that still needs its value. Otherwise flag is "".
 func ReadPartly(root *Command, words []string) (cmd *Command, place int, run, flag string) {
 	cmd = root
 	for _, word := range words {
@@ -46,15 +50,16 @@ func ReadPartly(root *Command, words []string) (cmd *Command, place int, run, fl
 // frame may follow.
 var placeholders = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\[?)<(\w+)>(\[:<frame>\])?`) })
 
-// completesValues reports whether shells can complete the first argument of c: a run, an address or a workflow file.
+// completesValues reports whether shells can complete the first argument of c, because it may be a run, an address or a
+// workflow file.
 func (c *Command) completesValues() bool {
 	return slices.ContainsFunc(c.PlaceKinds(0), func(kind string) bool {
 		return slices.Contains([]string{"run", "address", "workflow"}, kind)
 	})
 }
 
-// FlagKind returns the kind of value that the flag called name takes: run, frame or node. It returns "" for any other
-// flag, and for the flag that gives a new run its id.
+// FlagKind returns the kind of value that a flag of c takes: run, frame or node. name is any name of the flag. FlagKind
+// returns "" for any other flag, for a name that no flag has, and for the flag that sets the id of a new run.
 func (c *Command) FlagKind(name string) string {
 	f := c.Flag(name)
 	if f == nil {
@@ -76,10 +81,12 @@ func (c *Command) FlagKind(name string) string {
 	return ""
 }
 
-// PlaceKinds returns the kinds of values that the argument with the number place may have; the first argument is 0. A
-// kind is the word in angle brackets in a usage line, or address for <run>[:<frame>]. An optional argument may be left
-// out, so the kinds of the next argument count, too. An argument beyond the last one in a usage line has the kinds of
-// the last one.
+// PlaceKinds returns the kinds of values that an argument of c may have, without duplicates. place is the number of the
+// argument; the first argument is 0. The kinds come from all usage lines of c:
+//   - The kind of an argument is the word in angle brackets in the usage line, or address for <run>[:<frame>].
+//   - A user may leave out an optional argument. Its place then has the next argument, so the kinds of both are
+//     returned.
+//   - After the last argument of a usage line, every further argument has the kind of the last one.
 func (c *Command) PlaceKinds(place int) []string {
 	var kinds []string
 	for _, form := range c.Usage {

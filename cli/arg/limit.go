@@ -6,7 +6,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// LimitFlag returns the flag --limit for a command that lists. The default of the flag is preset.
+// LimitFlag returns the flag --limit for a command that lists. preset is the default value of the flag. usage is the
+// text that help shows for the flag.
 func LimitFlag(preset int, usage string) urfave.Flag {
 	return &urfave.IntFlag{Name: "limit", Value: preset, Usage: usage}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// WriteMan prints the man page of the whole tree.
+// WriteMan writes the man page about root and all visible commands below root to w.
 func WriteMan(w io.Writer, root *Command) error {
 	var b strings.Builder
 	b.WriteString(".TH GIT\\-SMITHERS 1 \"\" \"git\\-smithers\" \"Git Manual\"\n")
@@ -47,7 +47,8 @@ func (c *Command) leaves() []*Command {
 	return out
 }
 
-// writeMan writes the section of the man page about c.
+// writeMan writes the section of the man page about the command c: its summary, description, own flags and examples.
+// The common flags have a section of their own.
 func (c *Command) writeMan(b *strings.Builder) {
 	fmt.Fprintf(b, ".SS %s\n", roff(c.Path))
 	fmt.Fprintf(b, "%s.\n", roff(strings.ToUpper(c.Summary[:1])+c.Summary[1:]))
@@ -55,7 +56,7 @@ func (c *Command) writeMan(b *strings.Builder) {
 		b.WriteString(".PP\n")
 		roffParagraphs(b, c.About)
 	}
-	roffFlags(b, c.flagHelps()[:len(c.Flags)-len(commonFlags())])
+	roffFlags(b, c.flagHelps()[:len(c.Flags)-len(commonFlags())]) // the common flags are the last ones
 	for _, e := range c.Examples {
 		fmt.Fprintf(b, ".PP\n%s:\n.PP\n.RS 4\n.nf\n%s\n.fi\n.RE\n", roff(strings.ToUpper(e.what()[:1])+e.what()[1:]), roff(e.line()))
 	}
@@ -67,7 +68,8 @@ func roffFlags(b *strings.Builder, flags []flagHelp) {
 	}
 }
 
-// roffParagraphs writes text as wrapped paragraphs. Lines with an indent of two spaces stay as they are.
+// roffParagraphs writes text as paragraphs in roff. troff fills these paragraphs, but keeps the line breaks of lines
+// that begin with two spaces. An empty line in text begins a new paragraph.
 func roffParagraphs(b *strings.Builder, text string) {
 	verbatim := false
 	for line := range strings.SplitSeq(text, "\n") {
@@ -90,7 +92,8 @@ func roffParagraphs(b *strings.Builder, text string) {
 	}
 }
 
-// roff escapes text so that troff prints it unchanged.
+// roff returns the text s escaped, so that troff prints it as text and not as commands. It writes a typographic
+// apostrophe and an ellipsis in ASCII.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", `\&...`, "’", "'").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

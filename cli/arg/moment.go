@@ -7,8 +7,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ParseMoment reads a time on the command line: RFC 3339, milliseconds since 1970, or how long before now. It returns
-// milliseconds since 1970. The error is usage if text is no such time. flag is the name of the flag, for the error.
+// ParseMoment reads a time on the command line, and returns it in milliseconds since 1970. text may be a time in RFC
+// 3339, milliseconds since 1970, or a duration before now. The error is usage for any other text. flag is the name of
+// the flag, for the message of the error.
 func ParseMoment(now time.Time, flag, text string) (int64, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at.UnixMilli(), nil

@@ -19,11 +19,11 @@ var helpPages = map[string]string{
 	"tables": "index.md", "workflow": "workflow.md",
 }
 
-// isHelpPage reports whether help has a page called name.
+// isHelpPage reports whether the help has a page with the given name.
 func isHelpPage(name string) bool { return helpPages[name] != "" }
 
-// helpTakesOne returns the usage error for help with a second name. topic is the first name, a command or page. word is
-// the second one.
+// helpTakesOne returns the usage error for a call of help with two names. topic is the first name, which is a command
+// or page. word is the second name.
 func helpTakesOne(topic, word string) error {
 	return fault.New(fault.Usage, "help takes one command or page: remove %q or %s", word, topic).
 		Hint("`%s` shows the help of %s", fault.CommandLine(Program+" help", strings.Fields(topic)...), topic)
@@ -44,7 +44,8 @@ func unknownHelp(root *Command, name string) error {
 	return out.Hint("the commands are %s", strings.Join(commands, ", ")).Hint("the pages are %s", helpPageNames())
 }
 
-// PrintHelpPage prints the page of the documentation called name, through the pager.
+// PrintHelpPage prints a page of the documentation through the pager. name is the name of a page for which isHelpPage
+// returns true.
 func PrintHelpPage(ctx context.Context, s *session.Session, name string) error {
 	text, err := docs.Pages.ReadFile(helpPages[name])
 	if err != nil {

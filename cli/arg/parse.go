@@ -27,9 +27,15 @@ func (in *Invocation) Argv() []string {
 	return append(append(argv, "--"), in.Args...)
 }
 
-// Parse parses args, the words after the program. Flags may stand before, between and after the arguments, and the
-// common flags also before the command's name; "--" ends the flags. The word after a flag that takes a value is the
-// value, even if it looks like a flag. "-" is an argument. The error is usage or unknown_command.
+// Parse parses args, the words after the name of the program, as a command line of root or of a command below root. The
+// error is usage, or unknown_command if there is no such command. The rules are:
+//   - Flags may stand before, between and after the arguments. The common flags may also stand before the name of the
+//     command. "--" ends the flags.
+//   - The word after a flag that takes a value is the value, even if the word looks like a flag.
+//   - "-" alone is an argument.
+//   - The word help before the command sets Help, and a page may then stand in place of the command. After help, --all
+//     sets All.
+//   - --version in place of a command is the command version.
 func Parse(root *Command, args []string) (*Invocation, error) {
 	in := &Invocation{Command: root}
 	helped := false // the word help came before the command
@@ -78,8 +84,8 @@ func Parse(root *Command, args []string) (*Invocation, error) {
 	return in, nil
 }
 
-// readFlag adds the flag at the beginning of args, with its value, to the invocation. It returns the rest of args. The
-// error is usage if the command has no such flag, or if the value is missing.
+// readFlag adds the flag at the beginning of args to in, with its value, and returns the rest of args. The value
+// follows a = or is the next word. The error is usage if the command has no such flag, or if the value is missing.
 func (in *Invocation) readFlag(args []string) ([]string, error) {
 	if !strings.HasPrefix(args[0], "--") {
 		return in.readShort(args)
@@ -102,8 +108,9 @@ func (in *Invocation) readFlag(args []string) ([]string, error) {
 	return args[2:], nil
 }
 
-// readShort does the same as readFlag for a word with short flags, such as -n, -nvalue, -n=value, or -qh in place of -q
-// -h. The value may also be the next word.
+// readShort does the same as readFlag if the first word of args has short flags. Examples of such words are -n, -nvalue
+// and -n=value. A word may also have several flags: -qh is the same as -q -h. If the last flag of the word takes a
+// value that is not in the word, the value is the next word.
 func (in *Invocation) readShort(args []string) ([]string, error) {
 	letters := args[0][1:]
 	for i, letter := range letters {
@@ -140,8 +147,8 @@ func (in *Invocation) add(flag urfave.Flag, text string) {
 	in.Flags = append(in.Flags, "--"+text)
 }
 
-// Flag returns the flag that has name as its long name, short name or another name. It returns nil if there is
-// none.
+// Flag returns the flag of c with the given name, which may be the long name, the short name or another name of the
+// flag. It returns nil if c has no such flag.
 func (c *Command) Flag(name string) urfave.Flag {
 	i := slices.IndexFunc(c.Flags, func(f urfave.Flag) bool { return slices.Contains(f.Names(), name) })
 	if i < 0 {
@@ -189,9 +196,9 @@ func (c *Command) unknownChild(name string) error {
 	return err.Hint("`%s -h` lists the commands", c.line())
 }
 
-// Nearest returns the candidate with the fewest edits from name; of several such candidates, the first. A candidate
-// counts only if it needs at most one edit, or at most one edit for every three bytes of name. Nearest returns false if
-// no candidate counts.
+// Nearest returns the candidate that is most similar to name. This is the first candidate with the fewest edits, see
+// edits. A candidate with more edits than a third of the length of name is too different, but one edit is always
+// allowed. If all candidates are too different, Nearest returns "" and false.
 func Nearest(name string, candidates []string) (string, bool) {
 	best, found := max(1, len(name)/3)+1, ""
 	for _, candidate := range candidates {
@@ -202,11 +209,11 @@ func Nearest(name string, candidates []string) (string, bool) {
 	return found, found != ""
 }
 
-// edits returns the smallest number of insertions, removals, replacements and swaps of neighbouring bytes that turn
-// one name into the other.
+// edits returns the distance between the texts a and b: the smallest number of edits that turn one into the other. An
+// edit inserts, removes or replaces one byte, or swaps two neighbouring bytes.
 func edits(a, b string) int {
-	// row[j] counts the edits between the bytes of a so far and the first j bytes of b; last and before are the rows
-	// above.
+	// row[j] is the distance between the bytes of a so far and the first j bytes of b. last is the row above row, and
+	// before is the row above last.
 	var before, last []int
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -222,7 +229,7 @@ func edits(a, b string) int {
 			}
 			row[j+1] = min(row[j]+1, last[j+1]+1, last[j]+cost)
 			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
+				row[j+1] = min(row[j+1], before[j-1]+1) // a swap
 			}
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// IterationFlag returns the flag --iteration for a command whose default is the newest iteration.
+// IterationFlag returns the flag --iteration, for a command that takes the newest iteration if the flag is not given.
 func IterationFlag() urfave.Flag {
 	return &urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0 (default: the newest)"}
 }
 
-// PlaceFlags returns --node and --iteration, which name one node of a run. Smithers has --node in place of a second
-// argument.
+// PlaceFlags returns the flags --node and --iteration, which name one node of a run. The flag --node means the same as
+// a second argument; it exists because Smithers has it.
 func PlaceFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "the node `ID`, in place of the second argument"}, IterationFlag(),
@@ -26,8 +26,8 @@ func WhoFlag() urfave.Flag {
 	return &urfave.StringFlag{Name: "by", Usage: "record the name `WHO` (default: git's user.name; '' for no name)"}
 }
 
-// ParseIteration reads --iteration. It returns nil if the flag was not given. The error is usage if the number is
-// negative.
+// ParseIteration returns the number of the flag --iteration, or nil if the flag was not given. The error is usage if
+// the number is negative.
 func ParseIteration(c *urfave.Context) (*int, error) {
 	if !c.IsSet("iteration") {
 		return nil, nil
@@ -60,7 +60,8 @@ func ParsePlace(c *urfave.Context) (mailbox.Place, error) {
 	return mailbox.Place{Node: node, Iteration: iteration}, err
 }
 
-// Who returns the name that --by gives, or git's user.name if by is nil. by is a result of ParseWho.
+// Who returns the name of the user who called the command. by is the result of ParseWho. If by is nil, the name is
+// git's user.name; otherwise it is the text to which by points.
 func Who(by *string, store *timeline.Store) string {
 	if by != nil {
 		return *by
@@ -68,7 +69,7 @@ func Who(by *string, store *timeline.Store) string {
 	return timeline.UserName(store)
 }
 
-// ParseWho reads --by. It returns nil if the flag was not given.
+// ParseWho returns the value of the flag --by, or nil if the flag was not given.
 func ParseWho(c *urfave.Context) *string {
 	if !c.IsSet("by") {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 )
 
-// RemoteAndRuns returns the remote that the first argument names, as RemoteName returns it, and the other arguments,
-// which are runs. If there are no arguments, the remote is "".
+// RemoteAndRuns splits args into a remote and runs. The first argument is the remote, which RemoteAndRuns converts with
+// RemoteName. The other arguments are the runs. If args is empty, remote is "".
 func RemoteAndRuns(s *session.Session, args []string) (remote string, runs []string) {
 	if len(args) == 0 {
 		return "", nil
@@ -15,8 +15,9 @@ func RemoteAndRuns(s *session.Session, args []string) (remote string, runs []str
 	return RemoteName(s, args[0]), args[1:]
 }
 
-// RemoteName returns remote unchanged, except a path that begins with ./ or ../. It resolves such a path against
-// the folder in which the command was called.
+// RemoteName returns the remote that an argument names. If the argument is a path that begins with ./ or ../, or is .
+// or .., the result is the absolute path, resolved against the folder in which the command was called. Otherwise the
+// argument is returned unchanged.
 func RemoteName(s *session.Session, remote string) string {
 	for _, start := range []string{"./", "../"} {
 		if strings.HasPrefix(remote+"/", start) {

@@ -19,8 +19,8 @@ type Target struct {
 	Address  string // a run, or one of its frames
 }
 
-// TargetFlags returns --run-id and --frame, with which Smithers names a run and a frame. An address as an argument
-// means the same.
+// TargetFlags returns the flags --run-id and --frame, which name a run and a frame. They mean the same as an address as
+// an argument, and exist because Smithers has them.
 func TargetFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN`, in place of the argument"},
@@ -28,16 +28,20 @@ func TargetFlags() []urfave.Flag {
 	}
 }
 
-// NodeFlag returns the flag --node for travel and revert. Smithers calls the flag --node-id.
+// NodeFlag returns the flag --node for travel and revert, with the other name --node-id, which Smithers uses. usage is
+// the text that help shows for the flag.
 func NodeFlag(usage string) urfave.Flag {
 	return &urfave.StringFlag{Name: "node", Aliases: []string{"n", "node-id"}, Usage: usage}
 }
 
-// ParseTarget reads the arguments and TargetFlags. The run or frame is an argument or --run-id, and the workflow file
-// is the other argument. Without --run-id, a lone argument is the run, even if a file has that name.
+// ParseTarget reads a run or frame, and perhaps a workflow file, from the arguments and TargetFlags:
+//   - With --run-id, this flag names the run, and the only argument is the workflow file, if there is one.
+//   - A lone argument without --run-id is the run, even if a file has that name.
+//   - Of two arguments, the first is the workflow file and the second is the run. The other order is also allowed if
+//     the first is not a workflow file, and the second ends like the name of one.
 //
-// The error is usage if the run is missing or named twice, and if a lone argument ends like the name of a workflow. It
-// is workflow_not_found if the workflow file does not exist, and invalid_address for a negative frame.
+// The error is usage if the run is missing or named twice, or if a lone argument ends like the name of a workflow file.
+// The error is workflow_not_found if there is no such workflow file, and invalid_address for a negative frame.
 func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, error) {
 	out := Target{Address: c.String("run-id")}
 	args := c.Args().Slice()
@@ -71,8 +75,8 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 	return out, nil
 }
 
-// meansWorkflow reports whether an argument is a workflow file and not a run. This is so if a file is called name, or
-// if name ends like the name of a workflow.
+// meansWorkflow reports whether an argument means a workflow file and not a run. This is so if a file has the given
+// name, or if the name ends like the name of a workflow file.
 func meansWorkflow(s *session.Session, name string) bool {
 	return IsWorkflowName(name) || IsFile(s, name)
 }
@@ -87,7 +91,7 @@ func IsWorkflowName(name string) bool {
 	return app.IsScript(name)
 }
 
-// IsFile reports whether name is a file, or anything else that is not a folder.
+// IsFile reports whether there is a file, or anything else that is not a folder, with the given name.
 func IsFile(s *session.Session, name string) bool {
 	info, err := os.Stat(s.Path(name))
 	return err == nil && !info.IsDir()

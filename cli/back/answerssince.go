@@ -37,9 +37,9 @@ func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.S
 	return nil
 }
 
-// answersSince returns what was answered between the two states. names has the node of each approval that was decided,
-// and of each human request that was answered or cancelled. If there are new signals, the last element is their number
-// in words, such as "2 signals".
+// answersSince returns names for the answers that the state now has and the state before lacks. There is a name for the
+// node of each approval that was decided, and of each human request that was answered or cancelled. If there are new
+// signals, the last name is their number in words, such as "2 signals".
 func answersSince(before, now *snapshot.State) (names []string, err error) {
 	for a, err := range now.AllApprovals() {
 		if err != nil {
@@ -72,7 +72,8 @@ func answersSince(before, now *snapshot.State) (names []string, err error) {
 	return names, nil
 }
 
-// rowAt returns the decoded row with the given key, or nil if the collection has no such row.
+// rowAt returns the row of the collection with the given key, decoded by decode. It returns nil if the collection has
+// no such row.
 func rowAt[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (*T, error) {
 	value, ok, err := rows.Get(key)
 	if err != nil || !ok {

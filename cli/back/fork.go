@@ -82,7 +82,8 @@ func parseFork(s *session.Session, c *urfave.Context) (app.ForkRequest, error) {
 	return req, err
 }
 
-// parseResets reads resetFlags. The error is usage if --no-deps or --named-only lacks --node, or if both are given.
+// parseResets returns the changes to the state of the new run that the flags of resetFlags describe. The error is usage
+// if --no-deps or --named-only is given without --node, or if both are given.
 func parseResets(s *session.Session, c *urfave.Context) (app.Resets, error) {
 	out := app.Resets{
 		Nodes: c.StringSlice("node"), NoDeps: c.Bool("no-deps"), NamedOnly: c.Bool("named-only"), Label: c.String("label"),
@@ -101,8 +102,9 @@ func parseResets(s *session.Session, c *urfave.Context) (app.Resets, error) {
 	return out, err
 }
 
-// runFork makes the fork and prints its id, or its document with --json. Without --json, it also notes the command that
-// continues the fork and, if the request names no frame, the answers that the parent received after the forked frame.
+// runFork makes the fork and prints its id. It also notes the command that continues the fork. If the request names no
+// frame, runFork notes the answers that the parent received after the forked frame. With --json, it prints only the
+// document of the fork.
 func runFork(ctx context.Context, s *session.Session, store *timeline.Store, req app.ForkRequest) error {
 	made, err := desk.Open(s, store).Fork(ctx, req)
 	if err != nil {
@@ -133,8 +135,8 @@ func describeFork(head *timeline.Head) forkDocument {
 	return doc
 }
 
-// describeParent returns the forkDocument of a fork with the fields that are in the fork's row. The caller sets the
-// others.
+// describeParent returns a forkDocument with the fields that are known from row, the row of a fork. The caller must set
+// the other fields.
 func describeParent(row snapshot.Run) forkDocument {
 	doc := forkDocument{Kind: "fork", ForkedRunID: row.ID}
 	if parent := row.Parent; parent != nil {

@@ -109,7 +109,8 @@ func parseReplay(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	return req, err
 }
 
-// runReplay forks a frame, runs the fork, and prints how the fork ended or why it waits.
+// runReplay forks a frame, runs the fork, and prints how the fork ended or why it waits. If the fork could not be run,
+// it prints nothing and returns the error.
 func runReplay(ctx context.Context, s *session.Session, store *timeline.Store, req app.ReplayRequest) error {
 	done, err := desk.Open(s, store).Replay(ctx, req)
 	if done == nil {
@@ -132,8 +133,8 @@ func describeReplay(done *app.ReplayResult, started bool) replayDocument {
 	return doc
 }
 
-// bringByReplay returns a text that says how to replay the frame on the frame's own files: with the typed command and
-// --restore-vcs. If the typed command is unknown, the text only names the flag.
+// bringByReplay returns the end of a warning. It says that the typed command with the flag --restore-vcs would replay
+// the frame on the frame's own files. If the typed command is unknown, the text names only the flag.
 func bringByReplay(s *session.Session) string {
 	command := s.TypedWith("--restore-vcs")
 	if command == "" {

@@ -24,8 +24,11 @@ func foreignFlags() []urfave.Flag {
 }
 
 // parseSmithersReplay returns the request for a replay that Smithers runs, or nil if the command line has no --engine.
-// req is the request as parseReplay read it. The error is usage if --engine has an unknown value, if a flag does not go
-// with the others, or if there is no workflow of Smithers.
+// req is the request as parseReplay read it. If --engine-command is not given, the command is the value of the variable
+// GIT_SMITHERS_ENGINE_COMMAND.
+//
+// The error is usage in these cases: --db or --engine-command is given without --engine, --engine has an unknown value,
+// the command line names no workflow, or a flag is given that Smithers does not support.
 func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRequest) (*app.SmithersReplayRequest, error) {
 	if !c.IsSet("engine") {
 		for _, flag := range []string{"db", "engine-command"} {
@@ -60,7 +63,8 @@ func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRe
 	}, nil
 }
 
-// runSmithersReplay forks a frame, makes Smithers run the fork, and prints how the fork ended or why it waits.
+// runSmithersReplay forks a frame, makes Smithers run the fork, and prints how the fork ended or why it waits. If there
+// is no result, it prints nothing and returns the error.
 func runSmithersReplay(ctx context.Context, s *session.Session, store *timeline.Store, req app.SmithersReplayRequest) error {
 	done, err := desk.Open(s, store).ReplayWithSmithers(ctx, req)
 	if done == nil {

@@ -61,7 +61,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 	return cmd
 }
 
-// runReset takes a run back to its beginning or to a frame. Without --resume, it then prints the address of the new
+// runReset sets a run back to its beginning or to a frame. Without --resume, it then prints the address of the new
 // frame. With --resume, it continues the run, and prints how the run ended or why it waits.
 func runReset(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResetRequest) error {
 	done, err := desk.Open(s, store).Reset(ctx, req)

@@ -72,8 +72,8 @@ With --worktree, restore restores the files of the task's own worktree in that w
 	return cmd
 }
 
-// runRestore prints the changes that restore the files of a frame in place. If opts.dryRun is false, it also makes
-// these changes. kind is the kind of the document for --json.
+// runRestore restores the files of a frame in place, and prints the changes. If opts.dryRun is true, it changes
+// nothing, and prints the changes that a restore would make. kind is the kind of the document for --json.
 func runRestore(ctx context.Context, s *session.Session, store *timeline.Store, opts restoreOptions, kind string) error {
 	done, err := desk.Open(s, store).Restore(ctx, code.RestoreRequest{
 		From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun, Confirm: desk.ConfirmRemoval(s, opts.yes, desk.YesRemoves),
@@ -96,7 +96,8 @@ type checkoutDocument struct {
 	desk.RestoredCode
 }
 
-// runCheckout makes a new working copy with the files of a frame, and prints the path of the working copy.
+// runCheckout makes a new working copy with the files of a frame, and prints the path of the working copy. opts.to is
+// the folder of the working copy, or "" for a default folder.
 func runCheckout(ctx context.Context, s *session.Session, store *timeline.Store, opts restoreOptions) error {
 	made, err := desk.Open(s, store).CheckOut(ctx, code.CheckoutRequest{From: opts.address, Worktree: opts.worktree, Dir: opts.to})
 	if err != nil {

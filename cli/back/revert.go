@@ -89,9 +89,9 @@ func parseRevert(s *session.Session, cmd *arg.Command, c *urfave.Context) (code.
 	return req, nil
 }
 
-// runRevert prints the changes that restore the files as they were after an attempt or, if req names no node, the files
-// of a frame. If req.DryRun is false, it also makes these changes. If yes is true, untracked files are removed without
-// asking.
+// runRevert restores the files in place as they were after an attempt, and prints the changes. If req names no node, it
+// restores the files of a frame instead, see revertToFrame. If req.DryRun is true, it changes nothing, and prints the
+// changes that it would make. If yes is true, it removes untracked files without asking.
 func runRevert(ctx context.Context, s *session.Session, store *timeline.Store, req code.RevertRequest, yes bool) error {
 	if req.Node == "" {
 		return revertToFrame(ctx, s, store, req, yes)
@@ -108,8 +108,9 @@ func runRevert(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return desk.TellRestored(ctx, s, store, done, req.DryRun)
 }
 
-// revertToFrame restores the files of the frame that req.Run names, as runRestore does. The error is invalid_address if
-// req.Run names only a run. If yes is true, untracked files are removed without asking.
+// revertToFrame restores the files of the frame that req.Run names, and prints the changes, as runRestore does. The
+// error is invalid_address if req.Run names a run without a frame. If yes is true, untracked files are removed without
+// asking.
 func revertToFrame(ctx context.Context, s *session.Session, store *timeline.Store, req code.RevertRequest, yes bool) error {
 	framed, err := arg.NamesFrame(ctx, store, req.Run)
 	if err != nil {

@@ -125,9 +125,9 @@ func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	return req, nil
 }
 
-// runTravel takes a run back to a frame or to before an attempt. Without --resume, it then prints the address of the
-// new frame. With --resume, it continues the run, and prints how the run ended or why it waits. If the attempt does not
-// exist, it prints the document of printTravelFailed.
+// runTravel sets a run back to a frame, or to the state before an attempt. Without --resume, it then prints the address
+// of the new frame. With --resume, it continues the run, and prints how the run ended or why it waits. If the attempt
+// does not exist, it calls printTravelFailed.
 func runTravel(ctx context.Context, s *session.Session, store *timeline.Store, req app.TravelRequest) error {
 	done, err := desk.Open(s, store).Travel(ctx, req)
 	if done == nil {
@@ -145,9 +145,9 @@ func runTravel(ctx context.Context, s *session.Session, store *timeline.Store, r
 	})
 }
 
-// printTravelFailed prints a document on standard output if --json is given and cause is attempt_not_found. Scripts may
-// call travel to find out whether an attempt exists. For any other cause, printTravelFailed prints nothing. Its error
-// is only about printing.
+// printTravelFailed prints a document on standard output if --json is given and cause is attempt_not_found, because
+// scripts may call travel to find out whether an attempt exists. For any other cause, it prints nothing. It returns
+// only errors of printing, and never cause.
 func printTravelFailed(s *session.Session, req travel.Request, cause error) error {
 	known, ok := errors.AsType[*fault.Error](cause)
 	if !ok || !s.JSON || known.Code != fault.AttemptNotFound {
@@ -165,8 +165,8 @@ func printTravelFailed(s *session.Session, req travel.Request, cause error) erro
 	return s.WriteJSON(doc)
 }
 
-// sequelFlags returns the flags with which travel and reset continue the run. The flag yes, the command's own flag
-// --yes, is one of them.
+// sequelFlags returns the flags with which travel and reset continue the run. One of them is yes, which must be the
+// flag --yes of the command.
 func sequelFlags(yes urfave.Flag) []urfave.Flag {
 	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes}, desk.EngineFlags()...)
 }
@@ -176,8 +176,9 @@ func travelYesFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files and, with --resume, run the workflow's commands, without asking"}
 }
 
-// parseSequel reads sequelFlags. The error is usage if a flag that needs --resume is given without --resume. yesResumes
-// is true if --yes is such a flag. workflow is the workflow file that the command line names, or "".
+// parseSequel reads the flags of sequelFlags. workflow is the workflow file that the command line names, or "". The
+// error is usage if a flag that needs --resume is given without --resume. If yesResumes is true, --yes is one of the
+// flags that need --resume.
 func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workflow string, yesResumes bool) (app.Sequel, error) {
 	out := app.Sequel{Workflow: workflow, Resume: c.Bool("resume")}
 	if out.Resume {
@@ -197,13 +198,13 @@ func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workfl
 	return out, nil
 }
 
-// tellWentBack prints the result of a travel or reset. resumes is true if the command line has --resume, and err is the
-// error of resuming the run. describe returns the document for --json. Its argument describes the resumed run, and is
-// nil if the run was not resumed.
+// tellWentBack prints the result of a travel or reset. resumes is true if the command line has --resume. err is the
+// error of resuming the run. describe returns the document for --json. The argument of describe is the document of the
+// resumed run, or nil if the run was not resumed.
 //
 // Without --resume, tellWentBack prints the address of the new frame, and ignores err. With --resume, it prints how the
-// resumed run ended or why it waits, and returns err. If the run could not be resumed, it prints only the document for
-// --json.
+// resumed run ended or why it waits, and returns err. If the run could not be resumed, tellWentBack returns err, and
+// prints only the document for --json.
 func tellWentBack(ctx context.Context, s *session.Session, store *timeline.Store, done *app.TravelResult, err error, resumes bool,
 	describe func(resumed *desk.RunDocument) any,
 ) error {

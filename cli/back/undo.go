@@ -66,8 +66,8 @@ A second undo takes back the operation before. Prints the address of the new fra
 	}
 }
 
-// runUndo takes an op back and prints the address of the new frame. It also notes the op, and the newer ops that undo
-// passed over. If yes is true, untracked files are removed without asking.
+// runUndo takes an operation back and prints the address of the new frame. It also notes this operation, and the newer
+// operations that undo skipped. If yes is true, it removes untracked files without asking.
 func runUndo(ctx context.Context, s *session.Session, store *timeline.Store, req travel.UndoRequest, yes bool) error {
 	req.Confirm = desk.ConfirmRemoval(s, yes, desk.YesRemoves)
 	done, err := desk.Open(s, store).Undo(ctx, req)
@@ -91,8 +91,8 @@ func runUndo(ctx context.Context, s *session.Session, store *timeline.Store, req
 // mostPassed is how many of the ops that undo passed over notePassedOver lists, if there are at least two more.
 const mostPassed = 3
 
-// notePassedOver notes the ops that undo passed over, each with the reason. If these are more than mostPassed+1, it
-// notes the first mostPassed ops and the number of the others.
+// notePassedOver notes each operation that undo skipped, with the reason. If there are more than mostPassed+1 of them,
+// it notes only the first mostPassed operations, and the number of the others.
 func notePassedOver(s *session.Session, passed []travel.PassedOver) {
 	for i, one := range passed {
 		if i == mostPassed && len(passed) > mostPassed+1 {

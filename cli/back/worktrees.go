@@ -86,8 +86,9 @@ func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store
 	})
 }
 
-// runWorktreesPrune removes the worktrees of the named runs or, if runs is empty, of all runs that are not running. It
-// prints the outcome for each worktree. If dryRun is true, it removes nothing and prints the expected outcome.
+// runWorktreesPrune removes the worktrees of the given runs or, if runs is empty, of all runs that are not running. It
+// keeps worktrees with unsaved work. It prints a line for each worktree with the outcome. If dryRun is true, it removes
+// nothing, and prints the outcome that the removal would have.
 func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.Store, runs []string, dryRun bool) error {
 	over := s.While("looking for unsaved work")
 	list, err := code.PruneWorktrees(ctx, store, runs, dryRun)

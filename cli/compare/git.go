@@ -18,8 +18,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// WhereForGit returns the options with which git finds the repository. It returns nil if git finds the repository by
-// itself. Git needs options in a jj workspace without a .git, and for a store of run history alone.
+// WhereForGit returns the options that git needs to find the repository, or nil if git finds the repository by itself.
+// Git needs options in two places: in a jj workspace without a folder .git, and in a store that has only run history.
 func WhereForGit(ctx context.Context, s *session.Session, store *timeline.Store) ([]string, error) {
 	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
 	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
@@ -31,9 +31,10 @@ func WhereForGit(ctx context.Context, s *session.Session, store *timeline.Store)
 	return []string{"--git-dir=" + here.Repo.GitDir, "--work-tree=" + here.Root}, nil
 }
 
-// HandOver runs git with args and the output streams of this process, and waits for its end. It leaves interrupts to
-// git and its pager, because the terminal sends them to git, too. It passes SIGTERM on, because only this process
-// receives it. Errors are those of gitDiffFailed.
+// HandOver runs git with args, and waits until git ends. Git writes to the output of this process, and has no input.
+//
+// HandOver ignores interrupts (Ctrl-C), because the terminal also sends them to git and its pager, which decide what to
+// do. It passes SIGTERM on to git, because only this process receives it. The errors are those of gitDiffFailed.
 func HandOver(ctx context.Context, s *session.Session, args []string) error {
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -52,8 +53,9 @@ func HandOver(ctx context.Context, s *session.Session, args []string) error {
 	return gitDiffFailed(ctx, cmd.Run())
 }
 
-// gitDiffFailed returns the error for the result err of a git diff command, or nil if err is nil. The error is that of
-// ctx if ctx has ended, term.ErrOutputClosed if the pager was closed, and otherwise git_failed.
+// gitDiffFailed returns the error of a git diff command. err is the result of running the command. If err is nil,
+// gitDiffFailed returns nil. Otherwise the error is that of ctx if ctx has ended, term.ErrOutputClosed if the user
+// closed the pager, and git_failed in all other cases.
 func gitDiffFailed(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 // Sides are the two sides of a diff. From is nil if To is a run's first frame.
 type Sides struct{ From, To *timeline.Loaded }
 
-// Load loads the frames at two addresses, From and To. If addresses has only one address, Load loads the frame at this
-// address as To, and the frame before it as From; From is nil if To is the first frame. addresses must not be empty.
+// Load loads the frames From and To at two addresses. If addresses has only one address, To is the frame at this
+// address, and From is the frame before it. From is then nil if To is the first frame. addresses must not be empty.
 func Load(ctx context.Context, store *timeline.Store, addresses []string) (two Sides, err error) {
 	if two.To, err = store.Load(ctx, addresses[len(addresses)-1]); err != nil {
 		return two, err
@@ -44,7 +44,8 @@ func (c Sides) CountFiles(ctx context.Context, store *timeline.Store) ([]code.Fi
 	return code.CompareFiles(ctx, store, c.From.Entry, c.To.Entry)
 }
 
-// AddressOf returns the address of a loaded frame. For an entry after the newest frame, it returns only the run.
+// AddressOf returns the address of the entry in at: the run and the frame. An entry without a frame number comes after
+// the newest frame of the run; its address is only the run.
 func AddressOf(at *timeline.Loaded) string {
 	if at.Entry.Frame == snapshot.NoFrame {
 		return at.Address.Run

@@ -18,14 +18,15 @@ import (
 // Trees has the ids of the trees with the files of two frames.
 type Trees struct{ From, To objstore.ID }
 
-// Arguments appends the ids of the trees and "--" to args, the arguments of a git command. Paths may follow.
+// Arguments returns the arguments of a git command that compares the two trees: args, the ids of the trees, and "--".
+// The caller may append paths.
 func (t Trees) Arguments(args []string) []string {
 	return append(args, t.From.String(), t.To.String(), "--")
 }
 
-// Trees returns the trees with the files of From and To, neither of which may be nil. worktree is the task whose own
-// worktree is compared, or "" for the files that tasks share. The error is no_code if a side has no such files. Trees
-// also refuses a comparison that is too large.
+// Trees returns the trees with the files of From and To. Neither of them may be nil. worktree is the name of the task
+// whose own worktree is compared, or "" for the files that tasks share. The error is no_code if From or To has no such
+// files. Trees also returns an error if code.CheckChanges finds that the comparison is too large.
 func (c Sides) Trees(ctx context.Context, store *timeline.Store, worktree string) (out Trees, err error) {
 	if out.From, err = codeTree(c.From, worktree); err != nil {
 		return out, err
@@ -36,8 +37,9 @@ func (c Sides) Trees(ctx context.Context, store *timeline.Store, worktree string
 	return out, code.CheckChanges(ctx, store, out.From, out.To)
 }
 
-// PathChanges returns the paths that differ between two trees, sorted as git sorts them. where has the options of
-// WhereForGit. If paths is not empty, PathChanges looks only at these paths. Without an error, the result is never nil.
+// PathChanges returns the paths that differ between two trees, sorted as git sorts them. where has the options that
+// WhereForGit returned. If paths is not empty, PathChanges compares only these paths. If there is no error, the result
+// is not nil.
 func PathChanges(ctx context.Context, s *session.Session, where []string, trees Trees, paths []string) ([]jjbridge.PathChange, error) {
 	args := trees.Arguments(append(slices.Clone(where), "diff-tree", "-r", "-z", "--name-status", "--no-renames"))
 	out, err := s.Git(ctx, append(args, paths...)...)
@@ -47,8 +49,8 @@ func PathChanges(ctx context.Context, s *session.Session, where []string, trees 
 	return append([]jjbridge.PathChange{}, readNameStatus(out)...), nil
 }
 
-// codeTree returns the tree with the files of a frame. worktree is the task whose own worktree has the files, or ""
-// for the files that tasks share. The error is no_code if the frame has no such files.
+// codeTree returns the tree with the files of the loaded frame. worktree is the name of the task whose own worktree has
+// the files, or "" for the files that tasks share. The error is no_code if the frame has no such files.
 func codeTree(loaded *timeline.Loaded, worktree string) (objstore.ID, error) {
 	vcs, err := loaded.Entry.VCSRevision()
 	if err != nil {
@@ -68,7 +70,8 @@ func codeTree(loaded *timeline.Loaded, worktree string) (objstore.ID, error) {
 	return vcs.Tree, nil
 }
 
-// ownWorktree returns the revision of a task's own worktree, or nil if vcs has none.
+// ownWorktree returns the revision of the task's own worktree, or nil if vcs is nil or has no worktree of this task.
+// task is the name of the task.
 func ownWorktree(vcs *snapshot.VCS, task string) *snapshot.VCS {
 	if vcs == nil {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ConfirmFlag returns the flag --yes for a command that may run a workflow without naming its file.
+// ConfirmFlag returns the flag --yes, for a command that may run a workflow whose file the user did not name.
 func ConfirmFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "run the workflow's commands without asking, even if they never ran in this clone"}
 }
 
-// consenter returns the function that asks the person at the terminal for consent to run a workflow. If yes is true, it
-// returns app.Agreed, which does not ask. If yes is false and there is no terminal, it returns nil, which means that
-// nobody consents.
+// consenter returns the function that asks the user for consent to run a workflow. If yes is true, the user has already
+// consented, and the result is app.Agreed. If yes is false and there is no terminal to ask at, the result is nil, which
+// refuses consent.
 func consenter(s *session.Session, yes bool) app.Consenter {
 	if yes {
 		return app.Agreed

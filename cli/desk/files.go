@@ -28,8 +28,8 @@ type fileWords struct {
 }
 
 // tellFiles notes the result of a restore that was part of another command, such as a travel. It notes the changed
-// files, the files that were not restored, the lost edits, and where the previous files are saved. words has the texts
-// that depend on the command.
+// files, the files that were not restored, the edits that the restore has overwritten, and the frame that has the
+// previous files. words has the texts that differ between commands, and says which of these notes appear.
 func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, words fileWords) {
 	in := ""
 	if done.Name != "" {
@@ -51,7 +51,8 @@ func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, d
 	}
 }
 
-// notePaths lists the changed paths of a restore, at most pathsShown, and the number of the others.
+// notePaths lists the changed paths of a restore. It lists at most pathsShown paths, and then the number of the other
+// paths.
 func notePaths(s *session.Session, changes []jjbridge.PathChange) {
 	for _, change := range changes[:min(len(changes), pathsShown)] {
 		s.Note("  %-6s  %s", change.Op, plain.Text(change.Path))
@@ -61,10 +62,10 @@ func notePaths(s *session.Session, changes []jjbridge.PathChange) {
 	}
 }
 
-// noteEdited notes the restored paths whose content had changed since the run's newest frame, for example because a
-// person edited them. It notes nothing if there are none, or with --quiet or --json. The text of in begins the note,
-// and the text of how ends it, with the command that brings the edits back. If the paths cannot be found, noteEdited
-// warns.
+// noteEdited notes the restored paths that differed from the run's newest frame before the restore, for example because
+// a person had edited them. It notes nothing if there are no such paths, or with --quiet or --json. in is the text at
+// the beginning of the note. how is the text at its end, which says how to bring the edits back. If the paths cannot be
+// found, noteEdited warns.
 func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, in, how string) {
 	if s.Quiet || s.JSON || done.Saved == nil {
 		return
@@ -79,9 +80,9 @@ func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, 
 	s.Note("%sthese restored files had changed since %s: %s%s", in, plain.Text(since.String()), display.List(edited), how)
 }
 
-// editedPaths returns the restored paths that had changed since the run's newest frame, and the address of this frame.
-// If this frame does not exist or has no files, there are no paths, and since is the zero value. done.Saved must not be
-// nil.
+// editedPaths returns the restored paths that differed from the run's newest frame before the restore, and the address
+// of this frame. done.Saved must not be nil: it is the frame that the restore saved, with the files as they were. If
+// the run has no frame before this one, or that frame has no files, editedPaths returns no paths and the zero address.
 func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) (since timeline.Address, paths []string, err error) {
 	saved, err := store.Load(ctx, done.Saved.String())
 	if err != nil {
@@ -116,9 +117,10 @@ func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store,
 	return newest.Address, paths, err
 }
 
-// leavingFiles returns the words that follow edited files after a travel. They have the command that brings the edits
-// back, and the command line with which the travel would have restored no files. After an undo, leavingFiles returns
-// "", because a second undo does not take back the first.
+// leavingFiles returns the end of a note about edited files, after a travel or reset. It has two commands: one brings
+// the edits back, and the other is the typed command with the flag --no-vcs, which restores no files. If the typed
+// command is unknown, the note names only the flag. After an undo, leavingFiles returns "", because a second undo does
+// not take back the first.
 func leavingFiles(s *session.Session, done *travel.Result) string {
 	if done.Op.Kind == snapshot.OpUndo {
 		return ""

@@ -11,8 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// tellFilled notes that a worktree was made with the files of a run's newest frame. It warns of files that are missing
-// because the frame does not have them. root is the folder of the worktree.
+// tellFilled notes that a worktree was made with the files of a run's newest frame. run is the id of the run, and root
+// is the folder of the worktree. files describes the files of the frame. If the capture left files out, tellFilled
+// warns that these files are missing from the worktree.
 func tellFilled(s *session.Session, run, root string, files *snapshot.VCS) {
 	s.Note("made the worktree %s with the files of the newest frame of run %s", plain.Text(root), plain.Text(run))
 	if len(files.LeftOut) > 0 {
@@ -20,9 +21,14 @@ func tellFilled(s *session.Session, run, root string, files *snapshot.VCS) {
 	}
 }
 
-// InOwnWorktree returns ", in <folder>" if the tasks of a run share a worktree other than the working copy in which the
-// command was called. If the folder is unknown, "a worktree of its own" stands for it. InOwnWorktree returns "" if the
-// tasks share no such worktree, and with --quiet or --json. If it cannot find out, it warns and returns "".
+// InOwnWorktree returns words about the worktree that the tasks of a run share, for the end of a note. There are four
+// cases:
+//   - The command was called in this worktree, or the run has no worktree. The result is "".
+//   - The folder of the worktree is known. The result is ", in " and the folder.
+//   - The folder is unknown. The result is ", in a worktree of its own".
+//   - The worktree cannot be read. InOwnWorktree warns, and the result is "".
+//
+// With --quiet or --json, notes are not printed, so the result is always "".
 func InOwnWorktree(s *session.Session, store *timeline.Store, head *timeline.Head) string {
 	if s.Quiet || s.JSON {
 		return ""

@@ -19,9 +19,10 @@ func RemovalFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files without asking; they are saved in a frame"}
 }
 
-// ConfirmRemoval returns the function that asks the person at the terminal whether untracked files may be removed. If
-// the person refuses, the function returns unconfirmed, with a hint that ends with the text of hint and says what to
-// type. ConfirmRemoval returns nil if yes is true or there is no terminal: the files are then removed.
+// ConfirmRemoval returns a function that asks the person at the terminal whether untracked files may be removed. The
+// function returns nil if the person agrees, and unconfirmed if the person refuses. hint is the end of the hint of this
+// error: it says which command to type. If yes is true, or if there is no terminal to ask at, ConfirmRemoval returns
+// nil, and the files are removed without a question.
 func ConfirmRemoval(s *session.Session, yes bool, hint string) code.ConfirmRemoval {
 	const shown = 50
 	if yes || !s.CanAsk() {

@@ -38,8 +38,8 @@ type RestoredCode struct {
 	Altered []snapshot.Altered `json:"altered"`
 }
 
-// CodeOf returns the part of a JSON document about captured files. The lists in it are never nil. If v is nil, the
-// result's VCS is nil, and the lists are empty.
+// CodeOf returns the part of a JSON document that describes captured files. v is the record of the capture. If v is
+// nil, the field VCS of the result is nil. The lists in the result are never nil, so that they are [] in JSON.
 func CodeOf(v *snapshot.VCS) RestoredCode {
 	code := RestoredCode{VCS: jjbridge.TagOf(v), LeftOut: []snapshot.LeftOut{}, Altered: []snapshot.Altered{}}
 	if v != nil {
@@ -58,7 +58,7 @@ func DescribeRestored(done *code.Restored, dryRun bool) RestoredDocument {
 	}
 }
 
-// DescribeAll returns the JSON documents of several restores, in the same order.
+// DescribeAll returns the JSON documents of the restores in list, in the same order. The restores must not be dry runs.
 func DescribeAll(list []*code.Restored) []RestoredDocument {
 	docs := make([]RestoredDocument, len(list))
 	for i, one := range list {
@@ -74,8 +74,9 @@ func addressText(at *timeline.Address) *string {
 	return new(at.String())
 }
 
-// TellRestored prints the changed paths of a restore. It also notes the changes in numbers, the tasks that share the
-// files, the files that were not restored, and how to take the restore back.
+// TellRestored prints the changed paths of a restore. It also notes the changes in numbers, the tasks that use the same
+// files, the files that were not restored, and the command that restores the previous files. dryRun is true if the
+// restore was a dry run.
 func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, dryRun bool) error {
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"CHANGE", "PATH"}}
@@ -113,8 +114,8 @@ func bringBackCommand(at timeline.Address, worktree string) string {
 	return fault.CommandLine(arg.Program, "restore", at.String(), "--worktree", worktree)
 }
 
-// restoredSummary returns a line with the numbers of the changes of a restore. If dryRun is true, these are the changes
-// that the restore would make. The line also says if there are none.
+// restoredSummary returns a line with the numbers of added, modified and removed files. If dryRun is true, these are
+// the changes that the restore would make. If there are no changes, the line says so.
 func restoredSummary(done *code.Restored, dryRun bool) string {
 	from := plain.Text(done.From.String())
 	if len(done.Changes) == 0 {
@@ -148,8 +149,8 @@ func noteShared(s *session.Session, beside []string) {
 	}
 }
 
-// NoteIncomplete notes which files of v a capture left out. If v had conflicts, it also notes that files have conflict
-// markers. v may be nil.
+// NoteIncomplete notes the files that are missing from a restore, because the capture v left them out. If v describes a
+// jj change with conflicts, it also notes that files contain conflict markers. If v is nil, it notes nothing.
 func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
 	if v == nil {
 		return
@@ -162,8 +163,9 @@ func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
 	}
 }
 
-// noteElsewhere notes the current HEAD, or jj's change, if it differs from the one at which the restored files were
-// captured. It notes nothing if the restore recorded no frame.
+// noteElsewhere compares two revisions: the current one, and the one at which the restored files were captured. A
+// revision is git's HEAD, or jj's change. If the revisions differ, noteElsewhere notes both, because a restore changes
+// files and moves neither HEAD nor the change. It notes nothing if the restore recorded no frame.
 func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) error {
 	if done.Frame == nil || done.VCS == nil {
 		return nil

@@ -29,7 +29,8 @@ type RunDocument struct {
 	FinishedAtMs *int64            `json:"finishedAtMs"`
 }
 
-// DescribeResult returns the JSON document of a run that ended or was left. kind is the kind of the document.
+// DescribeResult returns the JSON document of a run that has ended, or that this process has left because it waits.
+// kind is the kind of the document.
 func DescribeResult(kind string, r *app.Result) RunDocument {
 	doc := RunDocument{
 		Kind: kind, RunID: r.Run.ID, WorkflowName: r.Run.Workflow, Status: string(r.Run.Status), Frame: r.Run.Frame,
@@ -42,8 +43,8 @@ func DescribeResult(kind string, r *app.Result) RunDocument {
 	return doc
 }
 
-// TellResult prints the result of a run, as PrintResult does, and returns err, the error of the run, joined with an
-// error of printing. If err is nil, it first notes that the run has finished.
+// TellResult prints the result of a run with PrintResult. err is the error of the run. If err is nil, TellResult first
+// notes that the run has finished, now or earlier. It returns err joined with an error of printing.
 func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	switch {
 	case err != nil:
@@ -55,8 +56,8 @@ func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	return errors.Join(err, PrintResult(s, r, doc))
 }
 
-// PrintResult prints doc with --json. Otherwise it prints the id of the run, unless standard output is a terminal and a
-// person reads the notes on standard error, which have the id. A closed output is not an error.
+// PrintResult prints doc with --json, and otherwise the id of the run. If standard output is a terminal and a person
+// reads the notes, PrintResult prints no id, because a note has already shown it. A closed output is not an error.
 func PrintResult(s *session.Session, r *app.Result, doc any) error {
 	var err error
 	switch {
@@ -72,7 +73,7 @@ func PrintResult(s *session.Session, r *app.Result, doc any) error {
 	return err
 }
 
-// tellFrame notes a new frame: its number, its subject, and how many tasks are done.
+// tellFrame notes a new frame: its number, its subject, and how many tasks of the run are done and wait.
 func tellFrame(s *session.Session, p engine.Progress) {
 	waiting := ""
 	if p.Waiting > 0 {
@@ -81,10 +82,11 @@ func tellFrame(s *session.Session, p engine.Progress) {
 	s.Note("  frame %d  %s  (%d of %d done%s)", p.Frame, plain.Text(p.Subject), p.Finished+p.Skipped, p.Nodes, waiting)
 }
 
-// logsOf returns the writer that shows the logs of a run's tasks on standard error.
+// logsOf returns a writer for the logs of a run's tasks. It shows the logs on standard error.
 func logsOf(s *session.Session) io.Writer { return logWriter{s, ""} }
 
-// NamedLogsOf returns a writer like logsOf, for several runs at once: the run's id begins every line.
+// NamedLogsOf returns a writer like logsOf, for a command that executes several runs at once: every line begins with
+// the run's id. run is the id of the run.
 func NamedLogsOf(s *session.Session, run string) io.Writer {
 	return logWriter{s, plain.Text(run) + ": "}
 }
@@ -95,7 +97,8 @@ type logWriter struct {
 	prefix string // begins every line
 }
 
-// Write prints the lines of p, which has whole lines. It never fails, so that a run does not depend on its logs.
+// Write prints the lines of p on standard error, each after the prefix of w. p must have whole lines. Write never
+// returns an error, so that a run does not depend on its logs.
 func (w logWriter) Write(p []byte) (int, error) {
 	for _, line := range plain.Lines(string(p)) {
 		w.s.Talk("%s%s\n", w.prefix, line)

@@ -37,9 +37,9 @@ type runView struct {
 	done    string // the number of tasks that are done, in words
 }
 
-// viewRun returns the view of a run with the workflow wf, and begins to show how long its tasks have been running. view
-// is nil if no person reads standard error. The caller must call end exactly once, when the run ends or is left; end is
-// never nil.
+// viewRun returns a view of a run with the workflow wf. The view shows the running tasks, and updates their times every
+// second. The caller must call end exactly once, when the run ends or when the process leaves it. If no person reads
+// standard error, view is nil, and end does nothing.
 func viewRun(ctx context.Context, s *session.Session, wf *workflow.Workflow) (view *runView, end func()) {
 	if !s.TalksToPerson() {
 		return nil, func() {}
@@ -69,8 +69,8 @@ func viewRun(ctx context.Context, s *session.Session, wf *workflow.Workflow) (vi
 	}
 }
 
-// tell shows the tasks whose state changed with a frame: a line for each that waits or has ended, and the running tasks
-// in place.
+// tell shows the tasks whose state changed with the frame in p. It prints a line for each task that waits or has ended.
+// It shows all running tasks together in one line, which it overwrites later.
 func (v *runView) tell(p engine.Progress) {
 	v.mu.Lock()
 	v.done = fmt.Sprintf("%d of %d done", p.Finished+p.Skipped, p.Nodes)
@@ -90,7 +90,8 @@ func (v *runView) tell(p engine.Progress) {
 	v.showRunning()
 }
 
-// line returns the line about a task that waits or has ended.
+// line returns the line about a task that waits or has ended: its mark, its id, how long an ended task took, and the
+// text step.What. step describes the change of the task.
 func (v *runView) line(step engine.Step) string {
 	took := ""
 	if step.EndedAtMs != 0 {
@@ -104,8 +105,8 @@ func (v *runView) line(step engine.Step) string {
 	return fmt.Sprintf("  %s %s  %8s  %s", v.p.Paint(style, mark), display.Padded(plain.Text(step.Task), plain.Text(step.Task), v.width), took, what)
 }
 
-// showRunning shows, in place, the running tasks and how long they have been running. If no task is running, it shows
-// nothing.
+// showRunning shows the running tasks in one line, each with the time since its start. Later output overwrites this
+// line. If no task is running, showRunning shows nothing.
 func (v *runView) showRunning() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -117,6 +118,7 @@ func (v *runView) showRunning() {
 	for i, step := range v.running {
 		parts[i] = plain.Text(step.Task)
 		if took := now.Sub(time.UnixMilli(step.StartedAtMs)).Truncate(time.Second); took > 0 {
+			// took has whole seconds, so the fraction is always 0.
 			parts[i] += " " + strings.Replace(display.Duration(took), ".0 s", " s", 1)
 		}
 	}
@@ -124,8 +126,8 @@ func (v *runView) showRunning() {
 	v.s.TalkHalfway(plain.Shorten("  "+mark+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
 }
 
-// stepMark returns the mark of a task's state, and the style of the mark. The style only repeats what the mark and
-// the words beside it show.
+// stepMark returns the mark of a task in the given state, and the style of the mark. All waiting states have the same
+// mark. The style only repeats what the mark shows, so that nothing is lost without colours.
 func stepMark(state snapshot.NodeState) (mark, style string) {
 	switch state {
 	case snapshot.NodeFinished:

@@ -34,8 +34,9 @@ func LogsFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "logs", Usage: "show the logs of running tasks"}
 }
 
-// ParseSettings reads EngineFlags and --yes. With --logs, the logs of tasks go to standard error. The error is
-// usage if --max-parallel is below 1.
+// ParseSettings returns the settings that EngineFlags and --yes describe. With --logs, the logs of tasks go to standard
+// error. With --yes, the user has consented to the workflow's commands. The error is usage if --max-parallel is below
+// 1.
 func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) {
 	n := c.Int("max-parallel")
 	if n < 1 {

@@ -16,7 +16,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Open returns the desk that carries out the requests of the command line s on the history in store.
+// Open returns a desk, which carries out the requests of a command line. s is the session of the command line, and
+// store has the history.
 func Open(s *session.Session, store *timeline.Store) *app.Desk {
 	return &app.Desk{Store: store, Folder: s.Folder(), Env: s.Env, Now: s.Now, Hurry: s.Hurry, Teller: teller{s, store}}
 }
@@ -27,7 +28,7 @@ type teller struct {
 	store *timeline.Store
 }
 
-// Note prints an event of the request.
+// Note prints what note reports about the request, on standard error. It ignores a note of an unknown type.
 func (t teller) Note(ctx context.Context, note app.Note) {
 	s := t.s
 	switch note := note.(type) {
@@ -63,21 +64,22 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 	}
 }
 
-// Warn prints an error that does not harm the request.
+// Warn prints err as a warning. The request continues.
 func (t teller) Warn(err error) { t.s.Warn(err) }
 
-// While shows the activity of the request until over is called. over may be called twice.
+// While shows the activity what on standard error until the caller calls over. The caller may call over more than once.
 func (t teller) While(what app.Wait) (over func()) { return sync.OnceFunc(t.s.While(string(what))) }
 
-// Count shows a counted activity of the request until over is called. update receives how much of it is done.
+// Count shows the activity what on standard error until the caller calls over. The caller calls update after each step,
+// with the number of finished steps and the number of all steps.
 func (t teller) Count(what app.Wait) (update func(done, total int), over func()) {
 	p := t.s.Progress(string(what))
 	return p.Update, p.Finish
 }
 
-// Tasks begins to show the tasks of a run with the workflow wf. It returns frame, which the caller calls with every new
-// frame, and over, which the caller calls when the run ends or is left. If a person watches, frame shows the tasks that
-// changed; otherwise it prints a line for every frame.
+// Tasks begins to show the tasks of a run with the workflow wf. The caller must call frame after every new frame, and
+// over when the run ends or when the process leaves it. If a person reads standard error, frame shows the tasks that
+// changed. Otherwise frame prints a line about the new frame.
 func (t teller) Tasks(ctx context.Context, wf *workflow.Workflow) (frame func(engine.Progress), over func()) {
 	view, end := viewRun(ctx, t.s, wf)
 	if view == nil {
@@ -92,8 +94,8 @@ type engineLine struct {
 	Line string `json:"line"`
 }
 
-// tellEngineLine prints a line of another engine on standard error, without control characters. With --json, it prints
-// the line as a document.
+// tellEngineLine prints text on standard error, without control characters. text is a line that another engine wrote.
+// With --json, tellEngineLine prints the line as a JSON document.
 func tellEngineLine(s *session.Session, text string) {
 	for _, line := range plain.Lines(text) {
 		if s.JSON {
@@ -104,8 +106,8 @@ func tellEngineLine(s *session.Session, text string) {
 	}
 }
 
-// noteEscaped notes the name of the run's git ref if this name does not end with the run's id. This is so if git does
-// not allow the id in a name, and the id is therefore escaped.
+// noteEscaped notes the name of the run's git ref if the user cannot guess it from the run's id. Git does not allow
+// some ids in the name of a ref; the name then has the id in an escaped form. id is the id of the run.
 func noteEscaped(s *session.Session, id string) {
 	if name, err := refs.Tip(id); err == nil && !strings.HasSuffix(string(name), "/"+id) {
 		s.Note("the git ref of run %s is %s", fault.Word(plain.Text(id)), name)

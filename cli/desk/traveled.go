@@ -65,10 +65,11 @@ func PrintTraveled(s *session.Session, done *travel.Result, doc any) error {
 	return s.Printf("%s\n", plain.Text(timeline.Address{Run: done.Run, Frame: done.Frame}.String()))
 }
 
-// TellTraveled notes what a travel, reset or undo changed in the run and in its files. next is a sentence with the
-// command that continues the run, or "". If next is not "", TellTraveled also notes next. After a travel or reset, it
-// adds the command that takes this back; after an undo, it leaves next out if the run has ended and no node is pending
-// again.
+// TellTraveled notes what a travel, reset or undo changed in the run and in its files. It then notes next, a sentence
+// with the command that continues the run. If next is "", it notes no sentence.
+//
+// After a travel or reset, TellTraveled adds to next the command that takes the travel or reset back. After an undo, it
+// notes next only if the run can continue: the run has not ended, or a node is pending again.
 func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result, next string) {
 	if len(done.Reset) > 0 {
 		s.Note("pending again: %s", display.List(done.Reset))
@@ -90,7 +91,8 @@ func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store
 	}
 }
 
-// AfterTravel returns a sentence with the command that continues the run that done describes.
+// AfterTravel returns a sentence with the command that continues a run after a travel, reset or undo. done describes
+// the travel, reset or undo.
 func AfterTravel(ctx context.Context, store *timeline.Store, done *travel.Result) (string, error) {
 	head, err := store.Head(ctx, done.Run)
 	if err != nil {
@@ -99,7 +101,8 @@ func AfterTravel(ctx context.Context, store *timeline.Store, done *travel.Result
 	return app.NextCommand(head, " continues the run")
 }
 
-// tellTraveledFiles notes what a travel, reset or undo changed in working copies, or why it changed no files.
+// tellTraveledFiles notes which files a travel, reset or undo restored, in each working copy. If it restored no files,
+// tellTraveledFiles notes the reason in done.NoFiles. It also notes the worktrees that no longer exist.
 func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result) {
 	if done.NoFiles != "" {
 		s.Note("the files stay as they are: %s", plain.Text(done.NoFiles))
@@ -119,7 +122,7 @@ func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.
 }
 
 // attemptedNodes returns the keys of the nodes to which the attempts belong, each key once. attempts has the keys of
-// the attempts, sorted by node.
+// the attempts, sorted by node. The key of a node is the part of an attempt's key before the last "::".
 func attemptedNodes(attempts []string) []string {
 	var nodes []string
 	for _, key := range attempts {
@@ -131,8 +134,9 @@ func attemptedNodes(attempts []string) []string {
 	return nodes
 }
 
-// frameRanges returns the numbers of frames in words, such as "frames 1 to 4, 7". If there are many ranges, it lists
-// the first ones and the number of the others. frames must be sorted and not empty.
+// frameRanges returns the numbers of frames in words, such as "frames 1 to 4, 7". Two consecutive frames are listed one
+// by one. If there are many ranges, the result has the first ranges and the number of the others. frames must be sorted
+// and must not be empty.
 func frameRanges(frames []int64) string {
 	var parts []string
 	for i := 0; i < len(frames); {

@@ -26,8 +26,7 @@ func AttemptName(node string, iteration int) string {
 }
 
 // BesideNames returns a list of attempts for people, such as "plan (attempt 1), fix (iteration 2, attempt 1)". keys has
-// the keys of the attempts. A malformed key is shown unchanged. A long list ends with the number of the other attempts,
-// as List says.
+// the keys of the attempts. A malformed key appears unchanged. List shortens a long list.
 func BesideNames(keys []string) string {
 	names := make([]string, len(keys))
 	for i, key := range keys {

@@ -11,10 +11,11 @@ import (
 // namesShown is the largest number of names that List shows.
 const namesShown = 5
 
-// List returns a list for people: the first namesShown names, and the number of the others.
+// List returns a list for people: the first namesShown names, separated by commas, and the number of the other names.
 func List(names []string) string { return ListUpTo(namesShown, names) }
 
-// ListUpTo returns a list for people: the first names, at most limit, and the number of the others.
+// ListUpTo returns a list for people: names separated by commas, without control characters. If there are more than
+// limit names, the list has the first limit names and the number of the other names.
 func ListUpTo(limit int, names []string) string {
 	shown := make([]string, 0, limit)
 	for _, name := range names[:min(limit, len(names))] {
@@ -27,7 +28,7 @@ func ListUpTo(limit int, names []string) string {
 }
 
 // LeftOutNames returns the paths of the files that a capture left out, each with the reason and, if it is known, the
-// size. An entry without a path stands for too many untracked files.
+// size. An entry without a path becomes a text that says that too many files were untracked.
 func LeftOutNames(list []snapshot.LeftOut) []string {
 	names := make([]string, len(list))
 	for i, f := range list {

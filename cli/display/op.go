@@ -7,13 +7,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Op returns a few words about an operation on a run, such as "travel to before fix::0::1" or "back to frame 3".
+// Op describes an operation on a run in a few words, such as "travel to before fix::0::1" or "back to frame 3". Some
+// operations were made by another engine, which runs the run; they have words of their own.
 func Op(op snapshot.Op) string {
 	text := op.Kind
 	key := snapshot.AttemptKey(op.NodeID, op.Iteration, op.Attempt)
 	switch {
 	case op.ByEngine() && op.Kind == snapshot.OpUndo:
-		text = fmt.Sprintf("undo of op %d: the engine continued from frame %d", op.Undoes, *op.To)
+		text = fmt.Sprintf("undo of op %d: the engine continued from frame %d", op.Undoes, *op.To) // op.Undoes is an op of this program
 	case op.ByEngine():
 		text = "rewound to frame " + strconv.FormatInt(*op.To, 10)
 	case op.Kind == snapshot.OpUndo:
@@ -23,6 +24,7 @@ func Op(op snapshot.Op) string {
 	case op.Kind == snapshot.OpRevert:
 		text += " to after " + key
 	case op.NoDeps:
+		// only this node is pending again, without the nodes that need it
 		text = snapshot.Key(op.NodeID, op.Iteration) + " again, alone"
 	case op.Kind == snapshot.OpTravel:
 		text += " to before " + key

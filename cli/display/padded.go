@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Padded returns painted with so many spaces at its end that it is width columns wide. text is the same text without
-// colours. If text is wider than width, painted is returned unchanged.
+// Padded returns painted with spaces added at its end, so that it is width columns wide. text must be the same text
+// without colours: Padded measures text, because colours have no width. If text is wider than width, Padded returns
+// painted unchanged.
 func Padded(painted, text string, width int) string {
 	return painted + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
 }

@@ -12,10 +12,10 @@ import (
 // A Painter is a term.Painter that also paints the kind of a change and revisions.
 type Painter struct{ term.Painter }
 
-// NewPainter returns the painter for standard output.
+// NewPainter returns the painter that colours text for the standard output of the session.
 func NewPainter(ctx context.Context, s *session.Session) Painter { return Painter{s.Painter(ctx)} }
 
-// Change paints the kind of change of a path: add is green, remove is red, and any other kind is yellow.
+// Change paints op, the kind of change of a path: an addition is green, a removal is red, and any other kind is yellow.
 func (p Painter) Change(op string) string {
 	switch op {
 	case jjbridge.OpAdd:

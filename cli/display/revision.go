@@ -10,8 +10,9 @@ import (
 // as jj prints.
 const RevisionShown = 8
 
-// ShortRevision returns the beginning of a revision of the working copy. If kind is jj, this is the beginning of
-// change, jj's change id; otherwise of commit, git's commit id. The result is "" if the id is "".
+// ShortRevision returns a short form of a revision of the working copy, for people. For kind jj, it shortens change,
+// which is jj's change id. For any other kind, it shortens commit, which is git's commit id. The result is "" if that
+// id is "".
 func ShortRevision(kind, commit, change string) string {
 	if kind == snapshot.VCSJJ {
 		return ShortID(change)
@@ -19,7 +20,7 @@ func ShortRevision(kind, commit, change string) string {
 	return ShortID(commit)
 }
 
-// ShortID returns the first RevisionShown characters of a change or commit id.
+// ShortID returns the first RevisionShown bytes of id, a change id or a commit id. It returns a shorter id unchanged.
 func ShortID(id string) string { return id[:min(RevisionShown, len(id))] }
 
 // RevisionCell returns a cell of a table with the short revision of tag. change is jj's change id, or nil if there is
@@ -31,5 +32,5 @@ func (p Painter) RevisionCell(tag *jjbridge.Tag, change *string) term.Cell {
 	return term.Cell{Text: ShortRevision(tag.VCSType, tag.VCSPointer, OrEmpty(change)), Paint: p.Revision}
 }
 
-// Revision paints a change id or a commit.
+// Revision paints text, a change id or a commit id.
 func (p Painter) Revision(text string) string { return p.Paint(term.Magenta, text) }

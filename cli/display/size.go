@@ -6,7 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// Size formats a number of bytes for people, such as "12 bytes" or "1.5 KiB".
+// Size formats a number of bytes for people, such as "12 bytes" or "1.5 KiB". The largest unit is TiB.
 func Size(bytes int64) string {
 	const step = 1024
 	if bytes < step {
@@ -16,5 +16,5 @@ func Size(bytes int64) string {
 	for size >= step && unit < 3 {
 		size, unit = size/step, unit+1
 	}
-	return fmt.Sprintf("%.1f %ciB", size, "KMGT"[unit])
+	return fmt.Sprintf("%.1f %ciB", size, "KMGT"[unit]) // unit 3 is TiB
 }

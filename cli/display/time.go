@@ -10,9 +10,9 @@ import (
 // ClockTime formats a moment in UTC, to the second. ms is the moment in milliseconds since 1970.
 func ClockTime(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05Z") }
 
-// Ago formats a moment for people as the time from then until now, such as "3 hours ago". ms is the moment in
-// milliseconds since 1970. A moment in the future is formatted as ClockTime does, and a moment 30 or more days ago as a
-// date.
+// Ago formats a moment for people as the time between the moment and now, such as "3 hours ago". ms is the moment in
+// milliseconds since 1970. A moment in the future is formatted by ClockTime. A moment 30 or more days ago is formatted
+// as a date.
 func Ago(now time.Time, ms int64) string {
 	d := now.Sub(time.UnixMilli(ms))
 	switch {

@@ -15,10 +15,11 @@ import (
 // An Error is the cause of a context that a signal has cancelled.
 type Error struct{ Signal os.Signal }
 
-// Error names the signal.
+// Error returns a text with the name of the signal.
 func (e *Error) Error() string { return "got signal " + e.Signal.String() }
 
-// Unwrap returns context.Canceled, for callers that report the cause of a context in place of its error.
+// Unwrap returns context.Canceled. errors.Is then finds context.Canceled in the cause of a context, as in the context's
+// error.
 func (e *Error) Unwrap() error { return context.Canceled }
 
 // echo is the time after the first signal in which a second signal of the same kind does not count. git, which runs
@@ -26,11 +27,14 @@ func (e *Error) Unwrap() error { return context.Canceled }
 // its child and to the child's group.
 const echo = 500 * time.Millisecond
 
-// Catch catches SIGINT and SIGTERM, and returns two contexts. The first signal cancels ctx; its cause is an Error. The
-// second signal cancels hurry, unless it is an echo of the first. The third signal ends the process.
+// Catch catches SIGINT and SIGTERM, and returns two contexts. The first signal cancels ctx; the cause is then an Error
+// with this signal. The second signal cancels hurry. A signal of the same kind that comes right after the first does
+// not count as the second, see again. The third signal ends the process.
 //
-// Writes to a closed pipe become errors instead of ending the process; children get SIGPIPE as usual. stop cancels both
-// contexts and catches no more signals. It waits for nothing.
+// After Catch, a write to a closed pipe returns an error and does not end the process. Child processes still get
+// SIGPIPE.
+//
+// stop cancels both contexts, and ends the catching of signals. It does not wait for anything.
 func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	hurry, now := context.WithCancel(context.WithoutCancel(parent))
@@ -59,9 +63,11 @@ func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	}
 }
 
-// again waits for a signal that comes after the signal first. It returns true when the signal comes, and false if done
-// is closed before. Until over fires, one signal of the same kind as first counts as the echo of first, and again keeps
-// waiting.
+// again waits for the second signal. It returns true when this signal comes, and false if done is closed before. first
+// is the signal that came before.
+//
+// The same key press or command may send the first signal twice. So one signal of the same kind as first does not count
+// if it comes before the channel over receives the time.
 func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, done <-chan struct{}) bool {
 	select {
 	case sig := <-signals:
@@ -80,10 +86,12 @@ func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, don
 	}
 }
 
-// Explain returns the error to report after a command with the context ctx returned err. If a signal cancelled ctx, and
-// err says only that the command was cancelled or interrupted, the error is interrupted for SIGINT or terminated for
-// SIGTERM, with the hints of err. In all other cases, Explain returns err itself, for example if err has another code,
-// such as run_cancelled.
+// Explain returns the error to report after a command. ctx is the context of the command, and err is the error that the
+// command returned. If a signal cancelled ctx, and err only says that the command was cancelled or interrupted, the
+// result has the code interrupted for SIGINT or terminated for SIGTERM. It also has the hints of err.
+//
+// In all other cases, Explain returns err itself. For example, the code run_cancelled says more than that the command
+// was cancelled.
 func Explain(ctx context.Context, err error) error {
 	var sig *Error
 	if err == nil || !errors.As(context.Cause(ctx), &sig) {

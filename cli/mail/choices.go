@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 )
 
-// Choices returns the choices of a form, as people read them. form is a JSON schema, and its enum has the choices. If
-// there is no enum, Choices returns nil.
+// Choices returns the choices of a form in words, see ChoiceText. form is a JSON schema; its member enum has the
+// choices. Choices returns nil if there is no enum, or if form cannot be read.
 func Choices(form json.RawMessage) []string {
 	var schema struct {
 		Enum []json.RawMessage `json:"enum"`
@@ -23,7 +23,7 @@ func Choices(form json.RawMessage) []string {
 // ChoicesShown is the largest number of choices that a message shows.
 const ChoicesShown = 20
 
-// ChoiceText formats a choice for people: a text without its quotes, and any other value as JSON.
+// ChoiceText formats a choice for people. A JSON string becomes its text without quotes. Any other value stays JSON.
 func ChoiceText(choice json.RawMessage) string {
 	var text string
 	if json.Unmarshal(choice, &text) == nil {

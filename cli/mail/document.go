@@ -29,7 +29,7 @@ type Document struct {
 	Tell          *string         `json:"tell"`   // the command that passes the answer to the engine
 }
 
-// Describe returns the JSON document of a line.
+// Describe returns the JSON document of the line l of the inbox.
 func Describe(l Line) Document {
 	doc := Document{
 		Kind: "inbox", RunID: l.RunID, WorkflowName: l.WorkflowName, RunStatus: l.RunStatus,

@@ -7,7 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ForeignSignal returns the command of Smithers that sends a signal to a run, without the program.
+// ForeignSignal returns the command with which Smithers sends the same signal to a run. The command does not begin with
+// the name of the program. run is the id of the run, and sent is the signal.
 func ForeignSignal(run string, sent snapshot.Signal) string {
 	args := signalArguments(run, sent)
 	if payload := string(sent.Payload); payload != "" && payload != "null" {
@@ -16,8 +17,8 @@ func ForeignSignal(run string, sent snapshot.Signal) string {
 	return fault.CommandLine(args[0], args[1:]...)
 }
 
-// signalArguments returns the words of the command that sends a signal, without the program and the payload.
-// git-smithers and Smithers have the same command.
+// signalArguments returns the words of the command that sends a signal, without the program and without the payload.
+// The words are the same for git smithers and Smithers. run is the id of the run, and sent is the signal.
 func signalArguments(run string, sent snapshot.Signal) []string {
 	args := []string{"signal", run, sent.Name}
 	if sent.CorrelationID != nil && *sent.CorrelationID != "" {
@@ -26,7 +27,9 @@ func signalArguments(run string, sent snapshot.Signal) []string {
 	return args
 }
 
-// ForeignDecision returns the command of Smithers that decides an approval in the same way, without the program.
+// ForeignDecision returns the command with which Smithers makes the same decision on an approval. The command does not
+// begin with the name of the program. run is the id of the run, and decided is the approval. If decided is not denied,
+// the command approves.
 func ForeignDecision(run string, decided snapshot.Approval) string {
 	args := []string{run, "--node", decided.NodeID, "--iteration", strconv.Itoa(decided.Iteration)}
 	if decided.Note != nil {
@@ -38,8 +41,9 @@ func ForeignDecision(run string, decided snapshot.Approval) string {
 	return fault.CommandLine("approve", args...)
 }
 
-// ForeignAnswer returns the command of Smithers that answers or cancels a human request in the same way, without
-// the program.
+// ForeignAnswer returns the command with which Smithers settles a human request in the same way. If h is answered, the
+// command gives the same answer; otherwise the command cancels the request. The command does not begin with the name of
+// the program. run is the id of the run.
 func ForeignAnswer(run string, h snapshot.HumanRequest) string {
 	if h.Status != snapshot.HumanAnswered {
 		return fault.CommandLine("human", "cancel", h.RequestID(run))

@@ -25,7 +25,8 @@ type Line struct {
 	tell   string // the command that passes the answer to the engine, or ""
 }
 
-// Open reports whether the run still waits, or whether its engine has not been told the answer.
+// Open reports whether the inbox shows the line as open. This is so if the run still waits for the answer, or if the
+// answer was given but the engine that runs the run was not told of it.
 func (l *Line) Open() bool {
 	switch l.Status {
 	case snapshot.ApprovalRequested, snapshot.HumanPending, snapshot.WaitWaiting:
@@ -34,9 +35,9 @@ func (l *Line) Open() bool {
 	return l.Untold
 }
 
-// Lines returns a line for each row, in the same order. If Smithers runs the run, and the run has not ended, the line
-// also has the engine, whether an answer has not reached Smithers, and the command that passes the answer on. If these
-// facts cannot be read, Lines warns and leaves them out. The error is that of ctx.
+// Lines returns a line for each row, in the same order. If Smithers runs a run that has not ended, Lines also fills in
+// the fields that ask sets: the engine, the answer of which Smithers was not told, and the command that tells Smithers.
+// If these facts cannot be read, Lines warns and leaves the fields empty. The only error is the error of ctx.
 func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows []sqliteindex.InboxRow) ([]Line, error) {
 	known := make(map[string]*smithers.Untold)
 	lines := make([]Line, len(rows))
@@ -62,8 +63,8 @@ func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows 
 	return lines, nil
 }
 
-// untoldOf returns the answers in a run that have not reached Smithers. It returns nil if Smithers does not run the
-// run.
+// untoldOf returns the answers in a run of which Smithers was not told. It returns nil if Smithers does not run the
+// run. run is the id of the run.
 func untoldOf(ctx context.Context, store *timeline.Store, run string) (*smithers.Untold, error) {
 	head, err := store.Head(ctx, run)
 	if err != nil {
@@ -75,9 +76,11 @@ func untoldOf(ctx context.Context, store *timeline.Store, run string) (*smithers
 	return smithers.ReadUntold(store, head)
 }
 
-// ask sets the line's engine to Smithers. If the line waits for a person or a signal, ask also sets the command that
-// passes the answer to Smithers, and whether an answer was given in this repository that has not reached Smithers.
-// untold has the answers that have not reached Smithers.
+// ask fills in the fields of a line whose run Smithers runs. untold has the answers of which Smithers was not told.
+//
+// ask always sets l.Engine. If untold has an answer for the line, ask sets l.Untold, and the command that passes this
+// answer to Smithers. Otherwise, if the line still waits for an answer or signal, ask sets only the command that
+// answers in Smithers. For a timer, it sets neither.
 func (l *Line) ask(untold *smithers.Untold) {
 	l.Engine = app.EngineSmithers
 	switch l.Kind {
@@ -100,14 +103,16 @@ func (l *Line) ask(untold *smithers.Untold) {
 	}
 }
 
-// untoldRequest returns the settled human request of a node's iteration. It returns true if the answer or the
-// withdrawal has not reached Smithers. For an expired request, it returns false, because there is no answer.
+// untoldRequest returns the human request of a node's iteration, and true, if Smithers was not told how the request was
+// settled: with an answer, or by a cancellation. Otherwise it returns false. It also returns false for an expired
+// request, because there is nothing to tell.
 func untoldRequest(untold *smithers.Untold, nodeID string, iteration int) (snapshot.HumanRequest, bool) {
 	h, ok := untold.HumanRequest(nodeID, iteration)
 	return h, ok && h.Status != snapshot.HumanExpired
 }
 
-// askSignal sets the members of a line that waits for a signal, as ask does. It does nothing if the wait is over.
+// askSignal does for a line that waits for a signal what ask does for other lines: it sets l.Untold, and the command
+// that sends the signal to Smithers. If the wait is over, askSignal does nothing.
 func (l *Line) askSignal(untold *smithers.Untold) {
 	if l.Status != snapshot.WaitWaiting {
 		return
@@ -122,8 +127,9 @@ func (l *Line) askSignal(untold *smithers.Untold) {
 // KindApproval is the kind of an approval in the inbox.
 const KindApproval = "approval"
 
-// Prompt returns the text of a line for people: the question, with the choices of a selection; the name and the
-// correlation of a signal; or the time at which a timer is due.
+// Prompt returns the text of the line l for people. For a selection, this is the question and the choices. For a
+// signal, it is the name of the signal and its correlation id. For a timer, it is the time at which the timer is due.
+// For any other line, it is the question.
 func Prompt(l Line) string {
 	switch {
 	case l.Kind == snapshot.WaitTimer && l.TimeoutAtMs != nil:
@@ -136,8 +142,8 @@ func Prompt(l Line) string {
 	return l.Prompt
 }
 
-// HowToSettle returns the command that answers the request or sends the signal of a line, or "" if there is nothing to
-// answer. For an open approval, ", or deny" follows the command.
+// HowToSettle returns the command that answers the request of the line l, or sends the signal that l waits for. If an
+// approval is open, the result ends with ", or deny". HowToSettle returns "" if there is nothing to answer.
 func HowToSettle(l Line) string {
 	deny := ""
 	if l.Status == snapshot.ApprovalRequested {

@@ -11,9 +11,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Open returns the lines of the inbox for one run, but reads only the tip of the run. It leaves out expired requests.
-// It also leaves out settled requests, unless the answer has not reached Smithers. engine is the other engine that runs
-// the run, or "" if git-smithers runs it. now is the time by which requests expire.
+// Open returns the open lines of the inbox for one run. It reads only the tip of the run. engine is the other engine
+// that runs the run, or "" if git smithers runs it. now is the current time.
+//
+// Open leaves out requests that have expired, also those whose deadline has passed at the time now. It leaves out
+// settled requests, except those of which Smithers must still be told.
 func Open(store *timeline.Store, head *timeline.Head, engine string, now time.Time) ([]Line, error) {
 	rows, err := mailRows(head)
 	if err != nil {

@@ -27,8 +27,8 @@ type untoldAnswer struct {
 // git-smithers runs and for a run that has ended.
 type UntoldAnswers []untoldAnswer
 
-// Untold returns the answers in a run that have not reached Smithers. If they cannot be read, Untold warns and returns
-// nil, so that the rest of the run is still shown.
+// Untold returns the answers in a run of which Smithers was not told. If they cannot be read, Untold warns and returns
+// nil, so that the rest of the run is still shown. run is the id of the run.
 func Untold(ctx context.Context, s *session.Session, store *timeline.Store, run string) UntoldAnswers {
 	list, err := readUntold(ctx, store, run)
 	if err != nil && ctx.Err() == nil {
@@ -37,7 +37,8 @@ func Untold(ctx context.Context, s *session.Session, store *timeline.Store, run 
 	return list
 }
 
-// readUntold does the same as Untold, but returns the error instead of warning.
+// readUntold returns the answers in a run of which Smithers was not told. It returns nil if the run has ended, or if
+// Smithers does not run it. Unlike Untold, it returns an error if the answers cannot be read. run is the id of the run.
 func readUntold(ctx context.Context, store *timeline.Store, run string) (UntoldAnswers, error) {
 	of, err := untoldOf(ctx, store, run)
 	if of == nil || err != nil {
@@ -51,8 +52,8 @@ func readUntold(ctx context.Context, store *timeline.Store, run string) (UntoldA
 	return list, timeline.Explain(err)
 }
 
-// listUntold returns the answers that have not reached Smithers, for the approvals, human requests and open waits for
-// signals in state. untold has these answers. run is the id of the run.
+// listUntold returns the answers in untold that belong to something in state: to an approval, a human request, or an
+// open wait for a signal. Each result has the command that tells Smithers of the answer. run is the id of the run.
 func listUntold(untold *smithers.Untold, run string, state *snapshot.State) (list UntoldAnswers, err error) {
 	for row, err := range state.AllApprovals() {
 		if err != nil {
@@ -84,7 +85,8 @@ func listUntold(untold *smithers.Untold, run string, state *snapshot.State) (lis
 	return list, nil
 }
 
-// Mark returns NotTold if l has the answer to the request of this kind, node and iteration. Otherwise it returns "".
+// Mark returns NotTold if l has an answer to the request with the given kind, node and iteration. Otherwise it returns
+// "".
 func (l UntoldAnswers) Mark(requestKind, nodeID string, iteration int) string {
 	for _, u := range l {
 		if u.RequestKind == requestKind && u.NodeID == nodeID && u.Iteration == iteration {

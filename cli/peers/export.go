@@ -73,7 +73,8 @@ of their file. If Smithers would refuse a run, a warning names the reason.`,
 	}
 }
 
-// runExport exports runs and prints them. Without --json, it also warns of runs that Smithers would refuse to resume.
+// runExport exports runs, and prints a line for each exported run. It then warns of runs that Smithers would refuse to
+// resume. With --json, it prints one document in place of the lines and warnings.
 func runExport(ctx context.Context, s *session.Session, store *timeline.Store, opts exportOptions) error {
 	req, err := exportRequest(s, opts)
 	if err != nil {

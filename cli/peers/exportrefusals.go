@@ -17,8 +17,9 @@ func hint(s *session.Session, format string, args ...any) {
 	s.Note("git-smithers: hint: "+format, args...)
 }
 
-// warnOfRefusals warns of the exported runs that Smithers would refuse to resume, one warning for each reason. It then
-// notes the commands that make Smithers resume the runs. Finished runs do not count.
+// warnOfRefusals warns of the exported runs that Smithers would refuse to resume, and notes the commands that make
+// Smithers resume them. It prints one warning for each reason, with all runs that have this reason. Finished runs do
+// not count. If there is no such run, it prints nothing.
 func warnOfRefusals(s *session.Session, runs []smithers.ExportedRun) {
 	var reasons, words []string
 	refused := make(map[string][]string)
@@ -46,6 +47,7 @@ func warnOfRefusals(s *session.Session, runs []smithers.ExportedRun) {
 		s.Warn(fmt.Errorf("Smithers would refuse to resume %s: %s", display.List(refused[reason]), reason)) //nolint:staticcheck // a name
 	}
 	if len(words) > 1 {
+		// a placeholder for several ids
 		words = []string{"RUN..."}
 	}
 	hint(s, "`%s export %s --to NEW.db --workflow WORKFLOW.tsx` makes Smithers resume the run with that file", arg.Program, words[0])

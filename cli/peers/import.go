@@ -90,7 +90,7 @@ Prints each run, the outcome, its new frames, its newest frame and its tip.`,
 	}
 }
 
-// importRunsFlag returns the flag --run for a command that reads a database.
+// importRunsFlag returns the flag --run, for a command that reads runs from a database of Smithers.
 func importRunsFlag() urfave.Flag {
 	return &urfave.StringSliceFlag{Name: "run", Usage: "import only the run `R` and the runs from which it was forked (can be repeated)"}
 }
@@ -103,8 +103,8 @@ func refuseEmptyRuns(runs []string) error {
 	return nil
 }
 
-// runImport imports runs from the database at path, and prints the outcome for each run, also for refused runs. If runs
-// were refused, it returns the error of refusedImports.
+// runImport imports runs from the database at path, and prints the outcome for each run, including the runs that could
+// not be imported. If runs could not be imported, it returns the error of refusedImports. runImport sets req.Progress.
 func runImport(ctx context.Context, s *session.Session, store *timeline.Store, path string, req smithers.ImportRequest) error {
 	bar, begun := s.Progress("importing"), sync.OnceFunc(s.While("reading the database"))
 	req.Progress = func(run string, done, total int) {
@@ -181,7 +181,8 @@ func writeImported(ctx context.Context, s *session.Session, doc importDocument) 
 	return nil
 }
 
-// note returns a remark about the import of a run, or "" if there is nothing to remark.
+// note returns a remark for people about the import of a run: the error if the run was not imported, or an unusual
+// finding. It returns "" if there is nothing to remark.
 func (r importedRun) note() string {
 	switch {
 	case r.Message != nil:
@@ -197,8 +198,8 @@ func (r importedRun) note() string {
 // mostMarks is how many mismatches of a run warnOfMarks lists, if there are at least two more.
 const mostMarks = 5
 
-// warnOfMarks warns of each mismatch that the import found in a run. If there are more than mostMarks+1, it warns of
-// the first mostMarks and of the number of the others.
+// warnOfMarks warns of each mismatch that the import found in a run. If there are more than mostMarks+1 mismatches, it
+// warns only of the first mostMarks, and then of the number of the others.
 func warnOfMarks(s *session.Session, run importedRun) {
 	for i, m := range run.Marks {
 		if i == mostMarks && len(run.Marks) > mostMarks+1 {
@@ -207,16 +208,17 @@ func warnOfMarks(s *session.Session, run importedRun) {
 			return
 		}
 		what := m.Found
-		if strings.HasSuffix(m.What, "_hash") {
+		if strings.HasSuffix(m.What, "_hash") { // a stored hash differs from the hash of the data
 			what = fmt.Sprintf("the database has %s, the computed hash is %s", cmp.Or(m.Stored, "none"), m.Found)
 		}
 		s.Warn(fmt.Errorf("%s:%d: %s of Smithers' frame %d: %s", run.RunID, m.Frame, m.What, m.PeerNo, what))
 	}
 }
 
-// warnOfAnswers warns of the answers that were given in this repository and do not count. An answer does not count if
-// Smithers has another answer, no longer has the request, or has asked again. warnOfAnswers also warns of the travels
-// and resets that Smithers has overtaken.
+// warnOfAnswers warns of everything that was done in this repository, was not passed to Smithers, and has no effect
+// because Smithers did something else. These are answers to requests that Smithers has answered differently, does not
+// have any more, or has asked again. They are also travels and resets of a run that Smithers has continued from another
+// frame.
 func warnOfAnswers(s *session.Session, run importedRun) {
 	for _, o := range run.Overruled {
 		s.Warn(fmt.Errorf("%s: %s was %s in this repository, but Smithers was not told and has another answer: %s",
@@ -236,11 +238,12 @@ func warnOfAnswers(s *session.Session, run importedRun) {
 	}
 }
 
-// refusedImports returns import_refused if runs were refused, run_not_found if the only failure is that the database
-// lacks some named runs, and nil otherwise. named has the values of --run.
-//
-// A pruned run counts only if it was named, because the database still has it. If runs were named, the failure of
-// another run, an ancestor, is only a warning.
+// refusedImports returns the error for the runs that could not be imported, or nil if there are none. named has the run
+// ids that the user gave with --run.
+//   - The error is run_not_found if the only failure is that the database lacks some runs in named.
+//   - Otherwise the error is import_refused.
+//   - A pruned run is a failure only if its id is in named, because the database still has all pruned runs.
+//   - If named is not empty, a failure of another run is only a warning. That run is an ancestor of a run in named.
 func refusedImports(s *session.Session, imported *smithers.Imported, named []string) error {
 	var refused, missing []smithers.ImportedRun
 	for _, run := range imported.Runs {
@@ -281,7 +284,7 @@ func refusedImports(s *session.Session, imported *smithers.Imported, named []str
 	return out.Detail("runs", ids)
 }
 
-// quotedRuns returns the quoted ids of two or more runs as a list that ends in "and".
+// quotedRuns returns the ids of two or more runs in quotes, as a list with "and" before the last id.
 func quotedRuns(runs []smithers.ImportedRun) string {
 	ids := make([]string, len(runs))
 	for i, run := range runs {

@@ -64,9 +64,9 @@ and tried again after the next change of the database.`,
 	}
 }
 
-// runWatch imports the runs of the database called name, and then everything that an engine adds, until a signal stops
-// it or the reader closes its output. runs has the ids of the runs to import; if it is empty, all are imported. The
-// error is never nil.
+// runWatch imports the runs of the database with the given name, and then everything that Smithers adds later. It
+// continues until ctx ends, or until printing fails because the reader has closed the output. runs has the ids of the
+// runs to import; if it is empty, runWatch imports all runs. The error is never nil.
 func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, name string, runs []string) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -85,8 +85,9 @@ func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, na
 	return cmp.Or(failed, err, ctx.Err())
 }
 
-// tellWatching notes that everything in the database was imported, or that the database does not exist yet. With
-// --json, it prints the same document in both cases.
+// tellWatching notes that everything in the database was imported, and that the watch continues. If the database does
+// not exist yet, it notes this instead. With --json, it prints the same document in both cases. name is the name of the
+// database file.
 func tellWatching(s *session.Session, name string) error {
 	if s.JSON {
 		return s.WriteJSON(watchingDocument{"watching", name})
@@ -99,8 +100,9 @@ func tellWatching(s *session.Session, name string) error {
 	return nil
 }
 
-// tellWatched reports the runs of an import. With --json, it prints a document for each run. Otherwise it prints a line
-// for each imported run, and warns of the runs that could not be imported.
+// tellWatched prints the result of an import during a watch. With --json, it prints a document for each run. Otherwise
+// it prints a line for each imported run, warns of its mismatches and lost answers, and warns of the runs that could
+// not be imported.
 func tellWatched(s *session.Session, imported *smithers.Imported) error {
 	for _, run := range imported.Runs {
 		doc := describeImported(s, run)
@@ -129,7 +131,7 @@ func tellWatched(s *session.Session, imported *smithers.Imported) error {
 	return nil
 }
 
-// after returns the text that adds a note to the end of a line, or "" if there is no note.
+// after returns note with "; " before it, so that note can follow other words on a line. It returns "" if note is "".
 func after(note string) string {
 	if note == "" {
 		return ""

@@ -67,8 +67,8 @@ A repeated "id" gets the same answer as the first time.`,
 	}
 }
 
-// runCapture reads one capture from standard input or, with --batch, one from each line. It appends each capture to the
-// run as a frame, and prints an answer for each.
+// runCapture reads one capture from standard input or, with --batch, one capture from each line. It appends each
+// capture to the run as a frame, and prints a document with the result of each.
 func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, opts captureOptions) error {
 	capturer, err := door.Open(ctx, store, opts.run)
 	if err != nil {
@@ -88,8 +88,8 @@ func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, 
 	return s.WriteJSON(captureAnswer{"capture", answer})
 }
 
-// captureOne captures the frame that data describes, and returns the answer. The error is limit_exceeded if data is too
-// long.
+// captureOne captures the frame that data describes, and returns the answer for the caller. The error is limit_exceeded
+// if data is too long, or an error of door.ParseCapture or of the capture.
 func captureOne(ctx context.Context, capturer *door.Capturer, data []byte) (door.Answer, error) {
 	if len(data) > term.MaxDocument {
 		return door.Answer{}, fault.New(fault.LimitExceeded, "the capture is longer than %d bytes", term.MaxDocument)
@@ -101,8 +101,9 @@ func captureOne(ctx context.Context, capturer *door.Capturer, data []byte) (door
 	return capturer.Capture(ctx, req)
 }
 
-// captureBatch captures every line of standard input that is not empty, and prints an answer for each, until the input
-// ends. If a line cannot be captured, the answer is the error, and the batch continues.
+// captureBatch captures each line of standard input, and prints a document with the result of each, until the input
+// ends. It skips empty lines. If a line cannot be captured, the document has the error, and captureBatch continues with
+// the next line. It returns an error only if ctx ends, or if reading or printing fails.
 func captureBatch(ctx context.Context, s *session.Session, capturer *door.Capturer) error {
 	for line, err := range term.LinesOf(s.In, term.MaxDocument) {
 		if err != nil {

@@ -19,8 +19,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// completeCommand returns the command that the completion scripts of shells call. It prints the values that the last
-// word may become.
+// completeCommand returns the hidden command that the completion scripts of shells call. Its arguments are the words of
+// the command line. It prints the values that can complete the last word, one on each line. tree returns the root of
+// all commands.
 func completeCommand(tree func() *arg.Command) *arg.Command {
 	return &arg.Command{
 		Name:    "__complete",
@@ -55,8 +56,9 @@ type completion struct {
 	word string // the last word, or its part after "="
 }
 
-// complete returns the values that the last word of a command line may become. The argument word is this last word, and
-// before has the words before it, without the program. If the values cannot be read, there are none.
+// complete returns the values that can complete the last word of a command line. word is the last word. before has the
+// words before it, without the name of the program. If the values cannot be read, the result is empty. Flags and the
+// names of commands are not among the values, because the scripts have them.
 func complete(ctx context.Context, s *session.Session, root *arg.Command, before []string, word string) []string {
 	cmd, place, named, flag := arg.ReadPartly(root, before)
 	c := completion{s: s, run: named, word: word}
@@ -81,8 +83,8 @@ func complete(ctx context.Context, s *session.Session, root *arg.Command, before
 	return out
 }
 
-// values returns the values of a kind that begin with c.word. It returns nil for an unknown kind, and if the values
-// cannot be read.
+// values returns the values of the given kind that begin with c.word. It returns no values for an unknown kind, or if
+// the values cannot be read.
 func (c completion) values(ctx context.Context, kind string) []string {
 	var all []string
 	switch kind {
@@ -99,9 +101,11 @@ func (c completion) values(ctx context.Context, kind string) []string {
 	return slices.DeleteFunc(all, func(value string) bool { return !strings.HasPrefix(value, c.word) })
 }
 
-// stored returns the values of a kind that the history has: nodes for node, frames for frame, and runs for run. For
-// address, they are frames if c.word has a colon: those of the run before the last colon. Without a colon, they are
-// runs.
+// stored returns the values of the given kind that the history has. For kind node, these are the ids of nodes, and for
+// kind frame, the numbers of frames. For kind run, they are the ids of runs. For kind address, it depends on c.word:
+//   - If c.word has a colon, the values are the addresses of the frames of a run. The id of this run is the text before
+//     the last colon.
+//   - Otherwise the values are the ids of runs.
 func (c completion) stored(ctx context.Context, store *timeline.Store, kind string) []string {
 	switch kind {
 	case "node":
@@ -123,8 +127,8 @@ func (c completion) stored(ctx context.Context, store *timeline.Store, kind stri
 	return runs
 }
 
-// framesOf returns the numbers of a run's frames, each with the text of prefix before it. It returns nil if the run
-// cannot be read.
+// framesOf returns the numbers of the frames of a run, each with prefix before it. run is the id of the run or a unique
+// prefix. framesOf returns nil if the run cannot be read.
 func framesOf(ctx context.Context, store *timeline.Store, run, prefix string) []string {
 	t, err := list.Timeline(ctx, store, run, list.TreeOptions{})
 	if err != nil {
@@ -163,8 +167,9 @@ func nodesOf(ctx context.Context, store *timeline.Store, address string) []strin
 	return slices.Compact(ids)
 }
 
-// workflows returns the workflow files and the folders in the folder that c.word names. A workflow file ends in .yaml
-// or .yml. A folder gets "/" at its end. Names that begin with a dot are left out.
+// workflows returns the workflow files and the folders that can complete c.word. It reads the folder in c.word, which
+// is the part up to the last slash; without a slash, it reads the current folder. A workflow file has a name that ends
+// in .yaml or .yml. The name of a folder gets "/" at its end. Names that begin with a dot are left out.
 func (c completion) workflows() []string {
 	folder, _ := filepath.Split(c.word)
 	entries, err := os.ReadDir(c.s.Path(folder))

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 )
 
-// manCommand returns the command that prints the man page. The Makefile installs the man page, because git shows it for
-// "git smithers --help".
+// manCommand returns the hidden command that prints the man page. The Makefile installs this man page, because git
+// shows it for "git smithers --help". tree returns the root of all commands.
 func manCommand(tree func() *arg.Command) *arg.Command {
 	return &arg.Command{
 		Name:    "man",

@@ -31,9 +31,9 @@ func versionCommand() *arg.Command {
 	}
 }
 
-// runVersion prints the version of git-smithers, the version of Go, and the platform. With --json, it also prints the
-// commit. The version and the commit are those that the Go toolchain recorded in the build; the version is (devel) if
-// it recorded none.
+// runVersion prints the version of git smithers, the version of Go, and the platform. With --json, it also prints the
+// commit. The version and the commit come from the build information that Go recorded. If Go recorded no version, the
+// version is (devel).
 func runVersion(s *session.Session) error {
 	doc := versionDocument{
 		Kind: "version", Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,

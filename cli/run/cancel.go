@@ -46,7 +46,7 @@ type cancelDocument struct {
 }
 
 // runCancel sets the status of a run to cancelled, prints the run's id, and notes the command that continues the run.
-// The argument run is the whole id.
+// With --json, it prints only a document. run is the whole id of the run.
 func runCancel(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	head, err := desk.Open(s, store).Cancel(ctx, run)
 	if err != nil {

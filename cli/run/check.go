@@ -43,9 +43,9 @@ works outside of a repository, too, and needs no confirmation.`,
 	}
 }
 
-// runCheck checks every file, even after a file with errors. It prints a line for each valid file, and every error
-// except the last one. It returns the last error for the caller to print. If ctx ends or the output is closed, it stops
-// at once.
+// runCheck checks every file, and prints a line for each valid file. A file with errors does not stop the check of the
+// other files. runCheck returns the last error, which the caller prints. It prints the earlier errors itself. If ctx
+// ends, or if the reader closes the output, runCheck returns at once.
 func runCheck(ctx context.Context, s *session.Session, files []string) error {
 	var failed error
 	for _, file := range files {

@@ -89,8 +89,8 @@ func parseResume(s *session.Session, c *urfave.Context) (app.ResumeRequest, erro
 	return req, err
 }
 
-// runResume continues a run, and prints how the run ended or why it waits. If the command line is nearly right, a hint
-// of the error has the corrected one.
+// runResume continues a run, and prints how the run ended or why it waits. For some errors that a small change of the
+// command line avoids, runResume adds a hint with the changed command line. See hintOrder and acceptAsTyped.
 func runResume(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest) error {
 	done, err := desk.Open(s, store).Resume(ctx, req)
 	if done != nil {
@@ -100,8 +100,9 @@ func runResume(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return acceptAsTyped(s, hintOrder(ctx, s, store, req, err), req.Workflow != "")
 }
 
-// hintOrder adds a hint to run_not_found if the command line has the workflow file before the run. The hint has the
-// command line with both in the right order. In all other cases, hintOrder returns err unchanged.
+// hintOrder adds a hint to the error run_not_found if the user has typed the workflow file before the run. The hint is
+// the typed command line with these two words exchanged. In all other cases, hintOrder returns err unchanged. err is
+// the error of resuming the run.
 func hintOrder(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RunNotFound || req.Workflow == "" || !arg.IsFile(s, req.Run) {
@@ -117,9 +118,10 @@ func hintOrder(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return known.Hint("type the run before the workflow: `%s`", fault.CommandLine(arg.Program, words...))
 }
 
-// acceptAsTyped replaces the first hint of workflow_changed by the typed command line with the flag that accepts the
-// change. named is true if the command line names a workflow file; if it names none, the hint also names the changed
-// file. Any other err is returned unchanged.
+// acceptAsTyped changes the first hint of the error workflow_changed. The new hint is the typed command line with the
+// flag --accept-workflow-change. named reports whether the command line names a workflow file. If named is false, the
+// new hint also names the changed file. For any other error, or if the typed command line is unknown, acceptAsTyped
+// returns err unchanged.
 func acceptAsTyped(s *session.Session, err error, named bool) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.WorkflowChanged {

@@ -89,8 +89,8 @@ func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest
 	return req, nil
 }
 
-// runSupervise resumes runs and prints what happens to them. With --once, it returns after the resumed runs have ended
-// or wait. Otherwise it continues until ctx ends or an error occurs.
+// runSupervise resumes runs, and prints a report about each of them. With --once, it returns after every resumed run
+// has ended or waits. Otherwise it continues until ctx ends or an error occurs.
 func runSupervise(ctx context.Context, s *session.Session, store *timeline.Store, req app.SuperviseRequest) error {
 	req.Report = (&supervisionView{s: s, told: make(map[string]string)}).tell
 	return desk.Open(s, store).Supervise(ctx, req)
@@ -115,8 +115,9 @@ type supervisionView struct {
 	told map[string]string // by run id: the reason printed last for leaving the run alone
 }
 
-// tell prints a report of the supervisor. It prints nothing if a run is left alone again for the same reason. With
-// --json, it prints a document. Otherwise it warns if the run was left alone, and prints a line in all other cases.
+// tell prints a report of the supervisor. With --json, it prints a document. Otherwise, it prints a line if a run was
+// resumed, was stopped or has ended, and warns if a run cannot be resumed. If the last report about a run had the same
+// reason why the run cannot be resumed, tell prints nothing.
 func (v *supervisionView) tell(did app.SupervisorReport) error {
 	doc := supervisedDocument{
 		Kind: "supervise", Action: string(did.Action), RunID: did.Run, Status: string(did.Status), Frame: did.Frame,
@@ -132,6 +133,7 @@ func (v *supervisionView) tell(did app.SupervisorReport) error {
 		text = ": " + e.Msg
 	}
 	if did.Action == app.RunResumed {
+		// the same reason is news again after this
 		delete(v.told, did.Run)
 	}
 	if did.Action == app.RunLeft {

@@ -17,8 +17,9 @@ type attemptQuery struct {
 	attempt   int    // 0: the newest attempt of the iteration
 }
 
-// find returns the attempt that q names. entry is an entry of the run: find reads the attempts in its journal. If there
-// is no such attempt, the error is attempt_not_found. run is the run's id, for this error.
+// find returns the newest attempt that q selects. entry is an entry of the run; find reads the attempts in its journal.
+// If q names no node, find compares the attempts of all nodes by the time of their start. The error is
+// attempt_not_found if there is no such attempt. run is the id of the run, for the text of this error.
 func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt, error) {
 	all, err := listAttempts(entry)
 	if err != nil {
@@ -46,8 +47,9 @@ func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt,
 	return snapshot.Attempt{}, q.notFound(run, all)
 }
 
-// notFound returns attempt_not_found for the run with the id run. all has the attempts of the run. The hint lists the
-// attempts of the node that q names. If that node has no attempts, the hint lists the nodes with attempts.
+// notFound returns the error attempt_not_found. run is the id of the run, and all has the attempts of the run. The hint
+// lists the attempts of the node that q names. If this node has no attempts, the hint lists the nodes that have
+// attempts. If q names no node, the run has no attempts at all.
 func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	if q.node == "" {
 		return fault.New(fault.AttemptNotFound, "run %q has no attempts", run).
@@ -79,7 +81,7 @@ func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	return out.Hint("no task of the run has started: `git smithers show %s` lists the nodes", fault.Word(run))
 }
 
-// firstFew returns the first ten names, separated by commas, and "…" if there are more.
+// firstFew returns the names, separated by commas. If there are more than ten, it returns the first ten and "…".
 func firstFew(names []string) string {
 	const shown = 10
 	list := strings.Join(names[:min(shown, len(names))], ", ")

@@ -34,9 +34,10 @@ type codeDiffDocument struct {
 	ToBehind   *code.Behind `json:"toBehind,omitempty"`
 }
 
-// runCodeDiff shows how the files of two frames differ. args has one or two addresses, and then paths. Without
-// --json, it runs git diff, with the user's pager, colours and settings. The error is no_code if a side has no
-// files, or if the only address is a run's first frame.
+// runCodeDiff shows how the files of two frames differ. args has one or two addresses, and then paths. If there is one
+// address, runCodeDiff compares the frame with the frame before it. Without --json, it runs git diff, with the user's
+// pager, colours and settings. The error is no_code if a side has no files, or if the only address is the first frame
+// of a run.
 func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store, args []string, opts codeDiffOptions) error {
 	addresses, paths := splitPaths(ctx, s, store, args)
 	two, err := compare.Load(ctx, store, addresses)
@@ -76,8 +77,8 @@ func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store,
 	})
 }
 
-// splitPaths splits the arguments of diff --code into one or two addresses and the paths. The second argument is a path
-// if it is the name of a file and not the address of a run or frame.
+// splitPaths splits the arguments of diff --code into one or two addresses, and the paths after them. The second
+// argument is an address, unless a file has this name and no run or frame has this address.
 func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, args []string) (addresses, paths []string) {
 	if len(args) < 2 {
 		return args, nil
@@ -90,9 +91,9 @@ func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, 
 	return args[:2], args[2:]
 }
 
-// warnBehindSides warns if the files of two.From or two.To are older than the state of the same frame. out[0] describes
-// the files of two.From, and out[1] those of two.To; it is nil if the files are not older. worktree is the task whose
-// own worktree has the files, or "" for the files of the run.
+// warnBehindSides warns if the files of two.From or two.To are older than the state of the same frame. out[0] says how
+// much older the files of two.From are, or is nil if they are not older. out[1] does the same for two.To. worktree is
+// the name of the task whose own worktree has the files, or "" for the files that tasks share.
 func warnBehindSides(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, worktree string) (out [2]*code.Behind, err error) {
 	for i, at := range []*timeline.Loaded{two.From, two.To} {
 		if out[i], err = code.FilesBehind(ctx, store, at, worktree); err != nil {

@@ -80,11 +80,13 @@ have the same meaning as for git diff.`,
 	return cmd
 }
 
-// withoutWorkflow returns args without the workflow file that may stand before the addresses. With two arguments, the
-// first is the workflow if a file has its name. With three or more, it is also the workflow if its name ends like the
-// name of a workflow.
+// withoutWorkflow returns args without the workflow file that users of Smithers type before the addresses. The first
+// argument is a workflow file in these cases:
+//   - There are two or more arguments, and a file has the name of the first.
+//   - There are three or more arguments, and the name of the first ends like the name of a workflow file.
 //
-// If the removed name does not end like the name of a workflow, withoutWorkflow prints a note.
+// If withoutWorkflow removes a name that does not end like the name of a workflow file, it notes this, because the user
+// may have meant a run.
 func withoutWorkflow(s *session.Session, args []string) []string {
 	switch {
 	case len(args) < 2 || !arg.IsFile(s, args[0]) && (len(args) == 2 || !arg.IsWorkflowName(args[0])):
@@ -95,7 +97,7 @@ func withoutWorkflow(s *session.Session, args []string) []string {
 	return args[1:]
 }
 
-// codeDiffFormats returns the flags that diff --code passes on to git diff, such as --stat.
+// codeDiffFormats returns the flags on the command line that diff --code passes to git diff, such as --stat.
 func codeDiffFormats(c *urfave.Context) []string {
 	var formats []string
 	for _, name := range []string{"stat", "name-only", "name-status"} {
@@ -116,8 +118,8 @@ type diffDocument struct {
 	Files []code.FileChanges `json:"files,omitempty"`
 }
 
-// runDiff prints how the states of two frames differ, and how many files and lines differ. If the files cannot be
-// compared, it warns and prints only how the states differ. If full is true, it prints long values in full.
+// runDiff prints how the states of two frames differ, and how many of their files and lines differ. If the files cannot
+// be compared, runDiff warns and prints only how the states differ. If full is true, it does not shorten long values.
 func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, full bool) error {
 	result, err := two.States()
 	if err != nil {
@@ -143,8 +145,8 @@ func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two
 	})
 }
 
-// printFileChanges prints a line for each working copy that differs: how many files and lines differ, and the
-// command that shows them. It prints nothing if files is empty.
+// printFileChanges prints a line for each working copy that differs. The line has the number of files, the numbers of
+// added and removed lines, and the command that shows the changes. printFileChanges prints nothing if files is empty.
 func printFileChanges(ctx context.Context, s *session.Session, two compare.Sides, files []code.FileChanges) error {
 	if len(files) == 0 {
 		return nil
@@ -159,9 +161,9 @@ func printFileChanges(ctx context.Context, s *session.Session, two compare.Sides
 	return s.Printf("%s", text.String())
 }
 
-// fileChangesOf returns the end of the line about f, the changes in one working copy. It names the task whose worktree
-// has the changes, and the command that shows the changes between the addresses from and to. If the worktree did not
-// exist at the first frame, the end of the line has no command.
+// fileChangesOf returns the end of the line about f, the changes in one working copy. For the own worktree of a task,
+// it names the task. It then has the command that shows the changes between the addresses from and to. There is no
+// command if the worktree did not exist yet at the address from.
 func fileChangesOf(f code.FileChanges, from, to string) string {
 	if f.Began {
 		return ", in the worktree of " + plain.Text(f.Worktree) + " since it was made"

@@ -88,8 +88,9 @@ func parseEvents(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 	return opts, err
 }
 
-// runEvents prints the events that opts.query selects. With --count, it prints only their number. With --follow, it
-// prints the selected events so far, and then new ones until the run has ended or the limit is reached.
+// runEvents prints the events that opts.query selects. With --count, it prints only the number of these events. With
+// --follow, it also prints each new event, until the run has ended or the limit of the query is reached.
+// opts.query.RunID may be a unique prefix of a run's id.
 func runEvents(ctx context.Context, s *session.Session, store *timeline.Store, opts eventsOptions) error {
 	id, err := store.ResolveRun(ctx, opts.query.RunID)
 	if err != nil {

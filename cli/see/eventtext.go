@@ -16,9 +16,9 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
-// writeEvents prints each event as one JSON object. The members are "kind":"event", seq, which is the number of the
-// event, and then the members of the payload. If the payload has a member kind, it replaces the first member. An event
-// whose payload is no JSON object is an error.
+// writeEvents prints each event as one JSON object. The object has the members "kind":"event" and seq, the number of
+// the event, and then the members of the payload. If the payload has a member kind of its own, the object has only this
+// one. A payload that is not a JSON object is an error.
 func writeEvents(s *session.Session, list []sqliteindex.EventRow) error {
 	for _, event := range list {
 		members, ok := strings.CutPrefix(strings.TrimSpace(event.Payload), "{")
@@ -27,7 +27,7 @@ func writeEvents(s *session.Session, list []sqliteindex.EventRow) error {
 		}
 		comma := ","
 		if strings.TrimSpace(members) == "}" {
-			comma = ""
+			comma = "" // the payload is {}
 		}
 		kind := `"kind":"event",`
 		if saysKind(event.Payload) {
@@ -41,9 +41,10 @@ func writeEvents(s *session.Session, list []sqliteindex.EventRow) error {
 	return nil
 }
 
-// saysKind reports whether a payload has a member called kind.
+// saysKind reports whether payload is a JSON object with a member called kind.
 func saysKind(payload string) bool {
 	var members jsontext.Members
+	// Most payloads do not contain the word, so they need not be decoded.
 	return strings.Contains(payload, "kind") && json.Unmarshal([]byte(payload), &members) == nil &&
 		slices.ContainsFunc(members, func(m jsontext.Member) bool { return m.Name == "kind" })
 }
@@ -60,9 +61,10 @@ func eventCells(event sqliteindex.EventRow) []term.Cell {
 	}
 }
 
-// eventFacts returns the task that an event is about, and facts, the other members of the payload, as "name=value
-// name=value". task is "" if the event is about no task. facts leaves out the run, the type and the time. If payload is
-// not a JSON object, facts is payload.
+// eventFacts returns the task that an event is about, and the facts in its payload. task is "" if the event is about no
+// task. facts has the members of the payload in the form name=value, separated by spaces. It leaves out the members
+// that other columns show: the run, the type, the time and the task. If payload is not a JSON object, task is "" and
+// facts is payload.
 func eventFacts(payload string) (task, facts string) {
 	var about struct {
 		NodeID    string `json:"nodeId"`
@@ -86,7 +88,8 @@ func eventFacts(payload string) (task, facts string) {
 	return display.AttemptName(about.NodeID, about.Iteration), strings.Join(said, " ")
 }
 
-// factText returns a JSON value on one line. A text without spaces, quotes and = has no quotes.
+// factText returns a JSON value as text on one line. A string loses its quotes if it is not empty and has no spaces,
+// quotes or equals signs.
 func factText(value json.RawMessage) string {
 	var word string
 	if json.Unmarshal(value, &word) == nil && word != "" && !strings.ContainsAny(word, " \t\n\"=") {

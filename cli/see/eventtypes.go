@@ -12,8 +12,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// warnOfTypes warns if the query names types of events and the run has no event of these types. The warning names a
-// similar type or, if there is none, the types that the run has.
+// warnOfTypes warns if query names types of events, but the run has no event of any of these types. The warning has the
+// type of the run's events that is most similar to the first type in query. If no type is similar, the warning lists
+// all types of the run's events.
 func warnOfTypes(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.EventQuery) error {
 	if len(query.Types) == 0 {
 		return nil

@@ -24,8 +24,8 @@ type eventFollower struct {
 	widths []int                  // the widths of the columns so far
 }
 
-// follow prints the events so far and then the new ones. It returns when the run has ended, or when the limit is
-// reached.
+// follow prints the events that the query selects, and then each new one. It returns when the run has ended, or when
+// the limit of the query is reached.
 func (f *eventFollower) follow(ctx context.Context) error {
 	for {
 		// The row is read before the events: if it says that the run has ended, the events are complete.
@@ -40,8 +40,9 @@ func (f *eventFollower) follow(ctx context.Context) error {
 	}
 }
 
-// print prints the events that are not printed yet, and changes f.query to select only later ones. enough is true if
-// the limit is reached. Without a limit, enough is false.
+// print prints the events that f.query selects. It then changes f.query so that the next call prints only later events,
+// and so that the limit counts the events of all calls. enough is true if the limit is reached. If there is no limit,
+// enough is false.
 func (f *eventFollower) print(ctx context.Context) (enough bool, err error) {
 	index, err := f.store.Details(ctx, f.query.RunID)
 	if err != nil {
@@ -89,8 +90,8 @@ func (f *eventFollower) printLines(list []sqliteindex.EventRow) error {
 	return f.s.Printf("%s", b.String())
 }
 
-// wait waits until the run has a new tip. It returns the error of ctx if ctx ends first, or the error of reading the
-// tip.
+// wait waits until the run has a new tip, which it reads every eventsEvery. It returns the error of ctx if ctx ends
+// first, or the error of reading the tip.
 func (f *eventFollower) wait(ctx context.Context) error {
 	ticker := time.NewTicker(eventsEvery)
 	defer ticker.Stop()

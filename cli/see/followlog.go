@@ -17,9 +17,10 @@ type logLineDocument struct {
 	Text string `json:"text"`
 }
 
-// followLog prints the log of an attempt. If the attempt is running, it prints the log as it grows, until the attempt
-// has ended or no live process owns the run. If the attempt has already ended, or l is at an older frame, it prints the
-// stored log. At the end, it notes the state of the attempt.
+// followLog prints the log of the attempt l, and then notes the state of the attempt. There are two cases:
+//   - The attempt is running, and l is at the tip of the run. followLog prints the log as it grows, until the attempt
+//     has ended or no live process executes the run. If this prints nothing, followLog prints the stored log.
+//   - In all other cases, followLog prints the stored log.
 func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
 	out := &lineWriter{line: func(line string) error { return printLogLine(s, line) }}
 	if !l.ended() && l.head != nil {
@@ -47,17 +48,19 @@ func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
 	return nil
 }
 
-// unattended reports whether no live process owns the run. If an engine claims no runs, its process counts as alive
-// while the run is running. l.head must not be nil.
+// unattended reports whether no live process executes the run. Some engines do not claim their runs, so it is unknown
+// whether their process lives. For a run of such an engine, unattended returns false as long as the status of the run
+// is running. l.head must not be nil.
 func (l *attemptLog) unattended() bool {
 	row := l.head.Row()
-	if row.Epoch == 0 {
+	if row.Epoch == 0 { // the run of an engine that does not claim runs
 		return row.Status != snapshot.RunRunning
 	}
 	return !l.store.Owner(row).Live
 }
 
-// printLogLine prints one line of a log. With --json, it prints an object with the line.
+// printLogLine prints one line of a log, without control characters. With --json, it prints the whole line in a JSON
+// object, with invalid UTF-8 replaced.
 func printLogLine(s *session.Session, line string) error {
 	if s.JSON {
 		return s.WriteJSON(logLineDocument{"line", strings.ToValidUTF8(line, "\uFFFD")})
@@ -72,8 +75,8 @@ type lineWriter struct {
 	written bool   // something was written
 }
 
-// Write calls w.line with every line that ends in p, and keeps the rest for the next call. It returns the error of
-// w.line.
+// Write calls w.line with every line that ends in p, without its line feed. It keeps an unfinished line at the end of p
+// for the next call. It returns the error of w.line.
 func (w *lineWriter) Write(p []byte) (int, error) {
 	w.written = w.written || len(p) > 0
 	n := len(p)
@@ -90,7 +93,8 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// finish calls w.line with the last line if the text does not end with a line feed. Call it after the last Write.
+// finish calls w.line with the kept line if the text did not end with a line feed. The caller must call finish after
+// the last Write.
 func (w *lineWriter) finish() error {
 	if len(w.begun) == 0 {
 		return nil

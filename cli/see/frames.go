@@ -58,8 +58,9 @@ files in it. The newest run comes first. With --json, prints one object per line
 	return cmd
 }
 
-// parseFrames reads the flags of frames. The Path of the query is the path as it was typed. The error is usage unless
-// the command line has exactly one of --change, --commit and --path, with a value that is not empty.
+// parseFrames returns the query that the flags of frames describe. The path in the query is the path exactly as the
+// user typed it. The error is usage unless the command line has exactly one of --change, --commit and --path, with a
+// value that is not empty.
 func parseFrames(cmd *arg.Command, c *urfave.Context) (list.FrameQuery, error) {
 	asked := 0
 	for _, name := range []string{"change", "commit", "path"} {
@@ -79,7 +80,8 @@ func parseFrames(cmd *arg.Command, c *urfave.Context) (list.FrameQuery, error) {
 	}, nil
 }
 
-// runFrames prints the frames that query selects, one per line. If query has a Path that no frame has, it only warns.
+// runFrames prints the frames that query selects, one on each line. query.Path is the path as the user typed it, or "".
+// If no frame of any run has this path, runFrames warns and prints nothing.
 func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, query list.FrameQuery) error {
 	if query.Path != "" {
 		path, err := pathInside(s, store, query.Path)
@@ -133,9 +135,10 @@ func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, q
 	return t.Write(s.Terminal)
 }
 
-// pathInside returns the path of the file that the command line calls name, relative to the top of the working copy,
-// with slashes. The file need not exist. pathInside resolves symbolic links in the folder of the path, but not in its
-// last part. The error is no_working_copy if the repository has no working copy, and usage for a path outside of it.
+// pathInside returns the path of a file relative to the top of the working copy, with slashes. name is the name of the
+// file on the command line. The file need not exist. pathInside resolves symbolic links in the folder of the path, but
+// not in its last element. The error is no_working_copy if the repository has no working copy, and usage if the path is
+// outside of the working copy.
 func pathInside(s *session.Session, store *timeline.Store, name string) (string, error) {
 	path := filepath.Clean(s.Path(name))
 	top := store.Workspace().Root
@@ -155,8 +158,8 @@ func pathInside(s *session.Session, store *timeline.Store, name string) (string,
 	return filepath.ToSlash(rel), nil
 }
 
-// sinceFrame returns a remark if the change may have been made at an earlier frame than the listed one, because the
-// frames in between have no captured files. Otherwise it returns "".
+// sinceFrame returns a remark for a change whose frame is uncertain: the frames before the listed frame have no
+// captured files, so the change may have been made at one of them. For any other change, it returns "".
 func sinceFrame(match list.FrameMatch) string {
 	if match.Since == nil {
 		return ""
@@ -164,8 +167,8 @@ func sinceFrame(match list.FrameMatch) string {
 	return fmt.Sprintf(" (since frame %d: the frames in between have no captured files)", *match.Since)
 }
 
-// changedPaths returns the changes in words. asked is the path that the user has typed. If asked is the only changed
-// path, changedPaths returns only the kind of the change. At a terminal, it shortens a long text.
+// changedPaths returns the changes in words, separated by commas. asked is the path in the query. If asked is the only
+// changed path, changedPaths returns only the kind of its change. At a terminal, it shortens a long result.
 func changedPaths(s *session.Session, changes []jjbridge.PathChange, asked string) string {
 	if len(changes) == 1 && changes[0].Path == asked {
 		return changes[0].Op

@@ -83,8 +83,9 @@ func parseLogs(cmd *arg.Command, c *urfave.Context) (logsOptions, error) {
 	return opts, nil
 }
 
-// runLogs prints the log of the attempt that opts names: with --follow as the log grows, otherwise the log so far. If
-// there is no log, it notes the state of the attempt; with --json, the member log is then null.
+// runLogs prints the log of the attempt that opts names. With --follow, it prints the log as it grows. Otherwise it
+// prints the log up to now. If there is no log, it notes the state of the attempt; with --json, the member log of the
+// document is then null.
 func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opts logsOptions) error {
 	at, err := store.Load(ctx, opts.address)
 	if err != nil {
@@ -134,7 +135,8 @@ func (l *attemptLog) key() string {
 	return snapshot.AttemptKey(l.row.NodeID, l.row.Iteration, l.row.Attempt)
 }
 
-// describe returns the attempt, its state, its duration and its error on one line.
+// describe returns one line about the attempt: its key in words, its state, its duration if it has ended, and its error
+// if it has one.
 func (l *attemptLog) describe() string {
 	text := display.AttemptKey(l.key()) + ": " + l.row.State
 	if l.row.FinishedAtMs != nil {
@@ -151,7 +153,8 @@ func (l *attemptLog) ended() bool {
 	return l.row.State != snapshot.AttemptInProgress && !snapshot.NodeState(l.row.State).Waiting()
 }
 
-// refresh reads the row of the attempt again if the run has a new tip. l.head must not be nil.
+// refresh moves l to the new tip of the run, if there is one, and reads the row of the attempt again. If the new tip
+// does not have the attempt, refresh leaves l unchanged. l.head must not be nil.
 func (l *attemptLog) refresh(ctx context.Context) error {
 	if err := l.head.Refresh(ctx); err != nil || l.head.Entry() == l.entry {
 		return err
@@ -170,8 +173,8 @@ func (l *attemptLog) refresh(ctx context.Context) error {
 	return err
 }
 
-// text returns the log so far: the live log of a running attempt, or the stored log if the attempt has ended or has no
-// live log. known is false if there is no log and the attempt has not ended.
+// text returns the log of the attempt up to now. This is the live log if the attempt is running and has one, and
+// otherwise the stored log. known is false if the attempt has neither ended nor written a log.
 func (l *attemptLog) text(ctx context.Context) (text string, known bool, err error) {
 	if !l.ended() && l.head != nil {
 		if text := claim.LiveLogsOf(l.store, l.run).Last(l.key()); text != "" {
@@ -185,8 +188,8 @@ func (l *attemptLog) text(ctx context.Context) (text string, known bool, err err
 	return l.stored()
 }
 
-// stored returns the log in the journal of l.entry, or "" if the journal has no log of the attempt. known is false if
-// there is no log and the attempt has not ended.
+// stored returns the log of the attempt in the journal of l.entry, or "" if the journal has no such log. known is true
+// if the journal has the log, or if the attempt has ended: such an attempt has written no log.
 func (l *attemptLog) stored() (text string, known bool, err error) {
 	logs, err := l.entry.Logs()
 	if err != nil {

@@ -30,8 +30,9 @@ type patch struct {
 	where []string       // the options with which git finds the repository
 }
 
-// patchOf compares a loaded entry with the frame before it. The patch has the differences in state and, if both have
-// files, in files. If there is no frame before the entry, the patch compares the state with an empty state.
+// patchOf returns the changes that the loaded entry at made to the frame before it. These are the differences in state
+// and, if both have files, the differences in files. If there is no frame before the entry, the state is compared with
+// an empty state.
 func patchOf(ctx context.Context, s *session.Session, store *timeline.Store, at *timeline.Loaded) (*patch, error) {
 	before, err := code.Before(ctx, store, at)
 	if err != nil {
@@ -89,6 +90,7 @@ func (p *patch) print(ctx context.Context, s *session.Session) error {
 		if err := s.Printf("%s", view.String()); err != nil {
 			return err
 		}
+		// Equal trees have no differences in files.
 		if err := p.state.Render(s.Out, diff.RenderOptions{Colors: paint.On()}); err != nil || p.code == nil || p.code.From == p.code.To {
 			return err
 		}

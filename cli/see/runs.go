@@ -40,7 +40,7 @@ per line.`,
 	}
 }
 
-// runRuns prints all runs, the newest first.
+// runRuns prints a line for each run, the newest run first. A run is marked as stale if list.Stale says so.
 func runRuns(ctx context.Context, s *session.Session, store *timeline.Store) error {
 	runs, err := list.Runs(ctx, store)
 	if err != nil {
@@ -75,7 +75,7 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store) err
 	return t.Write(s.Terminal)
 }
 
-// parentAddress returns the frame from which a run was forked, or "" if the run is not a fork.
+// parentAddress returns the address of the frame from which a run was forked, or "" if the run is not a fork.
 func parentAddress(run list.RunInfo) string {
 	if run.ParentRunID == nil || run.ParentFrameNo == nil {
 		return ""

@@ -100,8 +100,8 @@ type showDocument struct {
 	Patch       *patchDocument          `json:"patch,omitempty"`
 }
 
-// runShow prints the state at opts.address or, with --patch, the changes of that frame. With --json, it prints a
-// document that always has the state and, with --patch, also the changes.
+// runShow prints the state at opts.address. With --patch, it prints the changes of this frame instead. With --json, it
+// prints a document that has the state in both cases, and the changes only with --patch.
 func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opts showOptions) error {
 	at, err := store.Load(ctx, opts.address)
 	if err != nil {
@@ -183,9 +183,10 @@ type standing struct {
 	before []forkedCopy
 }
 
-// standingOf returns the standing of a loaded entry. If its address names only the run, the standing has the owner,
-// whether the run is stale, and what to type after a failure. If its address names a frame, the standing has the
-// frame that dropped this frame from the timeline. The caller sets the other fields.
+// standingOf returns facts about the place of a loaded entry in its run, for show. If the address names only the run,
+// these are the owner of the run, whether the run is stale, and what to type after a failure. If the address names a
+// frame, the only fact is the frame that dropped this frame from the timeline, if there is one. The caller must set the
+// other fields.
 func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (standing, error) {
 	if !at.Bare {
 		over, err := timeline.FindSteppedOver(ctx, store, at.Address)
@@ -201,8 +202,8 @@ func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded)
 	return is, err
 }
 
-// subjectBefore returns the subject of the run's newest frame if the loaded entry came after that frame. It returns
-// "" if the entry is a frame.
+// subjectBefore returns the subject of the newest frame of the run if the entry at is not a frame, but came after this
+// frame. It returns "" if the entry is a frame.
 func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (string, error) {
 	if !isNewer(at.Entry) {
 		return "", nil
@@ -214,8 +215,9 @@ func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.Load
 	return frame.Entry.Subject, nil
 }
 
-// describeOwner returns a text for people about the owner of a run. It returns "" if an engine that claims no runs made
-// the run. It also returns "" if the run has no live owner and its row does not say running.
+// describeOwner returns a text for people about the process that executes a run, or about the lack of such a process.
+// It returns "" if it is unknown whether there is such a process, because the engine of the run claims no runs. It also
+// returns "" if the run has no live process and its status is not running, because nothing is unusual then.
 func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	switch {
 	case row.Epoch == 0: // the run of an engine that claims no runs
@@ -232,8 +234,8 @@ func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	return ""
 }
 
-// describeEntry returns the document of show --json with the facts that the entry itself holds. If attempts is true,
-// the document has every attempt. The caller sets the other members.
+// describeEntry returns the document of show --json for a loaded entry. The document has everything that the entry
+// itself stores. If attempts is true, it also has every attempt. The caller must set the other members.
 func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
 	entry := at.Entry
 	doc := &showDocument{
@@ -261,8 +263,8 @@ func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
 	return doc, err
 }
 
-// listAttempts returns the attempts in the journal of an entry, in the order of their keys. Without an error, the
-// result is never nil.
+// listAttempts returns the attempts in the journal of an entry, in the order of their keys. If there is no error, the
+// result is not nil.
 func listAttempts(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
 	rows, err := entry.Attempts()
 	if err != nil {

@@ -47,8 +47,9 @@ func (v *stateView) waits(state *snapshot.State) error {
 	return nil
 }
 
-// signalWaited returns the name of the signal that a wait is for, and the correlation that the signal must have. If any
-// correlation ends the wait, it returns only the name. For a timer, it returns "".
+// signalWaited returns the name of the signal that the wait w is for, and then the condition on the correlation id of
+// the signal: a certain id, or none. If any correlation id ends the wait, signalWaited returns only the name. For a
+// timer, it returns "".
 func signalWaited(w snapshot.Wait) string {
 	switch {
 	case w.Kind != snapshot.WaitSignal || w.AnyCorrelation:
@@ -68,7 +69,8 @@ func optionalTime(ms *int64) string {
 	return display.ClockTime(*ms)
 }
 
-// approvals writes a table of the approvals that were decided.
+// approvals writes a table of the decided approvals. It marks each decision that was not passed to the engine that runs
+// the run.
 func (v *stateView) approvals(state *snapshot.State) error {
 	t := term.Table{Header: []string{"APPROVAL", "DECISION", "BY", "WHEN", "NOTE", "TITLE"}}
 	for a, err := range state.AllApprovals() {
@@ -86,7 +88,8 @@ func (v *stateView) approvals(state *snapshot.State) error {
 	return nil
 }
 
-// requests writes a table of the human requests that are no longer pending.
+// requests writes a table of the human requests that are no longer pending. It marks each answer that was not passed to
+// the engine that runs the run.
 func (v *stateView) requests(state *snapshot.State) error {
 	t := term.Table{Header: []string{"REQUEST", "STATUS", "BY", "WHEN", "ANSWER", "PROMPT"}}
 	for h, err := range state.AllHumanRequests() {

@@ -26,8 +26,8 @@ type stateView struct {
 	attempts bool // write all attempts with their whole logs
 }
 
-// entry writes everything about an entry: the run, the entry itself, the working copies, the state, and the attempts.
-// The argument at is the address of the entry.
+// entry writes the whole view of an entry: the run, the entry itself, the working copies, the state, and the attempts.
+// at is the address of the entry.
 func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 	row, err := entry.RunRow()
 	if err != nil {
@@ -51,15 +51,15 @@ func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 	return v.journal(entry)
 }
 
-// heading writes the address, the status, the time, the subject and the ids of an entry. row is the row of the run at
-// the entry.
+// heading writes the beginning of the view of an entry: the address and the status, and then the time, the subject and
+// the ids. row is the row of the run at the entry.
 func (v *stateView) heading(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	v.firstLine(at, row, entry)
 	v.came(at, entry)
 }
 
-// firstLine writes the address of a frame and the status in row. For an entry after the newest frame, it writes the
-// number of this frame in place of an address.
+// firstLine writes the address at of a frame, and the status in row. If entry is not a frame, firstLine writes the
+// number of the frame before it instead of an address.
 func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	name := at.String()
 	if isNewer(entry) {
@@ -68,8 +68,8 @@ func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snap
 	v.printf("%s  %s\n", v.p.Paint(term.Bold, plain.Text(name)), v.p.Status(plain.Text(string(row.Status))))
 }
 
-// came writes the time, the subject and the ids of an entry. For an entry after the newest frame, it also writes the
-// subject of this frame.
+// came writes the time, the subject and the ids of an entry. If the entry is not a frame, came also writes the subject
+// of the newest frame before it. at is the address of the entry.
 func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 	v.field("time", display.ClockTime(entry.AtMs))
 	v.field("what", plain.Shorten(entry.Subject, display.ValueShown))
@@ -84,7 +84,8 @@ func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 // isNewer reports whether an entry, such as a signal, came after the newest frame and is not a frame itself.
 func isNewer(entry *snapshot.Entry) bool { return entry.Frame == snapshot.NoFrame }
 
-// row writes the facts about the run and the entry. The argument row is the row of the run at the entry.
+// row writes the facts about the run and the entry: first the address and the status, and then a line for each fact
+// that is known. Its parameter row is the row of the run at the entry. at is the address of the entry.
 func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	v.firstLine(at, row, entry)
 	workflow := row.Workflow
@@ -107,8 +108,8 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	}
 }
 
-// foreign writes the frame's counterpart in each engine from which the run was imported, and the damage that the
-// import found.
+// foreign writes, for each engine from which the run was imported, which frame of that engine is the same as this
+// frame. It also writes the mismatches that the import found in the data of the engine.
 func (v *stateView) foreign() {
 	for _, e := range v.engines {
 		is := "has no such frame"
@@ -122,8 +123,8 @@ func (v *stateView) foreign() {
 	}
 }
 
-// parent writes the frame from which the run was forked. For a run that was fetched under another id, it writes the
-// original run. v.origin must not be nil.
+// parent writes the address of the frame from which the run was forked. If a fetch stored the run of another repository
+// under a new id, parent writes the original run instead. v.origin must not be nil.
 func (v *stateView) parent(parent *snapshot.Parent) {
 	short := plain.Shorten(parent.Label, display.ValueShown)
 	switch from := v.origin; {
@@ -221,8 +222,8 @@ func (v *stateView) table(title string, t *term.Table) {
 	}
 }
 
-// journal writes the failed attempts with the end of their logs or, with --attempts, all attempts with their whole
-// logs.
+// journal writes the failed attempts in the journal of the entry, each with the end of its log. With --attempts, it
+// writes all attempts, each with its whole log. If there are no such attempts, it writes nothing.
 func (v *stateView) journal(entry *snapshot.Entry) error {
 	attempts, err := entry.Attempts()
 	if err != nil {
@@ -261,8 +262,8 @@ func (v *stateView) journal(entry *snapshot.Entry) error {
 	return nil
 }
 
-// attempt writes one attempt, the frame that has its files, and its log. Without --attempts, it writes only the
-// last lines of the log. key is the key of the attempt.
+// attempt writes one attempt, the frame that has its files, and its log. Without --attempts, it writes only the last
+// logShown lines of the log. key is the key of the attempt in logs, the collection of all logs.
 func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collection) error {
 	v.printf("  %s, attempt %d: %s", plain.Text(display.AttemptName(a.NodeID, a.Iteration)), a.Attempt, v.p.Status(plain.Text(a.State)))
 	switch {

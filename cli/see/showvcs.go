@@ -33,9 +33,9 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 	return nil
 }
 
-// filesBehind returns a description of the files of a loaded entry that are older than the entry's state. The key is
-// the task whose own worktree has the files, or "" for the working copy of the run. The map is nil if no files are
-// older.
+// filesBehind returns descriptions of the files of a loaded entry that are older than the entry's state. The key in the
+// map is the name of the task whose own worktree has the files, or "" for the files that tasks share. The map is nil if
+// no files are older.
 func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (map[string]*code.Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil || vcs == nil {
@@ -67,10 +67,12 @@ type forkedCopy struct {
 	vcs *snapshot.VCS
 }
 
-// forkedCopies returns the working copies with which a fork began. The first is the working copy of the parent's frame.
-// If the parent is a fork, the next is the working copy of its parent's frame, and so on. The list ends at a frame
-// without a working copy, at a run of another repository, and at a run that extends its parent's frames. row is the row
-// of the fork. For a run that is no fork, the list is nil.
+// forkedCopies returns the working copies with which a fork began, one for each ancestor. The first is the working copy
+// at the frame of the parent from which the run was forked. The next is the one at the frame from which the parent was
+// forked, and so on. row is the row of the fork. For a run that is not a fork, the list is nil.
+//
+// The list ends before an ancestor whose frame has no working copy. It also ends before a run of another repository,
+// and at a run that continues the frames of its parent (see snapshot.Parent).
 func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) ([]forkedCopy, error) {
 	var found []forkedCopy
 	for row.Parent != nil && row.Parent.Extension.IsZero() {
@@ -102,9 +104,9 @@ func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) 
 	return found, nil
 }
 
-// capturedAt returns the frame at which the files of vcs were captured. This is a frame of the run or, if the run was
-// forked with these files, of an ancestor. worktree is the task whose own worktree has the files, or "" for the run's
-// files.
+// capturedAt returns the frame at which the files of vcs were captured, in words. This is a frame of the run, or a
+// frame of an ancestor if the run was forked with these files. worktree is the name of the task whose own worktree has
+// the files, or "" for the files that tasks share.
 func (v *stateView) capturedAt(vcs *snapshot.VCS, worktree string) string {
 	at := fmt.Sprintf("frame %d", vcs.Frame)
 	// As long as an ancestor had the same capture, the ancestor made it, and the frame's number is one of the ancestor.
@@ -125,8 +127,9 @@ func (v *stateView) capturedAt(vcs *snapshot.VCS, worktree string) string {
 	return at
 }
 
-// vcs writes one revision, the frame at which its files were captured, and the files that were left out or altered.
-// worktree is the task whose own worktree has the files, or "" for the files of the run.
+// vcs writes one revision, the frame at which its files were captured, the attempts that were running then, and the
+// files that were left out or altered. worktree is the name of the task whose own worktree has the files, or "" for the
+// files that tasks share.
 func (v *stateView) vcs(vcs *snapshot.VCS, worktree string) {
 	v.field("type", vcs.Type)
 	v.id("change", vcs.ChangeID)
@@ -160,7 +163,8 @@ func (v *stateView) vcs(vcs *snapshot.VCS, worktree string) {
 	v.list("altered", altered)
 }
 
-// list writes a line for each of the first itemsShown items, and a line with the number of the others.
+// list writes a line for each of the first itemsShown items, and then a line with the number of the other items. Each
+// line begins with name.
 func (v *stateView) list(name string, items []string) {
 	for _, item := range items[:min(itemsShown, len(items))] {
 		v.field(name, item)
@@ -170,14 +174,17 @@ func (v *stateView) list(name string, items []string) {
 	}
 }
 
-// id writes a line with name, the beginning of the id, and the whole id. It writes nothing if the id is "".
+// id writes a line with the name of an id, the beginning of the id, and the whole id. It writes nothing if the id is
+// "".
 func (v *stateView) id(name, id string) {
 	if id != "" {
 		v.printf("  %-11s  %s  %s\n", name, v.p.Revision(plain.Text(display.ShortID(id))), v.p.Paint(term.Dim, plain.Text(id)))
 	}
 }
 
-// pointer writes which frame has the files as they were after an attempt. It writes nothing if no frame has them.
+// pointer writes the frame that has the files as they were after the attempt a, and what is known about these files:
+// their commit, their worktree, and the other attempts that changed them. It writes nothing if no frame has these
+// files.
 func (v *stateView) pointer(a snapshot.Attempt) {
 	if a.Frame == nil || a.Tree.IsZero() {
 		return

@@ -123,7 +123,7 @@ func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts
 	return s.Paged(ctx, func() error { return t.Write(s.Terminal) })
 }
 
-// sqlText formats a value for people. NULL is "", and bytes are lower-case hex.
+// sqlText formats a value of SQLite for people. NULL becomes "", and bytes become hexadecimal digits in lower case.
 func sqlText(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -140,8 +140,8 @@ func sqlText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// writeRows prints each row as a JSON object: "kind":"row", and then the columns in their order. If a column is called
-// kind, it replaces the first member.
+// writeRows prints each row as a JSON object. Its first member is "kind":"row", and the columns follow in their order.
+// If a column is called kind, the object has only the kind of this column.
 func writeRows(s *session.Session, answer *sqliteindex.Answer) error {
 	names, err := memberNames(answer.Columns)
 	if err != nil {
@@ -170,8 +170,8 @@ func writeRows(s *session.Session, answer *sqliteindex.Answer) error {
 	return nil
 }
 
-// memberNames returns the names of the columns as JSON strings. Each name is different: if several columns have the
-// same name, all but the first get a number, such as name_2.
+// memberNames returns the names of the columns as JSON strings, each of them different. If several columns have the
+// same name, the first keeps the name. The others get the first free number, such as name_2.
 func memberNames(columns []sqliteindex.Column) ([]json.RawMessage, error) {
 	taken := make(map[string]bool) // false for the name of a later column, true for a name in use
 	for _, column := range columns {
@@ -193,7 +193,8 @@ func memberNames(columns []sqliteindex.Column) ([]json.RawMessage, error) {
 	return names, nil
 }
 
-// sqlValue returns a value that encoding/json can write: bytes as lower-case hex, and infinity and NaN as text.
+// sqlValue converts a value of SQLite to a value that encoding/json can write. Bytes become hexadecimal digits in lower
+// case, and infinity and NaN become texts. Any other value stays unchanged.
 func sqlValue(value any) any {
 	switch v := value.(type) {
 	case []byte:

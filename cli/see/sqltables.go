@@ -15,7 +15,8 @@ const sqlTables = `SELECT t.name, c.name, c.type
 	WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name NOT LIKE '\_index\_%' ESCAPE '\'
 	ORDER BY t.name NOT LIKE '\_smithers\_%' ESCAPE '\', t.name, c.cid`
 
-// printTables lists the tables of the index and their columns.
+// printTables prints a line for each table of the index, with its name and columns. With --json, it prints a document
+// for each table.
 func printTables(ctx context.Context, s *session.Session, index *sqliteindex.Index) error {
 	answer, err := index.Query(ctx, sqlTables)
 	if err != nil {

@@ -83,7 +83,8 @@ type suggestedCommand struct {
 	Does    string `json:"does"`
 }
 
-// runStatus prints the status of the repository's runs.
+// runStatus prints the status of the repository: the running, waiting, failed and newest runs, and the commands to type
+// next.
 func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) error {
 	doc, waiting, err := gatherStatus(ctx, s, store)
 	if err != nil {
@@ -97,9 +98,9 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) e
 	return s.Printf("%s", view.String())
 }
 
-// gatherStatus returns the status, and the inbox lines of the waiting runs, the oldest first. It reads an overview of
-// all runs, and then the tips of a few: running and waiting runs, the run that failed last, and the newest run. If the
-// details of a run cannot be read, it warns and leaves them out.
+// gatherStatus returns the document of status, and the inbox lines of the waiting runs, the oldest line first. It first
+// reads an overview of all runs. It then reads the tips of some runs: all running and waiting runs, the run that failed
+// last, and the newest run. If a tip cannot be read, gatherStatus warns, and leaves out what only the tip has.
 func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store) (*statusDocument, []mail.Line, error) {
 	overview, err := list.ReadOverview(ctx, store, statusShown)
 	if err != nil {
@@ -146,8 +147,8 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	return doc, waiting, ctx.Err()
 }
 
-// canContinue reports whether a run was cancelled and resume can continue it. It returns false if another engine runs
-// the run, or if git-smithers never ran it.
+// canContinue reports whether a run is cancelled and can be continued with resume. It returns false if another engine
+// runs the run, or if git smithers never ran the run.
 func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (bool, error) {
 	if run.Status != string(snapshot.RunCancelled) {
 		return false, nil
@@ -169,8 +170,8 @@ func endedAt(run list.RunInfo) int64 {
 	return run.UpdatedAtMs
 }
 
-// readGoing reads the tasks in progress and the inbox lines of a running or waiting run. The lines are those of
-// mail.Open. With an error, it returns the facts that it could read.
+// readGoing reads the tip of a running or waiting run. It returns the run with its tasks in progress, and the open
+// lines of the inbox for the run, see mail.Open. With an error, it returns what it could read before the error.
 func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, run runDocument) (runningRun, []mail.Line, error) {
 	out := runningRun{runDocument: run, Tasks: []string{}}
 	head, err := store.Head(ctx, run.RunID)
@@ -202,8 +203,9 @@ func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return out, lines, err
 }
 
-// readFailed reads the error of a failed run and, if an attempt failed, the node of the attempt that failed last
-// and the end of its log. With an error, it returns the facts that it could read.
+// readFailed reads the tip of a failed run. It returns the run with its error. If an attempt failed, the result also
+// has the node of the attempt that failed last, and the last lines of its log. With an error, readFailed returns what
+// it could read before the error.
 func readFailed(ctx context.Context, store *timeline.Store, run runDocument) (*failedRun, error) {
 	out := &failedRun{runDocument: run, Log: []string{}}
 	head, err := store.Head(ctx, run.RunID)

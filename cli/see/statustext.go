@@ -18,8 +18,15 @@ import (
 // statusWidth is how many columns the status has.
 const statusWidth = 80
 
-// suggest returns the commands to type next for the status doc, the most urgent first. There is always at least one.
-// waiting has the inbox lines of the waiting runs, the oldest first.
+// suggest returns the commands to type next, the most urgent command first. The result is never empty. It has at most
+// one command of each kind:
+//   - a command that answers the oldest waiting request that has such a command
+//   - resume for a stale run, and logs for a run with running tasks
+//   - resume and show for the run that failed last
+//   - if there are no runs at all: run and help
+//   - if there is nothing else: commands for the newest run
+//
+// waiting has the inbox lines of the waiting runs, the oldest line first.
 func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	var out []suggestedCommand
 	for _, l := range waiting {
@@ -62,8 +69,8 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	return out
 }
 
-// commandToSettle returns the command of mail.HowToSettle without its remark about deny, or "" if there is no
-// command.
+// commandToSettle returns the command that answers the line l, or sends its signal. It returns "" if there is no such
+// command. Unlike mail.HowToSettle, it never adds ", or deny".
 func commandToSettle(l mail.Line) string {
 	command, _, _ := strings.Cut(mail.HowToSettle(l), ", or deny")
 	return command
@@ -83,8 +90,8 @@ type statusRow struct {
 	under             []string
 }
 
-// all writes every part of the status that is not empty, and the commands to type next. waiting has the inbox lines of
-// the waiting runs. If there are no runs, it writes howToBegin instead of the parts.
+// all writes every part of the status that is not empty, and then the commands to type next. If there are no runs, it
+// writes howToBegin instead of the parts. waiting has the inbox lines of the waiting runs.
 func (v *statusView) all(doc *statusDocument, waiting []mail.Line) {
 	if len(doc.Newest) == 0 {
 		v.WriteString(howToBegin)
@@ -115,7 +122,8 @@ const howToBegin = `No runs yet. A workflow is a file of tasks, such as this hel
     - {id: ship, needs: [greet], approval: Ship it?}
 `
 
-// countsText returns how many runs have each status, running and waiting runs first.
+// countsText returns the number of all runs, and the number of runs in each status that a run has. Running runs and
+// waiting runs come first.
 func countsText(doc *statusDocument) string {
 	total := 0
 	for _, n := range doc.Counts {
@@ -199,9 +207,9 @@ func (v *statusView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder
 
 func (v *statusView) title(text string) { v.WriteString("\n" + v.p.Paint(term.Bold, text) + "\n") }
 
-// part writes at most statusShown rows under a title. It writes nothing if there are no rows. unread is the number of
-// runs for which there is no row; a number below 0 counts as 0. If there are such runs, or more than statusShown rows,
-// part writes how many are missing, and that command lists them.
+// part writes rows under a title, at most statusShown of them. It writes nothing if there are no rows. unread is the
+// number of runs that have no row; a negative number counts as 0. If rows or runs are missing, part also writes how
+// many, and the command of git smithers that lists them. command is the name of this command.
 func (v *statusView) part(title string, rows []statusRow, unread int, command string) {
 	if len(rows) == 0 {
 		return
@@ -216,7 +224,7 @@ func (v *statusView) part(title string, rows []statusRow, unread int, command st
 			status = max(status, len(row.status)+2)
 		}
 	}
-	// The last but one column gets the room that the others leave.
+	// The last but one column gets the room that the other columns and the gaps leave, but at least 20 columns.
 	room := max(statusWidth-2-id-2-status-2-when, 20)
 	for _, row := range rows {
 		pad := strings.Repeat(" ", status-len(row.status))

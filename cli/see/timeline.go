@@ -72,7 +72,8 @@ The list omits frames dropped by a travel, a reset or an undo, and forks that we
 	}
 }
 
-// runTimeline prints the timeline of a run, and with --tree the timelines of its forks.
+// runTimeline prints the timeline of a run. With --tree, it also prints the timelines of the run's forks and of their
+// forks.
 func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store, opts timelineOptions) error {
 	t, err := list.Timeline(ctx, store, opts.run, list.TreeOptions{Tree: opts.tree, All: opts.all})
 	if err != nil {
@@ -92,8 +93,9 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 	})
 }
 
-// gatherTimeline sets text.waits to what the runs of t wait for, and text.effects to what their frames changed. It
-// counts changed lines for at most countLinesFor. If the lines of a run cannot be counted, it warns.
+// gatherTimeline reads the facts that the timeline t does not have. It sets text.waits to what the runs in t wait for,
+// and text.effects to what their frames changed. It counts changed lines for at most countLinesFor; the other frames
+// get no line counts. If the lines of a run cannot be counted, gatherTimeline warns.
 func gatherTimeline(ctx context.Context, s *session.Session, store *timeline.Store, t *list.Tree, text *timelineText) error {
 	text.waits, text.effects = make(map[string]string), make(map[string][]list.Effect)
 	if err := waitsOf(ctx, s, store, t, text.waits); err != nil {
@@ -115,8 +117,8 @@ func gatherTimeline(ctx context.Context, s *session.Session, store *timeline.Sto
 	})
 }
 
-// eachTimeline calls f for the timeline of a run, and then for the timelines of its forks and of their forks. It stops
-// at the first error and returns this error.
+// eachTimeline calls f for the timeline of a run, and then for the timelines of all forks below the run. It stops at
+// the first error of f, and returns this error.
 func eachTimeline(t *list.Tree, f func(*list.RunTimeline) error) error {
 	if err := f(&t.Timeline); err != nil {
 		return err

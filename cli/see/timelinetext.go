@@ -40,8 +40,9 @@ type frameColumns struct {
 	revised            bool // a frame has a revision
 }
 
-// write writes the frames of a run, each fork below the frame at which the fork starts, and at the end what the run
-// waits for. If tree has the timeline of a fork, it stands below the fork. Every line begins with indent.
+// write writes the timeline of a run. It writes each fork below the frame at which the fork starts. If tree has the
+// timeline of the fork, this timeline follows, with a larger indent. At the end, write writes what the run waits for.
+// Every line begins with indent.
 func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string) {
 	run := tree.Timeline
 	b.WriteString(indent + t.p.Paint(term.Bold, plain.Text(run.RunID)))
@@ -73,8 +74,8 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 	}
 }
 
-// effect returns the effect of the frame with the index i in the timeline of run. It is empty if the effects of the run
-// are unknown.
+// effect returns what the frame with the index i in run.Frames changed. The result is the zero value if the effects of
+// the run are not known.
 func (t *timelineText) effect(run list.RunTimeline, i int) list.Effect {
 	if effects := t.effects[run.RunID]; i < len(effects) {
 		return effects[i]
@@ -95,9 +96,10 @@ func (t *timelineText) columns(run list.RunTimeline) frameColumns {
 	return c
 }
 
-// date writes a line with the date of a frame. It writes nothing if it wrote the same date last. at is the time of the
-// frame.
+// date writes a line with the date of a frame, unless it is the date that the last call wrote. at is the time of the
+// frame. The line begins with indent.
 func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
+	// A date with a day of two digits has one byte more than the layout. Appending to an array allocates nothing.
 	var digits [len("Mon 2 Jan 2006") + 1]byte
 	if day := at.AppendFormat(digits[:0], "Mon 2 Jan 2006"); string(day) != t.day {
 		t.day = string(day)
@@ -105,8 +107,9 @@ func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
 	}
 }
 
-// frame writes the line of one frame. at is the time at which the frame was made. The text of a failed step is red. A
-// dropped frame is faint and has no other colour.
+// frame writes the line of the frame f. at is the time of the frame, in the zone in which it is shown. effect says what
+// the frame changed, and columns has the widths of the columns. The text of a failed step is red. A dropped frame is
+// faint, and has no other colour.
 func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time, effect list.Effect, columns frameColumns, indent string) {
 	paint, mark := t.p, ""
 	if f.Dropped {
@@ -169,8 +172,9 @@ func codeText(p display.Painter, effect list.Effect) string {
 	return text
 }
 
-// forkedAt returns the frame at which a fork starts, in words. It adds a remark if that frame was dropped or the fork
-// was undone. f is the frame below which the fork is listed.
+// forkedAt returns words about the frame at which a fork starts. It adds a remark if this frame was dropped, and a
+// remark if the fork was undone. f is the frame below which the timeline lists the fork; for a dropped frame, this is
+// another frame.
 func forkedAt(f list.FrameInfo, fork list.ForkInfo) string {
 	text := fmt.Sprintf("forked at frame %d", fork.ParentFrameNo)
 	if fork.ParentFrameNo != f.FrameNo {
@@ -182,7 +186,8 @@ func forkedAt(f list.FrameInfo, fork list.ForkInfo) string {
 	return text
 }
 
-// frameRevision returns the revision of a frame, padded to the width of the column.
+// frameRevision returns the short revision of a frame, padded to the width of its column. If v is nil, the frame has no
+// revision, and the result has only spaces.
 func frameRevision(p display.Painter, v *list.FrameVCS) string {
 	text := ""
 	if v != nil {
@@ -191,7 +196,7 @@ func frameRevision(p display.Painter, v *list.FrameVCS) string {
 	return display.Padded(p.Revision(text), text, display.RevisionShown)
 }
 
-// label returns a space and a fork's label in brackets. It returns "" if the fork has no label.
+// label returns the label of a fork in brackets, with a space before it. It returns "" if text is nil or "".
 func label(text *string) string {
 	if text == nil || *text == "" {
 		return ""

@@ -15,8 +15,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// waitsOf fills waits, a map by run id, with the results of foreignWaits: for the run of t, for its forks, and for
-// their forks.
+// waitsOf sets an entry in waits for the run of t and for each fork below it. The key is the id of the run, and the
+// value is the result of foreignWaits.
 func waitsOf(ctx context.Context, s *session.Session, store *timeline.Store, t *list.Tree, waits map[string]string) error {
 	text, err := foreignWaits(ctx, s, store, t.Timeline.RunID, snapshot.RunStatus(t.Timeline.Status))
 	if err != nil {
@@ -31,9 +31,9 @@ func waitsOf(ctx context.Context, s *session.Session, store *timeline.Store, t *
 	return nil
 }
 
-// foreignWaits returns a text about what a run of another engine waits for, because the engine may wait without a
-// frame. It marks the answers that have not reached the engine. It returns "" if the run waits for nothing or has
-// ended, and for a run that git-smithers runs.
+// foreignWaits returns a text about what a run of another engine waits for. The timeline shows this text because
+// another engine may wait without making a frame. The text marks the answers of which the engine was not told.
+// foreignWaits returns "" if the run waits for nothing, has ended, or is run by git smithers. run is the id of the run.
 func foreignWaits(ctx context.Context, s *session.Session, store *timeline.Store, run string, status snapshot.RunStatus) (string, error) {
 	if status.Ended() {
 		return "", nil

@@ -25,8 +25,8 @@ type ErrorDocument struct {
 	Details map[string]any `json:"details"`
 }
 
-// Report prints err, for people or as JSON, and returns the exit status. If err is nil or says that the output was
-// closed, it prints nothing and returns 0.
+// Report prints the error err on standard error, and returns the exit status of the process. With --json, it prints err
+// as a document. If err is nil, or says that the reader has closed the output, Report prints nothing and returns 0.
 func (s *Session) Report(err error) int {
 	if err == nil || errors.Is(err, term.ErrOutputClosed) {
 		return fault.ExitOK
@@ -40,9 +40,9 @@ func (s *Session) Report(err error) int {
 	return e.Exit()
 }
 
-// tellError prints an error for people. If the error has the flaws of a workflow file, it prints the flaws and their
-// hints. Otherwise it prints the message and the hints of the error; before the message of a run that waits, it leaves
-// out the word error.
+// tellError prints the error e for people. If e has the flaws of a workflow file, tellError prints each flaw with its
+// hint. Otherwise it prints the message of e and its hints. The word error precedes a message, except for run_waiting:
+// waiting is not an error.
 func (s *Session) tellError(e *fault.Error) {
 	if flaws, ok := e.Details[workflow.DetailFlaws].([]workflow.Flaw); ok {
 		for _, flaw := range flaws {
@@ -63,14 +63,16 @@ func (s *Session) tellError(e *fault.Error) {
 	}
 }
 
-// inOneLine returns a copy of e whose message has one line, even if the message quotes another program.
+// inOneLine returns a copy of e with a message of one line. The message of e may have several lines if it quotes
+// another program.
 func inOneLine(e *fault.Error) *fault.Error {
 	out := *e
 	out.Msg = plain.OneLine(e.Msg)
 	return &out
 }
 
-// DocumentOf returns the JSON document of an error. The hints and the details in it are never nil.
+// DocumentOf returns the JSON document of the error e. The hints and details in the document are never nil, so that
+// they are not null in JSON.
 func DocumentOf(e *fault.Error) ErrorDocument {
 	doc := ErrorDocument{"error", e.Code, e.Exit(), e.Msg, e.Hints, e.Details}
 	if doc.Hints == nil {
@@ -82,9 +84,10 @@ func DocumentOf(e *fault.Error) ErrorDocument {
 	return doc
 }
 
-// Describe returns the coded error in err, with a message of one line. An error without a code is a bug, because every
-// expected error has a code. The result then has the code internal, and its hints say how to report the bug. With
-// GIT_SMITHERS_DEBUG=1, Describe also prints the stack of a panic.
+// Describe returns the error with a code that err wraps, or an error with a code that explains err. The result has a
+// message of one line. An error that has no code is a bug, because every expected error has a code. For a bug, the code
+// is internal, and the hints say how to report the bug. If GIT_SMITHERS_DEBUG is 1, Describe also prints the stack of a
+// panic.
 func (s *Session) Describe(err error) *fault.Error {
 	known, ok := errors.AsType[*fault.Error](timeline.Explain(err))
 	if !ok {

@@ -9,9 +9,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Retyped adds a hint to err if a command needs the whole id of a run, and the command line has the beginning of
-// exactly one id. The hint is the command line with the whole id. args has the words after the program. In all other
-// cases, and if the hint would be longer than maxRetyped, Retyped returns err unchanged.
+// Retyped adds a hint to err if a command needs the whole id of a run, but the user has typed only its beginning. The
+// hint is the typed command line with the whole id. args has the words after the name of the program.
+//
+// Retyped adds no hint if several ids begin like this, if the beginning occurs more than once in args, or if the hint
+// would be longer than maxRetyped. For any other error, Retyped returns err unchanged.
 func Retyped(args []string, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RunNotFound && known.Code != fault.NothingPruned {
@@ -40,8 +42,9 @@ func Retyped(args []string, err error) error {
 	return err
 }
 
-// TypedWith returns the command line as it was typed, with the words of more at its end. It returns "" if the
-// command line is longer than maxRetyped, or has "--".
+// TypedWith returns the command line that the user has typed, with the words in more at its end. It returns "" if the
+// result would be longer than maxRetyped. It also returns "" if the user has typed "--", because the words after it
+// cannot be flags.
 func (s *Session) TypedWith(more ...string) string {
 	command := fault.CommandLine(fault.Program, slices.Concat(s.Args, more)...)
 	if slices.Contains(s.Args, "--") || utf8.RuneCountInString(command) > maxRetyped {

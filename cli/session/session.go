@@ -18,8 +18,8 @@ type Session struct {
 	Hurry context.Context // ends with the second signal
 }
 
-// WithStore opens the history of the repository in which the command was called, runs f on it, and closes it. It
-// returns the error of opening, or those of f and of closing.
+// WithStore opens the history of the repository in which the command was called, calls f with it, and closes it. It
+// returns the error of opening the history. Otherwise it returns the error of f joined with the error of closing.
 func (s *Session) WithStore(ctx context.Context, f func(*timeline.Store) error) error {
 	store, err := timeline.Open(ctx, timeline.Options{Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn})
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *Session) WithStore(ctx context.Context, f func(*timeline.Store) error) 
 // Folder returns the folder in which the command was called.
 func (s *Session) Folder() app.Folder { return app.Folder(s.Dir) }
 
-// Path returns the path of the file that the command line calls name. A relative name is resolved in the folder in
-// which the command was called.
+// Path returns the path of the file with the given name. A relative name is resolved against the folder in which the
+// command was called. An absolute name is returned unchanged.
 func (s *Session) Path(name string) string {
 	return s.Folder().Path(name)
 }

@@ -46,7 +46,7 @@ output, and the ids of the runs to standard error.`,
 	}
 }
 
-// pipeBundle writes a bundle of runs to standard output. It writes the ids of the runs or, with --json, the document to
+// pipeBundle writes a bundle of runs to standard output. The ids of the runs, or the document with --json, go to
 // standard error. The error is usage if standard output is a terminal.
 func pipeBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, runs []string) error {
 	if s.OutTTY {
@@ -74,9 +74,9 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// runBundle does the same as pipeBundle if file is "-". Otherwise it writes a bundle of runs to file, and prints the
-// ids of the runs. It first writes a draft, and puts the draft at the path of the file when the draft is complete, so
-// that a failure leaves no partial file.
+// runBundle writes a bundle of runs to file, and prints the ids of the runs. If file is "-", it calls pipeBundle
+// instead. runBundle first writes a draft of the bundle. It puts the draft in the place of file when the draft is
+// complete, so that a failure leaves no partial file.
 func runBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, file string, runs []string) error {
 	if file == "-" {
 		return pipeBundle(ctx, s, sharer, runs)

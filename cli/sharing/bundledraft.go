@@ -29,9 +29,9 @@ type bundleDraft struct {
 	lock  *flock.Flock
 }
 
-// newBundleDraft begins a bundle, and removes the drafts that killed processes left in the folder of the bundle. path
-// is the path of the bundle. shown is the same path as it was typed, for messages. The error is usage if the file
-// exists, or if its folder does not exist.
+// newBundleDraft begins a bundle with an empty draft, which the caller must remove. path is the path of the bundle, and
+// shown is the same path as the user typed it, for messages. newBundleDraft also removes the drafts of killed processes
+// in the same folder. The error is usage if a file with this path exists, or if its folder does not exist.
 func newBundleDraft(path, shown string) (*bundleDraft, error) {
 	if isThere(path) {
 		return nil, bundleIsThere(shown)
@@ -51,9 +51,9 @@ func newBundleDraft(path, shown string) (*bundleDraft, error) {
 	}
 }
 
-// lockedDraft makes a draft in the folder of path and locks it. It returns nil without an error if another process
-// removed the draft before the lock; the caller then tries again. The error is usage if the folder does not exist.
-// shown is path as it was typed.
+// lockedDraft makes a draft in the folder of path and locks the draft. Another process may take the new draft for a
+// leftover draft, and remove it before it is locked. lockedDraft then returns nil without an error, and the caller must
+// try again. The error is usage if the folder does not exist. shown is path as the user typed it.
 func lockedDraft(path, shown string) (*bundleDraft, error) {
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%016x", bundleDraftMark, rand.Uint64())) //nolint:gosec // the name need not be secret
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)                            //nolint:gosec // the umask decides who may read it
@@ -73,7 +73,8 @@ func lockedDraft(path, shown string) (*bundleDraft, error) {
 	return nil, nil //nolint:nilnil // another process has removed the draft
 }
 
-// isBundleDraft reports whether name is the name of a draft. name must not contain a folder.
+// isBundleDraft reports whether name is the name of a draft: bundleDraftMark and 16 hexadecimal digits. name must not
+// contain a folder.
 func isBundleDraft(name string) bool {
 	digits, ok := strings.CutPrefix(name, bundleDraftMark)
 	number, err := hex.DecodeString(digits)
@@ -85,11 +86,12 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// removeLeftDraft removes the draft at path, unless a process has locked it.
+// removeLeftDraft removes the draft at path, unless a process has locked it. It ignores errors, because a leftover
+// draft does no harm.
 func removeLeftDraft(path string) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	if locked, err := lock.TryLock(); locked && err == nil {
-		_ = os.Remove(path) // a leftover file does no harm
+		_ = os.Remove(path)
 	}
 	_ = lock.Close()
 }
@@ -98,9 +100,9 @@ func bundleIsThere(shown string) error {
 	return fault.New(fault.Usage, "%s already exists", shown).Hint("choose another file name, or remove the file")
 }
 
-// place puts the finished bundle at its path, on stable storage, and returns its size in bytes. It makes a link,
-// because a rename would replace an existing file. If the file system has no links, it calls rename. The error is usage
-// if a file with this path exists.
+// place puts the complete bundle at its path, on stable storage, and returns its size in bytes. It makes a hard link to
+// the draft, because a rename would replace an existing file. If the file system has no hard links, place calls rename.
+// The error is usage if a file with this path exists.
 func (d *bundleDraft) place() (int64, error) {
 	info, err := d.Stat()
 	if err := errors.Join(err, d.Sync()); err != nil {
@@ -117,9 +119,9 @@ func (d *bundleDraft) place() (int64, error) {
 	return info.Size(), fsx.SyncDir(filepath.Dir(d.path))
 }
 
-// rename puts the bundle at its path if the file system has no links. It first makes an empty file at the path, and
-// then replaces this file by the bundle. The error is usage if a file with this path exists. If the process is killed
-// in between, the empty file stays.
+// rename puts the bundle at its path on a file system without hard links. It first makes an empty file at the path,
+// which fails if a file is there, and then replaces the empty file by the bundle. The error is usage if a file with
+// this path exists. If the process is killed between the two steps, the empty file stays.
 func (d *bundleDraft) rename() error {
 	file, err := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
@@ -134,7 +136,7 @@ func (d *bundleDraft) rename() error {
 	return nil
 }
 
-// remove removes the draft, and then its lock.
+// remove removes the draft, and then releases its lock. It ignores errors.
 func (d *bundleDraft) remove() {
 	_, _ = d.Close(), os.Remove(d.Name()) // the bundle is in its place, or the caller has an error to return
 	_ = d.lock.Close()

@@ -62,19 +62,20 @@ func asFlag() urfave.Flag {
 	return &urfave.StringFlag{Name: "as", Usage: "store the run under the id `NEWID`"}
 }
 
-// runFetch fetches runs, and prints the outcome for each run, also for refused runs.
+// runFetch fetches runs, and prints the outcome for each run, including the runs that the fetch refused.
 func runFetch(ctx context.Context, s *session.Session, sharer *share.Sharer, req share.FetchRequest) error {
 	fetched, err := sharer.Fetch(ctx, req)
 	return tellFetched(ctx, s, "fetch", fetched, err)
 }
 
-// tellFetched prints a line for each fetched run, and returns err, the error of the fetch. If the output fails, it
-// returns the error of the output instead. If nothing was fetched because of err, it only returns err. kind is the kind
-// of the document for --json.
+// tellFetched prints a line for each run of a fetch, and then returns err, the error of the fetch. If printing fails,
+// it returns the error of printing instead. If the fetch failed before it reached any run, tellFetched prints nothing
+// and returns err. kind is the kind of the document for --json.
 func tellFetched(ctx context.Context, s *session.Session, kind string, fetched *share.Fetched, err error) error {
 	if fetched == nil || err != nil && len(fetched.Runs) == 0 {
 		return err
 	}
+	// The runs are fetched: print that, even after Ctrl-C.
 	if writeErr := writeFetched(context.WithoutCancel(ctx), s, kind, fetched); writeErr != nil {
 		return writeErr
 	}

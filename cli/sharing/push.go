@@ -64,12 +64,14 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 	}
 }
 
-// runPush pushes runs, and prints the outcome for each run, also for refused runs.
+// runPush pushes runs, and prints the outcome for each run, including the runs that the push refused. If the push
+// failed before it reached any run, runPush prints nothing and returns the error.
 func runPush(ctx context.Context, s *session.Session, sharer *share.Sharer, req share.PushRequest) error {
 	pushed, err := sharer.Push(ctx, req)
 	if pushed == nil || err != nil && len(pushed.Runs) == 0 {
 		return err
 	}
+	// The runs are pushed: print that, even after Ctrl-C.
 	if writeErr := writePushed(context.WithoutCancel(ctx), s, pushed, req.DryRun); writeErr != nil {
 		return writeErr
 	}
@@ -102,9 +104,10 @@ func writePushed(ctx context.Context, s *session.Session, pushed *share.Pushed, 
 	return t.Write(s.Terminal)
 }
 
-// confirmFiles returns the function that asks the person at the terminal whether untracked files may be pushed. If yes
-// is true, the function does not ask and returns true. If yes is false and there is no terminal, confirmFiles returns
-// nil.
+// confirmFiles returns a function that asks the person at the terminal whether untracked files may be pushed to a
+// remote. The function returns true if they may be pushed. If yes is true, the user has already agreed, so the function
+// returns true without asking. If yes is false and there is no terminal to ask at, confirmFiles returns nil, which
+// refuses the push of such files.
 func confirmFiles(s *session.Session, yes bool) func(string, []share.UntrackedFile) (bool, error) {
 	const shown = 50
 	if yes {

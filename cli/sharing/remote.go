@@ -70,7 +70,8 @@ files.`,
 	return cmd
 }
 
-// runForget removes the records about a remote, and notes the number of removed refs.
+// runForget forgets the last known state of a remote, and notes how many refs it has removed. remote is the name of the
+// remote.
 func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, remote string) error {
 	forgotten, err := sharer.Forget(ctx, remote)
 	if err != nil {
@@ -83,9 +84,9 @@ func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 	return nil
 }
 
-// runRemote prints, for each remote, the runs that differ between this repository and the remote, and how many are the
-// same. remotes has the names of the remotes; if it is empty, runRemote looks at all known remotes. It then lists no
-// runs of a remote that is not configured, except with --json.
+// runRemote prints the runs that differ between this repository and each remote, and a summary line for each remote.
+// remotes has the names of the remotes. If it is empty, runRemote prints all known remotes, but lists no runs of a
+// remote that is not configured. With --json, it prints a document for each remote, with all runs that differ.
 func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, remotes []string) error {
 	states, err := sharer.Remotes(ctx, remotes...)
 	if err != nil {

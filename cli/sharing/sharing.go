@@ -18,8 +18,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
-// withSharer runs f with the sharer of the repository in which the command was called, and returns the error of f with
-// the hint of hintRunAsRemote. If f takes long, a person at a terminal sees the progress.
+// withSharer calls f with the sharer of the repository in which the command was called. It returns the error of f, with
+// the hint of hintRunAsRemote. A person at a terminal sees the progress of f, unless --quiet or --json is given.
 func withSharer(ctx context.Context, s *session.Session, f func(*share.Sharer) error) error {
 	return s.WithStore(ctx, func(store *timeline.Store) error {
 		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
@@ -43,8 +43,8 @@ type lateTalk struct {
 
 var _ io.Writer = (*lateTalk)(nil)
 
-// Write keeps p until the time l.from has come. From then on, it shows all kept messages and p. It never fails, so that
-// a push does not depend on its progress.
+// Write keeps the message p until the time l.from. From this time on, it shows all kept messages and p at once. Write
+// never returns an error, so that a push does not depend on its progress.
 func (l *lateTalk) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,9 +56,9 @@ func (l *lateTalk) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hintRunAsRemote adds a hint to remote_not_found if push or fetch was called with the id of a run in place of a
-// remote. The hint has the command line with a remote before the run. In all other cases, hintRunAsRemote returns err
-// unchanged.
+// hintRunAsRemote adds a hint to the error remote_not_found if the user has typed the id of a run in place of the
+// remote of push or fetch. The hint is the typed command line with a remote before the run. In all other cases,
+// hintRunAsRemote returns err unchanged.
 func hintRunAsRemote(ctx context.Context, s *session.Session, store *timeline.Store, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RemoteNotFound {

@@ -12,10 +12,12 @@ const (
 	emojiStyle      = '\ufe0f'
 )
 
-// visible returns s with escapes, as Go writes them, in place of two kinds of characters: those that a terminal does
-// not show, and those that change how it shows other characters. Such characters can make two ids look the same, or
-// hide text. Joiners and style selectors within an emoji stay. All other characters stay, even control characters,
-// which package plain escapes.
+// visible returns s with Go escapes such as \u200b in place of invisible characters (see isInvisible). Invisible
+// characters can make two ids look the same, or hide text.
+//
+// Two kinds of invisible characters stay if they are part of an emoji: the style selector after an emoji, and the
+// joiner between two emojis. All visible characters stay. Control characters stay too, because package plain escapes
+// them.
 func visible(s string) string {
 	if strings.IndexFunc(s, isInvisible) < 0 {
 		return s
@@ -44,24 +46,24 @@ func visible(s string) string {
 	return b.String()
 }
 
-// isInvisible reports whether r is a character outside of ASCII that a terminal does not show, or reads as an
-// instruction.
+// isInvisible reports whether r is a character that a terminal does not show itself, for example because it only
+// changes how other characters are shown. It returns false for all ASCII characters.
 func isInvisible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return false
 	}
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
-		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // signs that are drawn below digits
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // visible signs that are drawn below digits
 }
 
-// isEmojiBase reports whether r can be shown as an emoji with a style selector after it. This is so for a symbol, and
-// for a digit of a keycap.
+// isEmojiBase reports whether r becomes an emoji if a style selector follows it. This is so for symbols, and for the
+// characters of keycaps, such as digits.
 func isEmojiBase(r rune) bool {
 	return isSymbol(r) || unicode.Is(unicode.Sm, r) || strings.ContainsRune("0123456789#*\u00a9\u00ae\u203c\u2049\u3030\u303d", r)
 }
 
-// isSymbol reports whether r can be part of an emoji that is made of several symbols.
+// isSymbol reports whether r can be part of an emoji that joins several symbols.
 func isSymbol(r rune) bool { return unicode.Is(unicode.So, r) && r != utf8.RuneError }
 
-// isSkin reports whether r gives the emoji before it a skin colour.
+// isSkin reports whether r is one of the five skin colours of emojis.
 func isSkin(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }

@@ -7,9 +7,9 @@ import (
 	"iter"
 )
 
-// LinesOf yields the lines of r without their line feeds, until r ends or fails. If r fails, it yields the error last,
-// without a line. A line longer than limit is cut at limit+1 bytes, so that the caller can see that the line is too
-// long. The caller owns the lines.
+// LinesOf yields the lines of r without their line feeds, until r ends or fails. If r fails, the last element is the
+// error, with no line. A line that is longer than limit is cut after limit+1 bytes, so that the caller can see that the
+// line is too long. The caller may keep and change the lines.
 func LinesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReader(r)
@@ -36,9 +36,9 @@ func LinesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
 // maxAhead is the largest number of bytes that are allocated for a line before it is read.
 const maxAhead = 4 << 20
 
-// readLine reads one line without its line feed, and keeps at most limit+1 bytes of the line. A last line without a
-// line feed comes with io.EOF. size is the length of the previous line: if the new line is longer than the buffer of
-// in, readLine allocates a little more than size bytes, since lines often have a similar length.
+// readLine reads one line and returns it without its line feed. Of a long line, it returns only the first limit+1
+// bytes. If the last line has no line feed, readLine returns it with io.EOF. size is the expected length of the line,
+// which is the length of the previous line: a line longer than the buffer of in gets a little more space than size.
 func readLine(in *bufio.Reader, limit, size int) ([]byte, error) {
 	var line []byte
 	for {

@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// Paged runs f and returns the error of f. If a person reads standard output at a terminal, the output of f goes
-// through the pager that git chooses, if any. The exit status of the pager is ignored. If the pager fails in another
-// way, the error of f is joined with that error.
+// Paged runs f and returns the error of f. If standard output is a terminal, the output of f goes through the pager
+// that git chooses, if git chooses one. Paged ignores the exit status of the pager. If the pager fails in another way,
+// Paged joins its error with the error of f. With --json, there is no pager.
 func (s *Terminal) Paged(ctx context.Context, f func() error) error {
 	if s.JSON || !s.OutTTY {
 		return f()
@@ -23,8 +23,9 @@ func (s *Terminal) Paged(ctx context.Context, f func() error) error {
 	return s.through(context.WithoutCancel(ctx), pager, f)
 }
 
-// through runs f and sends the output of f through pager, a shell command. If the pager cannot be started, f writes to
-// standard output directly. An interrupt does not end the pager, because Ctrl-C is one of the pager's keys.
+// through runs f, and sends the output of f through pager, a shell command. It waits until the pager ends. If the pager
+// cannot be started, f writes to standard output. An interrupt does not end this process while the pager runs, because
+// Ctrl-C is one of the pager's keys. The errors are those of Paged.
 func (s *Terminal) through(ctx context.Context, pager string, f func() error) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
 	cmd.Dir, cmd.Env = s.Dir, slices.Clone(s.Env)

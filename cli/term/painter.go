@@ -20,10 +20,10 @@ const (
 	Cyan    = "36"
 )
 
-// On reports whether the painter adds colour.
+// On reports whether the painter adds colours to text.
 func (p Painter) On() bool { return p.on }
 
-// Paint returns text in a style, or unchanged if the painter is off or style is "".
+// Paint returns text in the given style. It returns text unchanged if the painter is off, or if style or text is "".
 func (p Painter) Paint(style, text string) string {
 	if !p.on || style == "" || text == "" {
 		return text
@@ -31,8 +31,8 @@ func (p Painter) Paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[m"
 }
 
-// Status returns text in the colour of the status that text names: the status of a run, or the state of a node or
-// attempt. Any other text is faint.
+// Status returns text in a colour. If text is the status of a run, or the state of a node or attempt, this state
+// decides the colour. Any other text is faint.
 func (p Painter) Status(text string) string {
 	switch text {
 	case "finished":
@@ -49,9 +49,9 @@ func (p Painter) Status(text string) string {
 	return p.Paint(Dim, text)
 }
 
-// Painter returns the painter for standard output. It decides by --color, then NO_COLOR,
-// then whether standard output is a terminal with colour, then git's color.smithers and
-// color.ui.
+// Painter returns the painter for standard output. The first of these that decides determines whether it adds colours:
+// the flag --color, the variable NO_COLOR, whether standard output is a terminal that shows colours, and git's settings
+// color.smithers and color.ui.
 func (s *Terminal) Painter(ctx context.Context) Painter {
 	switch s.Color {
 	case "always":
@@ -68,8 +68,8 @@ func (s *Terminal) Painter(ctx context.Context) Painter {
 	return Painter{s.gitAllowsColor(ctx)}
 }
 
-// IsTerminalOut reports whether a person reads standard output: at a terminal, or
-// through the pager that git itself has started for us.
+// IsTerminalOut reports whether a person reads standard output: at a terminal, or through the pager that git has
+// started for this process.
 func (s *Terminal) IsTerminalOut() bool {
 	if used, _ := s.LookupEnv("GIT_PAGER_IN_USE"); used == "true" || used == "1" {
 		return true
@@ -77,14 +77,15 @@ func (s *Terminal) IsTerminalOut() bool {
 	return s.OutTTY
 }
 
-// gitAllowsColor reports whether git's color.smithers allows colour or, if it is not set, color.ui. It returns true if
-// git cannot be asked.
+// gitAllowsColor reports whether git's settings allow colours. The setting color.smithers decides, or color.ui if
+// color.smithers is not set. If git cannot be asked, gitAllowsColor returns true.
 func (s *Terminal) gitAllowsColor(ctx context.Context) bool {
 	answer, err := s.Git(ctx, "config", "--get-colorbool", "color.smithers", "true")
 	return err != nil || answer != "false"
 }
 
-// Git runs a git command that only reads, and returns its standard output without the line feeds at the end.
+// Git runs a git command with args, and returns its standard output without the line feeds at the end. The command must
+// only read.
 func (s *Terminal) Git(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = s.Dir, s.Env

@@ -24,15 +24,16 @@ type Progress struct {
 	next time.Time // when the line may be shown again
 }
 
-// Progress starts to show the progress of an activity. The argument what is the activity in words. If no person would
-// see the line, Progress shows nothing.
+// Progress returns the progress line of an activity, which appears with the first Update. what is the activity in
+// words, for people. With --quiet, or if standard error is not a terminal, nothing ever appears.
 func (s *Terminal) Progress(what string) *Progress {
 	on := !s.Quiet && s.AtTerminal(s.Err)
 	return &Progress{s: s, What: what, on: on, next: s.Now().Add(ProgressAfter)}
 }
 
-// Update shows that done of total is done. If total is 0, the total is unknown. Update shows nothing before
-// ProgressAfter has passed, and at most one line in progressEvery.
+// Update shows that done of total steps are done. If total is 0, the total is unknown, and Update shows only done. It
+// shows nothing until ProgressAfter has passed since the activity began. After that, it shows a new line at most once
+// in progressEvery.
 func (p *Progress) Update(done, total int) {
 	if !p.on {
 		return
@@ -49,11 +50,11 @@ func (p *Progress) Update(done, total int) {
 	p.s.TalkHalfway(p.What + ": " + count)
 }
 
-// Finish removes the line from the terminal.
+// Finish removes the progress line from the terminal. The caller must call it after the last Update.
 func (p *Progress) Finish() { p.s.EndHalfway() }
 
-// While shows what the command waits for, if the wait takes longer than ProgressAfter and a person would see the line.
-// The caller must call done exactly once, at the end of the wait.
+// While shows the activity what, for which the user waits, until the caller calls done. It shows the activity only
+// after ProgressAfter, and only if a person reads standard error at a terminal. The caller must call done exactly once.
 func (s *Terminal) While(what string) (done func()) {
 	if s.Quiet || !s.AtTerminal(s.Err) {
 		return func() {}
@@ -64,7 +65,7 @@ func (s *Terminal) While(what string) (done func()) {
 		shown <- true
 	})
 	return func() {
-		if timer.Stop() {
+		if timer.Stop() { // nothing was shown
 			return
 		}
 		<-shown

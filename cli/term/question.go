@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Ask asks the person at the terminal a question and reports whether the answer is y or yes. Any other answer, and
-// the end of the input, mean no.
+// Ask asks the person at the terminal a question, and reports whether the answer is yes. The answers y and yes, in
+// upper or lower case, mean yes. Any other answer, and the end of the input, mean no.
 func (s *Terminal) Ask(question string) (bool, error) {
 	s.Talk("%s [y/N] ", question)
 	answer, err := bufio.NewReader(s.In).ReadString('\n')

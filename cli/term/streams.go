@@ -28,7 +28,8 @@ type Streams struct {
 	IsTTY func(stream any) bool
 }
 
-// AtTerminal reports whether stream, which is s.In, s.Out or s.Err, is a terminal.
+// AtTerminal reports whether a stream is a terminal. stream must be s.In, s.Out or s.Err. If s.IsTTY is set, it answers
+// the question.
 func (s *Streams) AtTerminal(stream any) bool {
 	if s.IsTTY != nil {
 		return s.IsTTY(stream)
@@ -37,8 +38,8 @@ func (s *Streams) AtTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// LookupEnv returns the value of the variable called name in Env, and whether the variable is set. If Env has several
-// entries with this name, the last one counts.
+// LookupEnv returns the value of the variable with the given name in s.Env, and whether the variable is set. If s.Env
+// has several entries for this name, the last one counts.
 func (s *Streams) LookupEnv(name string) (string, bool) {
 	for _, entry := range slices.Backward(s.Env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -74,7 +75,8 @@ func (w dataWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// write writes p. If a person reads at a terminal, it escapes invisible characters.
+// write writes p to standard output. If a person reads standard output, write escapes invisible characters. JSON stays
+// unchanged.
 func (w dataWriter) write(p []byte) (int, error) {
 	if w.s.JSON || !w.s.IsTerminalOut() {
 		return w.Writer.Write(p)
@@ -100,7 +102,8 @@ type inputReader struct {
 	r   io.Reader
 }
 
-// Read reads into p as r does, or returns the error of ctx if ctx ends first.
+// Read reads into p as in.r does, or returns the error of ctx if ctx ends first. It reads in a goroutine, which then
+// stays blocked until in.r returns. A panic of in.r becomes a panic of Read.
 func (in inputReader) Read(p []byte) (int, error) {
 	if err := in.ctx.Err(); err != nil {
 		return 0, err
@@ -130,8 +133,9 @@ func (in inputReader) Read(p []byte) (int, error) {
 	}
 }
 
-// ReadStdin reads all of standard input. The error is limit_exceeded for more than limit bytes, and invalid_input if
-// the read fails. If ctx is cancelled meanwhile, the error is context.Canceled.
+// ReadStdin reads all of standard input. The error is limit_exceeded if the input has more than limit bytes, and
+// invalid_input if it cannot be read. If the context of the terminal is cancelled meanwhile, the error wraps
+// context.Canceled.
 func (s *Terminal) ReadStdin(limit int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(s.In, int64(limit)+1))
 	switch {

@@ -28,7 +28,7 @@ func (c Cell) painted() string {
 	return c.Paint(c.Text)
 }
 
-// Add appends a row with these cells.
+// Add appends a row with the given cells to the table. It escapes control characters in the texts of the cells.
 func (t *Table) Add(cells ...Cell) {
 	for i := range cells {
 		cells[i].Text = plain.Text(cells[i].Text)
@@ -36,8 +36,9 @@ func (t *Table) Add(cells ...Cell) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// Write prints the table as the output of a command. For people, it aligns the columns under a header. Otherwise it
-// prints lines with tabs between the cells, and the header only if KeepsHeader is set.
+// Write prints the table to standard output. If a person reads standard output, Write aligns the columns below a
+// header. Otherwise it prints lines with tabs between the cells, for scripts. It then prints the header only if
+// KeepsHeader is set.
 func (t *Table) Write(s *Terminal) error {
 	var b strings.Builder
 	if s.IsTerminalOut() {
@@ -48,8 +49,8 @@ func (t *Table) Write(s *Terminal) error {
 	return s.Printf("%s", b.String())
 }
 
-// Align writes the table in aligned columns under its header. Every line begins with indent. If the table has no rows,
-// Align writes nothing, unless KeepsHeader is set.
+// Align writes the table to b in aligned columns below its header. Every line begins with indent. If the table has no
+// rows, Align writes nothing, unless KeepsHeader is set. Align escapes invisible characters in the cells.
 func (t *Table) Align(b *strings.Builder, indent string) {
 	if len(t.Rows) == 0 && !t.KeepsHeader {
 		return
@@ -91,8 +92,9 @@ func (t *Table) separate(b *strings.Builder) {
 	}
 }
 
-// AlignedLine returns the cells of a row as a line. Each cell is padded to its width in widths, and no text may be
-// wider than its width. Empty cells at the end are left out.
+// AlignedLine returns the cells of a row as a line. Spaces follow each cell except the last, so that the cell has its
+// width in widths and a gap of two columns follows. No text may be wider than its width. Empty cells at the end are
+// left out.
 func AlignedLine(row []Cell, widths []int) string {
 	last := len(row) - 1
 	for last > 0 && row[last].Text == "" {

@@ -30,8 +30,8 @@ type Terminal struct {
 	warned  map[string]bool // the warnings so far
 }
 
-// New returns the terminal of the streams s. If scripted is true, a script reads, and JSON is set. When ctx ends, a
-// read from the terminal's In returns the error of ctx.
+// New returns a terminal that reads and writes the streams s. scripted is true if a script reads the output: the
+// terminal then prints JSON. After ctx has ended, reads from the terminal's In return the error of ctx.
 func New(ctx context.Context, s Streams, scripted bool) *Terminal {
 	out := &Terminal{Streams: s, JSON: scripted, InTTY: s.AtTerminal(s.In), OutTTY: s.AtTerminal(s.Out)}
 	out.In, out.Out = inputReader{ctx, s.In}, dataWriter{s.Out, out}
@@ -41,7 +41,8 @@ func New(ctx context.Context, s Streams, scripted bool) *Terminal {
 // TalksToPerson reports whether a person at a terminal reads notes on standard error.
 func (s *Terminal) TalksToPerson() bool { return !s.Quiet && !s.JSON && s.AtTerminal(s.Err) }
 
-// CanAsk reports whether a person at a terminal can answer a question.
+// CanAsk reports whether a question can be asked: a person sees standard error at a terminal and can type at standard
+// input, and --json is not given.
 func (s *Terminal) CanAsk() bool { return !s.JSON && s.InTTY && s.AtTerminal(s.Err) }
 
 // A warningDocument is the JSON document of a warning.
@@ -50,7 +51,8 @@ type warningDocument struct {
 	Message string `json:"message"`
 }
 
-// Warn prints an error on standard error as a warning: the command continues. It prints each message once.
+// Warn prints err on standard error as a warning. The command continues. If the same message was printed before, Warn
+// prints nothing.
 func (s *Terminal) Warn(err error) {
 	text := plain.OneLine(err.Error())
 	if !s.warnsFirst(text) {
@@ -63,7 +65,7 @@ func (s *Terminal) Warn(err error) {
 	s.Talk("git-smithers: warning: %s\n", plain.Text(text))
 }
 
-// warnsFirst reports whether text is the first warning with this text, and remembers it.
+// warnsFirst reports whether it is called with this text for the first time. It stores text for later calls.
 func (s *Terminal) warnsFirst(text string) bool {
 	s.talking.Lock()
 	defer s.talking.Unlock()
@@ -85,14 +87,15 @@ func (s *Terminal) Note(format string, args ...any) {
 	}
 }
 
-// TalkJSON writes doc to standard error as a line of JSON.
+// TalkJSON writes doc to standard error as one line of JSON. If doc cannot be encoded, it writes nothing.
 func (s *Terminal) TalkJSON(doc any) {
 	if text, err := encodeJSON(doc); err == nil {
 		s.Talk("%s", text)
 	}
 }
 
-// Talk writes to standard error, and ignores errors of writing. It is safe for concurrent use.
+// Talk formats a text as fmt.Sprintf does, and writes it to standard error, in place of a progress line. At a terminal,
+// it escapes invisible characters. It ignores errors of writing, and is safe for concurrent use.
 func (s *Terminal) Talk(format string, args ...any) {
 	s.talking.Lock()
 	defer s.talking.Unlock()
@@ -120,7 +123,7 @@ func (s *Terminal) EndHalfway() {
 	s.clear()
 }
 
-// clear removes the line of progress. The caller must hold talking.
+// clear removes the progress line from the terminal, if there is one. The caller must hold s.talking.
 func (s *Terminal) clear() {
 	if s.halfway {
 		_, _ = fmt.Fprint(s.Err, clearLine)
@@ -128,14 +131,14 @@ func (s *Terminal) clear() {
 	s.halfway = false
 }
 
-// Printf writes data that is not JSON to standard output.
+// Printf formats a text as fmt.Fprintf does, and writes it to standard output. Use WriteJSON for JSON.
 func (s *Terminal) Printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(s.Out, format, args...)
 	return err
 }
 
-// WriteJSON prints v as one line of JSON. From a json.RawMessage, it removes only white space between the tokens:
-// numbers, strings, keys and their order stay unchanged.
+// WriteJSON prints v to standard output as one line of JSON. If v is a json.RawMessage, WriteJSON removes only the
+// white space between its tokens. Numbers, strings, keys and the order of keys stay unchanged.
 func (s *Terminal) WriteJSON(v any) error {
 	text, err := encodeJSON(v)
 	if err != nil {

@@ -85,9 +85,9 @@ With --undo it brings them back, until git smithers prune --collect deletes them
 	return cmd
 }
 
-// runDoctor prints the problems. It repairs them first if repair is true, or if it can ask a person at the terminal and
-// the person agrees. If the person refuses, it prints the problems only with the question. The error is verify_failed
-// if a serious problem remains.
+// runDoctor examines the history, prints the problems, and repairs what it can repair. It repairs if repair is true. If
+// repair is false, it asks the person at the terminal, and repairs only if the person agrees. It asks nothing if there
+// is no terminal, or with --json. The error is verify_failed if a serious problem remains.
 func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, repair bool) error {
 	bar := s.Progress("looking")
 	d := doctor.New(store, func(_ string, done, total int) { bar.Update(done, total) })
@@ -101,7 +101,7 @@ func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, r
 		if repair, err = s.Ask("Make these repairs?"); err != nil {
 			return err
 		}
-		if !repair {
+		if !repair { // the findings were printed above the question
 			return leftOver(findings)
 		}
 	}
@@ -120,8 +120,9 @@ func isOlder(f doctor.Finding) bool { return f.Kind == doctor.OlderFormat }
 
 func canBeMended(f doctor.Finding) bool { return f.Repair != "" && !f.Fixed }
 
-// mend makes all possible repairs and looks for damage again, until no repair succeeds or mendRounds rounds are over.
-// It returns the repaired findings, and then the remaining ones. A repair that fails is a warning.
+// mend makes all possible repairs, and then looks for damage again, because a repair may reveal more. It ends when a
+// round repairs nothing, or after mendRounds rounds. It returns the repaired findings, and then the findings that
+// remain. If a repair fails, mend warns and continues.
 func mend(ctx context.Context, s *session.Session, d *doctor.Doctor, findings []doctor.Finding) ([]doctor.Finding, error) {
 	mended := []doctor.Finding{}
 	for range mendRounds {
@@ -151,8 +152,8 @@ func mend(ctx context.Context, s *session.Session, d *doctor.Doctor, findings []
 	return append(mended, findings...), nil
 }
 
-// leftOver returns nil if every finding is repaired or harmless. Otherwise it returns verify_failed, with a hint for
-// the next step.
+// leftOver returns nil if every finding is repaired or harmless. Otherwise it returns verify_failed, with the number of
+// the other findings, and a hint with the next step.
 func leftOver(findings []doctor.Finding) error {
 	left, mendable := 0, false
 	for _, f := range findings {
@@ -184,8 +185,8 @@ func printFindings(s *session.Session, findings []doctor.Finding) error {
 	return s.Printf("%s", describeFindings(findings))
 }
 
-// describeFindings returns two lines for each finding. The first has the problem. The second has the repair, or says
-// how to proceed if there is no repair.
+// describeFindings returns two lines for each finding. The first line has the problem. The second line has the repair,
+// or says that doctor cannot repair the problem.
 func describeFindings(findings []doctor.Finding) string {
 	var b strings.Builder
 	for _, f := range findings {

@@ -22,8 +22,9 @@ type dropDocument struct {
 // dropOptions has the options of doctor --drop-version-1.
 type dropOptions struct{ undo, dryRun bool }
 
-// runDropOlder moves the runs of format 1 out of the way or, if opts.undo is true, brings them back. If opts.dryRun is
-// true, it changes nothing. It prints the outcome for each run, also for runs that stay where they are.
+// runDropOlder moves the runs of format 1 out of the way or, if opts.undo is true, back to their places. If opts.dryRun
+// is true, it changes nothing, and prints the outcome that it would have. It prints a line for each run, including the
+// runs that stay where they are.
 func runDropOlder(ctx context.Context, s *session.Session, k *keep.Keeper, opts dropOptions) error {
 	job := k.DropOlder
 	if opts.undo {
@@ -60,9 +61,12 @@ func runDropOlder(ctx context.Context, s *session.Session, k *keep.Keeper, opts 
 	return err
 }
 
-// noteOlder notes that there are no runs of format 1. If runs were moved out of the way, it notes their number, and the
-// commands that bring them back or free their space. Otherwise it notes nothing. all is the number of runs of format 1,
-// and moved is how many of them were moved.
+// noteOlder adds a note to the result of runDropOlder. all is the number of runs of format 1, and moved is the number
+// of runs that were moved.
+//   - If all is 0, it notes that there are no such runs.
+//   - If runs were moved out of the way, it notes their number, the command that moves them back, and the command that
+//     frees their space.
+//   - Otherwise, for example with opts.dryRun or opts.undo, it notes nothing.
 func noteOlder(s *session.Session, opts dropOptions, all, moved int) {
 	switch {
 	case all == 0 && opts.undo:

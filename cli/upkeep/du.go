@@ -44,8 +44,8 @@ share are counted once, except in the table of runs.`,
 	}
 }
 
-// runDu prints the disk space of the named runs or, if runs is empty, of all runs. At a terminal it prints tables,
-// otherwise lines with tabs.
+// runDu prints the disk space that the given runs use or, if runs is empty, that all runs use. At a terminal, it prints
+// tables and totals. Otherwise it prints lines with tabs between the values, for scripts.
 func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []string) error {
 	usage, err := k.DiskUsage(ctx, runs...)
 	if err != nil {
@@ -85,8 +85,8 @@ func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []strin
 	return s.Printf("%s", b.String())
 }
 
-// usageName returns the name of a row in the table called title. The working copy of the runs, which has no name,
-// is "(main)".
+// usageName returns the name that a row of a table shows. title is the title of the table, and name is the name in the
+// data. In the table of worktrees, the working copy that tasks share has no name; usageName returns "(main)" for it.
 func usageName(title, name string) string {
 	if title == "WORKTREE" && name == "" {
 		return "(main)"
@@ -94,8 +94,8 @@ func usageName(title, name string) string {
 	return name
 }
 
-// separateUsage prints lines of four values with tabs between them: the kind, the name, the bytes and the number of
-// objects.
+// separateUsage prints lines for scripts. Each line has four values with tabs between them: the kind, the name, the
+// number of bytes and the number of objects.
 func separateUsage(s *session.Session, usage *keep.DiskUsage) error {
 	var b strings.Builder
 	line := func(what, name string, u keep.Usage) {

@@ -57,10 +57,10 @@ func runIndexRebuild(ctx context.Context, s *session.Session, store *timeline.St
 	return s.Printf("indexed %s, %s, %s\n", plain.Count(stats.Runs, "run"), entries(stats.Entries), plain.Count(stats.Frames, "frame"))
 }
 
-// entries returns "1 entry", or n and the word entries.
+// entries returns n and the noun: "1 entry", "2 entries".
 func entries(n int) string {
 	if n == 1 {
 		return "1 entry"
 	}
-	return plain.Count(n, "entrie")
+	return plain.Count(n, "entrie") // plain.Count adds the s
 }

@@ -59,9 +59,14 @@ Prints the git directory that stores the runs.`,
 	}
 }
 
-// runInit prints where runs are stored. Outside of any repository, it makes a store for runs if yes is true or a person
-// agrees; if nobody agrees, the error is no_repository. In a jj working copy, it sets the jj alias if yes or jj is true
-// or a person agrees. If jj is true outside of a jj working copy, the error is usage.
+// runInit prints the git directory in which runs are stored, and does what is missing. yes and jj are the flags --yes
+// and --jj.
+//   - Outside of a repository, it makes a store for runs. It first asks the person at the terminal, unless yes is true.
+//     The error is no_repository if the person does not agree, or if there is no terminal.
+//   - In a jj working copy, it sets the alias for "jj smithers". It first asks the person at the terminal, unless yes
+//     or jj is true.
+//
+// The error is usage if jj is true, but there is no jj working copy.
 func runInit(ctx context.Context, s *session.Session, yes, jj bool) error {
 	doc := initDocument{Kind: "init"}
 	err := s.WithStore(ctx, func(store *timeline.Store) error {
@@ -96,8 +101,9 @@ func runInit(ctx context.Context, s *session.Session, yes, jj bool) error {
 	return s.Printf("%s\n", plain.Text(doc.GitDir))
 }
 
-// makeStore makes .smithers/store.git in the folder of the command, and returns the git directory of the store. If yes
-// is false, it asks first, and returns no_repository if nobody agrees.
+// makeStore makes the store .smithers/store.git in the folder in which the command was called, and returns the git
+// directory of the store. If yes is false, it first asks the person at the terminal. It returns no_repository if the
+// person does not agree, or if there is no terminal.
 func makeStore(ctx context.Context, s *session.Session, yes bool) (string, error) {
 	if !yes {
 		if err := confirm(s, "This folder is not in a git repository. Create .smithers/store.git in it, for run history only?"); err != nil {
@@ -108,7 +114,7 @@ func makeStore(ctx context.Context, s *session.Session, yes bool) (string, error
 }
 
 // confirm asks the person at the terminal a question. It returns nil if the answer is yes. If the answer is not yes, or
-// if there is no terminal, it returns no_repository.
+// if there is no terminal, it returns no_repository. An error of reading the answer is joined to this error.
 func confirm(s *session.Session, question string) error {
 	if !s.InTTY || !s.AtTerminal(s.Err) {
 		return fault.New(fault.NoRepository, "not a git repository, and there is no terminal to ask for consent").

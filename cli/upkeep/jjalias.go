@@ -26,11 +26,10 @@ smithers = 'builtin_log_compact ++ "jj frames " ++ change_id.shortest(8) ++ "\n"
 `
 )
 
-// offerJJ sets the alias that makes "jj smithers" work, unless it is set already. If want is false, offerJJ asks the
-// person at the terminal first. If want is true, it does not ask, and a missing jj is an error.
+// offerJJ sets the alias that makes "jj smithers" work, unless the alias is set already. If want is false, offerJJ
+// first asks the person at the terminal. If want is true, it does not ask, and returns an error if jj is not installed.
 //
-// The result is nil outside of a jj working copy. Otherwise it points to true if the alias is set, and to false if it
-// is not.
+// The result reports whether the alias is set now. It is nil outside of a jj working copy, and after an error of jj.
 func offerJJ(ctx context.Context, s *session.Session, want bool) (*bool, error) {
 	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
 	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
@@ -70,7 +69,8 @@ func offerJJ(ctx context.Context, s *session.Session, want bool) (*bool, error) 
 }
 
 // askForAlias asks the person at the terminal whether to set the alias, and reports whether the answer is yes. It
-// returns false if there is no terminal, or if the answer cannot be read. The error is that of ctx.
+// returns false if there is no terminal, or if the answer cannot be read. If ctx has ended, it returns the error of
+// ctx.
 func askForAlias(ctx context.Context, s *session.Session) (bool, error) {
 	if !s.CanAsk() {
 		return false, nil
@@ -82,7 +82,8 @@ func askForAlias(ctx context.Context, s *session.Session) (bool, error) {
 	return yes && err == nil, nil
 }
 
-// noteJJ notes how jj and git-smithers work together. alias is true if "jj smithers" works.
+// noteJJ notes how to use git smithers with jj. alias reports whether the alias for "jj smithers" is set; if it is not,
+// noteJJ notes the command that sets it.
 func noteJJ(s *session.Session, alias bool) {
 	if alias {
 		s.Note("`jj smithers` works in this repository")

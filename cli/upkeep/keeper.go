@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
 
-// withKeeper runs f with the keeper of the repository in which the command was called, and returns the error of f. If f
-// takes long, a person at a terminal sees the progress.
+// withKeeper calls f with the keeper of the repository in which the command was called, and returns the error of f. A
+// person at a terminal sees the progress of f, unless --quiet or --json is given.
 func withKeeper(ctx context.Context, s *session.Session, f func(*keep.Keeper) error) error {
 	return s.WithStore(ctx, func(store *timeline.Store) error {
 		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {

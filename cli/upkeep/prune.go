@@ -127,13 +127,14 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	return opts, nil
 }
 
-// parseAge reads a length of time, such as 30d, 2w or 12h. The error is usage if text is no length of time above 0.
-// flag is the name of the flag, for the error.
+// parseAge returns the length of time in text, such as 30d, 2w or 12h. The units d and w are days and weeks; other
+// units are those of time.ParseDuration. The error is usage if text has no such length, or one that is not above 0.
+// flag is the name of the flag, for the message of the error.
 func parseAge(flag, text string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day} {
 		if number, ok := strings.CutSuffix(text, unit); ok {
-			if n, err := strconv.Atoi(number); err == nil && n > 0 && n < 100_000 {
+			if n, err := strconv.Atoi(number); err == nil && n > 0 && n < 100_000 { // more might overflow
 				return time.Duration(n) * length, nil
 			}
 		}
@@ -145,8 +146,8 @@ func parseAge(flag, text string) (time.Duration, error) {
 		Hint("use a length of time, such as 30d, 2w or 12h")
 }
 
-// runPrune does what opts asks for: it prunes runs, or restores pruned runs, collects them, or deletes them at a
-// remote. It prints a line for each run.
+// runPrune does one of four things that opts selects. It restores pruned runs, collects pruned runs, deletes pruned
+// runs at a remote, or else prunes runs. It prints a line for each run. If opts.dryRun is true, it changes nothing.
 func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	switch {
 	case opts.undo:
@@ -188,8 +189,8 @@ func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts prun
 	return err
 }
 
-// howToRecall returns a sentence with the command that brings pruned runs back. The command names at most three
-// runs.
+// howToRecall returns a sentence with the command that brings pruned runs back. runs has the ids of the pruned runs.
+// The command names at most three of them, and the sentence has the number of the others.
 func howToRecall(runs []string) string {
 	const named = 3
 	shown := runs[:min(named, len(runs))]
@@ -207,8 +208,8 @@ func itOrThem(n int) string {
 	return "them"
 }
 
-// noneToRecall returns the usage error for prune --undo without a run. Its hints list the pruned runs that can be
-// restored.
+// noneToRecall returns the usage error for prune --undo without the id of a run. Its hints list the pruned runs that
+// can be restored, and have the command that restores the first of them.
 func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	const shown = 10
 	out := fault.New(fault.Usage, "prune --undo needs the runs to restore")
@@ -222,8 +223,8 @@ func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	return out.Hint("pruned runs that can be restored: %s", display.ListUpTo(shown, runs)).Hint("%s", howToRecall(runs[:1]))
 }
 
-// runRecall returns the usage error of noneToRecall if opts names no runs. Otherwise it restores the named runs, and
-// prints a line for each.
+// runRecall restores the pruned runs in opts.runs, and prints a line for each. If opts.runs is empty, it returns the
+// error of noneToRecall.
 func runRecall(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	if len(opts.runs) == 0 {
 		return noneToRecall(ctx, k)
@@ -238,8 +239,8 @@ func runRecall(ctx context.Context, s *session.Session, k *keep.Keeper, opts pru
 	return tablePruned(s, back.Runs, func(keep.PrunedRun) string { return "is back" })
 }
 
-// runCollect deletes the objects that only pruned runs need. If opts.dryRun is true, it deletes nothing. It prints a
-// line for each run, and notes how much space was freed or would be freed.
+// runCollect deletes the objects that only pruned runs need. It prints a line for each run, and notes how much space it
+// has freed. If opts.dryRun is true, it deletes nothing, and notes how much space it would free.
 func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	got, err := k.Collect(ctx, opts.dryRun)
 	if err != nil {
@@ -267,9 +268,10 @@ func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pr
 	return err
 }
 
-// runPruneRemote deletes pruned runs at a remote; if opts.dryRun is true, it deletes nothing. It prints the outcome for
-// each run, also for runs that stay there. The first of opts.runs is the remote; if opts.runs is empty, it is the
-// default remote.
+// runPruneRemote deletes at a remote the runs that were pruned in this repository. The first element of opts.runs is
+// the remote, and the others are the runs. If opts.runs is empty, the remote is the default remote. runPruneRemote
+// prints the outcome for each run, including the runs that stay at the remote. If opts.dryRun is true, it deletes
+// nothing.
 func runPruneRemote(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	remote, runs := arg.RemoteAndRuns(s, opts.runs)
 	there, err := k.PruneRemote(ctx, remote, opts.dryRun, runs...)

@@ -18,7 +18,7 @@ type quietTool struct {
 // withoutRuns has the options of git log for all refs except the refs of runs. --exclude must stand before --all.
 const withoutRuns = "--exclude=refs/smithers/* --exclude=refs/smithers-remote/* --all"
 
-// quietTools returns a quietTool for each tool that shows all refs.
+// quietTools returns a quietTool for each tool that shows run history because it shows all refs.
 func quietTools() []quietTool {
 	return []quietTool{
 		{"git log", "an alias, `git lga`, for `git log --all`", `git config alias.lga "log --graph --oneline ` + withoutRuns + `"`},
@@ -35,7 +35,8 @@ func quietTools() []quietTool {
 	}
 }
 
-// quoteEach returns words with shell quotes around each word that has a star.
+// quoteEach returns words with single quotes around each word that has a star, so that a shell does not expand the
+// star.
 func quoteEach(words string) string {
 	list := strings.Fields(words)
 	for i, word := range list {
@@ -46,7 +47,7 @@ func quoteEach(words string) string {
 	return strings.Join(list, " ")
 }
 
-// printQuietLog prints the settings of quietTools. It changes no setting.
+// printQuietLog prints the settings of quietTools for the user to copy. It changes no setting.
 func printQuietLog(ctx context.Context, s *session.Session) error {
 	doc := initDocument{Kind: "init", QuietLog: quietTools()}
 	err := s.WithStore(ctx, func(store *timeline.Store) error {

@@ -56,8 +56,8 @@ of refs exceeds smithers.frameRefs. Set smithers.seal to false to do both only w
 	return cmd
 }
 
-// runSeal seals the named runs or, if runs is empty, all ended runs. It prints a line for each sealed run, and how much
-// space was saved.
+// runSeal seals the given runs or, if runs is empty, all ended runs: it drops their frame refs and packs their objects.
+// It prints a line for each sealed run, and a line with the size before and after.
 func runSeal(ctx context.Context, s *session.Session, store *timeline.Store, runs []string) error {
 	sealed, err := timeline.Seal(ctx, store, runs...)
 	if err != nil {

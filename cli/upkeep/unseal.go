@@ -36,7 +36,7 @@ func unsealCommand() *arg.Command {
 	}
 }
 
-// runUnseal makes the frame refs of runs again, and prints how many it made for each run.
+// runUnseal makes the frame refs of sealed runs again, and prints how many refs it has made for each run.
 func runUnseal(ctx context.Context, s *session.Session, store *timeline.Store, runs []string) error {
 	unsealed, err := timeline.Unseal(ctx, store, runs...)
 	if err != nil {

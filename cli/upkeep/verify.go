@@ -52,8 +52,8 @@ duplicates, and compares every row of the index with the refs.`,
 	}
 }
 
-// runVerify checks the named runs or, if runs is empty, all runs, and prints the problems. With deep, it also checks
-// every file that holds objects, and the index. The error is verify_failed if there are problems.
+// runVerify checks the given runs or, if runs is empty, all runs, and prints the problems. If deep is true, it also
+// checks the index, and every file that has objects. The error is verify_failed if there are problems.
 func runVerify(ctx context.Context, s *session.Session, store *timeline.Store, deep bool, runs []string) error {
 	report, err := verifyReport(ctx, s, store, deep, runs)
 	if err != nil {
@@ -68,7 +68,8 @@ func runVerify(ctx context.Context, s *session.Session, store *timeline.Store, d
 	return failedVerify(report)
 }
 
-// failedVerify returns verify_failed, with the commands that repair the problems as hints.
+// failedVerify returns the error verify_failed for a report with problems. Its hints are the commands that repair these
+// problems.
 func failedVerify(report *verify.Report) error {
 	out := fault.New(fault.VerifyFailed, "verification found %s", plain.Count(len(report.Problems), "problem"))
 	isOlder := func(p verify.Problem) bool { return p.Code == fault.OlderFormat }

@@ -19,10 +19,14 @@ type Response struct {
 	By    string          // the person's name; "" if unknown
 }
 
-// Answer answers a human request that is pending at the time at, and returns the answered request. The error's code
-// is invalid_input, with the path, if the value does not fit the request's form; limit_exceeded if this check may
-// take too long; request_not_found if a.Place has no request; usage if a.Place names no node and several nodes wait;
-// and not_pending if the request is closed or has expired. With an error, Answer changes nothing.
+// Answer answers a human request that is pending at the time at, and returns the answered request. With an error,
+// Answer changes nothing. The error's code is:
+//   - invalid_input, if a.Value is not one JSON value or does not fit the request's form, or if a.By is not valid
+//     UTF-8;
+//   - limit_exceeded, if the check of the value may take too long;
+//   - request_not_found, if a.Place has no request;
+//   - usage, if a.Place names no node and several nodes wait;
+//   - not_pending, if the request is closed or has expired.
 func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
 	text, value, err := schema.DecodeValue(a.Value)
 	if err != nil {
@@ -36,8 +40,8 @@ func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapsh
 
 // CancelRequest cancels a human request that is pending at the time at, and returns the cancelled request. by is the
 // name of the person who cancels the request, or "" if unknown. If by is not valid UTF-8, the error's code is
-// invalid_input. The codes request_not_found, usage and not_pending are those of Answer. With an error, CancelRequest
-// changes nothing.
+// invalid_input. CancelRequest returns the codes request_not_found, usage and not_pending in the same cases as
+// Answer. With an error, CancelRequest changes nothing.
 func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time) (snapshot.HumanRequest, error) {
 	return closeRequest(ctx, rec, p, by, at, func(h *snapshot.HumanRequest) (string, error) {
 		h.Status = snapshot.HumanCancelled
@@ -46,9 +50,9 @@ func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at tim
 }
 
 // closeRequest closes the pending request at p and returns the closed request. edit changes the request's row and
-// returns the kind of the event. If edit returns an error, closeRequest changes nothing and returns that error. by is
-// the person's name, or "" if unknown. If by is not valid UTF-8, the error's code is invalid_input. The codes
-// request_not_found, usage and not_pending are those of Answer.
+// returns the kind of the event. If edit returns an error, closeRequest changes nothing and returns this error. by is
+// the person's name, or "" if unknown. If by is not valid UTF-8, the error's code is invalid_input. closeRequest
+// returns the codes request_not_found, usage and not_pending in the same cases as Answer.
 func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time,
 	edit func(*snapshot.HumanRequest) (string, error),
 ) (out snapshot.HumanRequest, err error) {
@@ -103,8 +107,9 @@ func requestChange(h snapshot.HumanRequest) snapshot.Change {
 	return SetRow(snapshot.CollectionHumanRequests, row.Key, row.Value)
 }
 
-// requestEvent returns the event of the given kind for a request of run that is no longer pending. The event's time
-// is the request's AnsweredAtMs, which must be set.
+// requestEvent returns the event of the given kind for a request of run that is no longer pending. The event names
+// the person who answered or cancelled the request, or the timeout that has passed. The event's time is the request's
+// AnsweredAtMs, which must be set.
 func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, error) {
 	p := Event{RequestID: h.RequestID(run), Kind: h.Kind}
 	switch h.Status {
@@ -119,9 +124,9 @@ func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, er
 	return event, timeline.Explain(err)
 }
 
-// checkAnswer checks a decoded answer against the request's form. Without a form, the answer must be a text. The
-// error's code is invalid_input, limit_exceeded if the check may take too long, or invalid_state if the form is not
-// a valid schema.
+// checkAnswer checks a decoded answer against the request's form. Without a form, the answer must be a text. If the
+// answer does not fit, the error's code is invalid_input. If the check may take too long, the code is limit_exceeded.
+// If the form is not a valid schema, the code is invalid_state.
 func checkAnswer(h snapshot.HumanRequest, value any) error {
 	if h.Form == nil {
 		if _, ok := value.(string); !ok {
@@ -148,9 +153,9 @@ func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
 	return ExpireAtTip(ctx, rec, at, func() error { return nil })
 }
 
-// ExpireAtTip closes requests and returns their number as Expire does, but it begins at the tip that rec has read. It
-// calls check before each attempt to append. If check returns an error, ExpireAtTip appends nothing and returns that
-// error.
+// ExpireAtTip closes the same requests as Expire and returns their number, but it begins at the tip that rec has
+// read. It calls check before each attempt to append. If check returns an error, ExpireAtTip appends nothing and
+// returns this error.
 func ExpireAtTip(ctx context.Context, rec Recorder, at time.Time, check func() error) (int, error) {
 	count, operation := 0, newOperation()
 	err := rec.Update(ctx, func() (*snapshot.Draft, error) {
@@ -172,7 +177,7 @@ func ExpireAtTip(ctx context.Context, rec Recorder, at time.Time, check func() e
 }
 
 // expiry returns the draft of the entry that closes the requests that have expired at the given time. n is the number
-// of these requests. If n is 0, the draft has no changes.
+// of these requests. If n is 0, the draft has no changes and must not be appended.
 func expiry(rec Recorder, at time.Time) (d *snapshot.Draft, n int, err error) {
 	var names []string
 	d = newDraft("", at, "", nil)

@@ -16,10 +16,12 @@ type Decision struct {
 	By       string // the person's name; "" if unknown
 }
 
-// Decide approves or denies an approval at the given time, and returns the decided approval. The error's code is
-// request_not_found if d.Place has no approval, usage if d.Place names no node and several nodes wait, not_pending if
-// the approval was decided before, and invalid_input if d.Note or d.By is not valid UTF-8. With an error, Decide
-// changes nothing.
+// Decide approves or denies an approval at the given time, and returns the decided approval. With an error, Decide
+// changes nothing. The error's code is:
+//   - request_not_found, if d.Place has no approval;
+//   - usage, if d.Place names no node and several nodes wait;
+//   - not_pending, if the approval was decided before;
+//   - invalid_input, if d.Note or d.By is not valid UTF-8.
 func Decide(ctx context.Context, rec Recorder, d Decision, at time.Time) (snapshot.Approval, error) {
 	note, err := saidText("the note", d.Note)
 	if err != nil {

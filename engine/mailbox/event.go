@@ -64,7 +64,8 @@ func OrNull(text *string) json.RawMessage {
 	return encoded
 }
 
-// SetRow returns the change that writes a row of the mailbox.
+// SetRow returns the change that writes a row of the mailbox. collection is the mailbox's collection, key is the
+// row's key, and value is the encoded row.
 func SetRow(collection, key string, value []byte) snapshot.Change {
 	return snapshot.Change{Op: snapshot.OpSet, Collection: collection, Key: key, Value: value}
 }

@@ -49,22 +49,25 @@ type seenRequest[T request] struct {
 	pending bool
 }
 
-// seenApproval returns the approval a with its node's key, and with pending set if a is not decided.
+// seenApproval returns the approval a with the key of its node. If a is not decided, the result is marked as pending.
 func seenApproval(a snapshot.Approval) seenRequest[snapshot.Approval] {
 	key := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}
 	return seenRequest[snapshot.Approval]{a, key, a.Status == snapshot.ApprovalRequested}
 }
 
-// seenHuman returns the human request h with its node's key, and with pending set if the status of h is pending.
+// seenHuman returns the human request h with the key of its node. If h is not closed, the result is marked as
+// pending.
 func seenHuman(h snapshot.HumanRequest) seenRequest[snapshot.HumanRequest] {
 	key := workflow.NodeKey{ID: h.NodeID, Iteration: h.Iteration}
 	return seenRequest[snapshot.HumanRequest]{h, key, h.Status == snapshot.HumanPending}
 }
 
-// find returns the request of rows that p identifies: the newest iteration unless p names an iteration. If p names
-// no node, find looks only at pending requests; otherwise the request may be closed. The error's code is
-// request_not_found if no request fits p, and usage if requests of several nodes fit. seen is seenApproval or
-// seenHuman. run is the run's id, and what names the awaited thing in messages: "an approval" or "an answer".
+// find returns the request of rows that p identifies. If p names no iteration, find returns the request of the newest
+// iteration. If p names a node, the request may be closed. If p names no node, find looks only at pending requests.
+//
+// If no request fits p, the error's code is request_not_found. If requests of several nodes fit, the code is usage.
+// seen must be seenApproval or seenHuman. run is the run's id. what names the awaited thing in messages: "an
+// approval" or "an answer".
 func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Place, run, what string) (row T, err error) {
 	var best *seenRequest[T]
 	var pending []string
@@ -95,15 +98,16 @@ func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Pl
 	return best.row, nil
 }
 
-// severalWait returns the usage error for a place that names no node while several nodes wait. run and what are as
-// for find, and pending lists the keys of the waiting nodes.
+// severalWait returns the usage error for a place that names no node while several nodes wait. run is the run's id.
+// what names the awaited thing: "an approval" or "an answer". pending lists the keys of the waiting nodes.
 func severalWait(run, what string, pending []string) error {
 	return fault.New(fault.Usage, "several nodes of run %s wait for %s", run, what).
 		Hint("name one of these nodes: %s", strings.Join(pending, ", "))
 }
 
-// noRequest returns the request_not_found error for a place that no request fits. run and what are as for find, and
-// pending lists the keys of the waiting nodes.
+// noRequest returns the request_not_found error for a place that no request fits. run is the run's id. what names the
+// awaited thing: "an approval" or "an answer". pending lists the keys of the waiting nodes. The error's hint names
+// these nodes or, if there are none, the inbox command.
 func noRequest(p Place, run, what string, pending []string) error {
 	place := ""
 	if p.Iteration != nil {
@@ -119,9 +123,9 @@ func noRequest(p Place, run, what string, pending []string) error {
 	return out.Hint("`git smithers inbox` lists everything that runs wait for")
 }
 
-// notPending returns the not_pending error for a closed request. what names the request in the message, and status
-// is the request's status. who is the name of the person who closed the request, and atMs the time; both may be
-// nil.
+// notPending returns the not_pending error for a closed request. what names the request in the message, and status is
+// the request's status. who is the name of the person who closed the request. atMs is the time of the close, in Unix
+// milliseconds. who and atMs may be nil.
 func notPending(node string, iteration int, what, status string, who *string, atMs *int64) error {
 	text := fmt.Sprintf("%s of %s was %s", what, snapshot.Key(node, iteration), ByWhom(status, who))
 	if atMs != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// send gives a run a signal, and returns the signal with its Seq. If the state already has the signal, send adds
-// nothing, and known is true. A failed or cancelled run keeps the signal for its resume. If the run is finished, the
-// error's code is run_not_resumable; for a text or payload that checkSignal refuses, it is invalid_input. Before each
-// attempt to append, send calls wanted with the signal and its decoded payload. If wanted returns an error, send
-// appends nothing and returns that error.
+// send records that the run has received a signal. It returns the signal with its Seq. If the state already has the
+// signal, send adds nothing, and known is true. A failed or cancelled run keeps the signal for its resume.
+//
+// If the run is finished, the error's code is run_not_resumable. If checkSignal refuses a text or the payload, the
+// code is invalid_input. Before each attempt to append, send calls wanted with the signal and its decoded payload. If
+// wanted returns an error, send appends nothing and returns this error.
 func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	wanted func(s snapshot.Signal, payload any) error,
 ) (sent snapshot.Signal, known bool, err error) {
@@ -53,8 +54,9 @@ func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	return sent, false, err
 }
 
-// checkSignal validates the texts and the payload of a signal, and returns the decoded payload. It trims white
-// space around s.Payload. If the signal is invalid, the error's code is invalid_input.
+// checkSignal checks a signal and returns its decoded payload. The signal must have a name, its texts must be UTF-8,
+// and its payload must be one JSON value. checkSignal trims white space around s.Payload. If the signal is invalid,
+// the error's code is invalid_input.
 func checkSignal(s *snapshot.Signal) (payload any, err error) {
 	if _, err := saidText("the name of the signal", s.Name); err != nil {
 		return nil, err
@@ -78,8 +80,8 @@ func checkSignal(s *snapshot.Signal) (payload any, err error) {
 	return payload, nil
 }
 
-// signalDraft returns the draft of the entry that adds a signal to run. digest is the signal's digest, which also
-// names the operation, so that two processes add the same signal once.
+// signalDraft returns the draft of the entry that adds a signal to run. digest is the signal's digest. It also names
+// the operation, so that two processes add the same signal once.
 func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error) {
 	event, err := Event{SignalSeq: &s.Seq, SignalName: s.Name, CorrelationID: OrNull(s.CorrelationID)}.
 		Encode(run, "SignalReceived", s.ReceivedAtMs)

@@ -23,21 +23,23 @@ type Sender struct {
 // NewSender returns a Sender for a run.
 func NewSender(rec Recorder) *Sender { return &Sender{rec: rec} }
 
-// Send gives the run a signal, and returns the signal with its Seq. If the state already has the signal, Send adds
-// nothing, and known is true. A failed or cancelled run keeps the signal for its resume.
+// Send records that the run has received the signal. It returns the signal with its Seq. If the state already has the
+// signal, Send adds nothing, and known is true. A failed or cancelled run keeps the signal for its resume.
 //
 // If the run is finished, the error's code is run_not_resumable. The payload must fit the output schema of a task
-// that waits for the signal. If no task waits, it must fit the output schema of a task that may wait later; if there
-// is no such task either, every payload fits. If the payload does not fit, the error's code is invalid_input, and the
-// message names the path. If the check may take too long, the code is limit_exceeded.
+// that waits for the signal. If no task waits, the payload must fit the output schema of a task that may wait later.
+// If there is no such task either, every payload fits. If the payload does not fit, the code is invalid_input, and
+// the message names the path. If the check may take too long, the code is limit_exceeded.
 func (s *Sender) Send(ctx context.Context, signal snapshot.Signal) (sent snapshot.Signal, known bool, err error) {
 	return send(ctx, s.rec, signal, func(signal snapshot.Signal, payload any) error { return s.fits(ctx, signal, payload) })
 }
 
-// fits returns an error if a decoded payload fits the schema of none of the tasks that would take the signal. The error
-// is that of the first such task, or that of a check that exceeds the limit. fits accepts every payload if no task
-// would take the signal, if a task without a schema would take the signal, or if the run has no workflow of this
-// engine. All checks together may take schema.MaxWork steps.
+// fits returns nil if a decoded payload fits the schema of at least one task that takes the signal. It also accepts
+// the payload in these cases: no task takes the signal; a task without a schema takes the signal; or the run has no
+// workflow of this engine.
+//
+// Otherwise fits returns the error of the first task that takes the signal. If a later check exceeds the limit, fits
+// returns the error of this check instead. All checks together may take schema.MaxWork steps.
 func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) error {
 	if err := s.readWorkflow(); err != nil || s.wf == nil {
 		return err
@@ -47,6 +49,7 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 		return err
 	}
 	var refused error // the first misfit, or a later check that exceeds the limit
+	// left counts the steps that the remaining checks may take.
 	left, seen := float64(schema.MaxWork), make(map[*schema.Schema]bool)
 	for _, t := range takers {
 		wanted := s.wf.Schema(t.Output)
@@ -128,10 +131,13 @@ func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
 	return later, nil
 }
 
-// takes reports whether the task t waits for the signal now, and otherwise whether t may wait for the signal later.
-// The signal has the name that t waits for. later is false if t waits now, for this signal or another; if t is
-// finished or skipped, unless it is in a loop that continues; if t wants a correlation id and the signal has none, or
-// the reverse; and if the state has no row of t or its loop.
+// takes reports whether the task t waits for signal now, and if not, whether t may wait for signal later. signal must
+// have the name that t waits for. later is false in these cases:
+//   - t waits already, for this or another signal;
+//   - t is finished or skipped, and its loop, if any, is done;
+//   - t wants a correlation id and signal has none, or the reverse. This does not apply if t accepts any
+//     correlation id;
+//   - the state has no row of t or of its loop.
 func takes(state *snapshot.State, t *workflow.Task, signal snapshot.Signal) (now, later bool, err error) {
 	iteration, over := 0, false
 	if t.Loop != "" {

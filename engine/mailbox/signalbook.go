@@ -46,14 +46,14 @@ func NewSignalBook() *SignalBook {
 // SameFilter reports whether two waits take the same signals.
 func SameFilter(a, b snapshot.Wait) bool { return filterOf(a) == filterOf(b) }
 
-// filterOf returns the filter of a wait.
+// filterOf returns the filter of a wait: the signals that end the wait.
 func filterOf(w snapshot.Wait) filter {
 	return correlated(w.Signal, w.AnyCorrelation, w.CorrelationID)
 }
 
-// correlated returns the filter for signals of a name. If anyID is true, the filter ignores correlation ids. Otherwise
-// it accepts only signals with the given correlation id, or only signals without a correlation id if correlation is
-// nil.
+// correlated returns a filter for signals with the given name. If anyID is true, the filter ignores correlation ids.
+// Otherwise it accepts only signals with the given correlation id, or only signals without a correlation id if
+// correlation is nil.
 func correlated(name string, anyID bool, correlation *string) filter {
 	switch {
 	case anyID:
@@ -108,6 +108,7 @@ func (b *SignalBook) Find(state *snapshot.State, w snapshot.Wait) (key string, o
 		if !wants.any && wants != own || w.DueAtMs != nil && s.atMs >= *w.DueAtMs {
 			continue
 		}
+		// The node may have taken s by a wait for any correlation id, or by a wait for the id of s.
 		if !t.took(filter{name: w.Signal, any: true}, s) && !t.took(own, s) {
 			return s.key, true, nil
 		}
@@ -115,7 +116,8 @@ func (b *SignalBook) Find(state *snapshot.State, w snapshot.Wait) (key string, o
 	return "", false, nil
 }
 
-// took reports whether the node has taken the signal s or a later signal by the filter f.
+// took reports whether waits with the filter f have taken the signal s or a later signal. Only waits of t's node
+// count.
 func (t *taker) took(f filter, s signalHead) bool {
 	seq, ok := t.newest[f]
 	return ok && s.seq <= seq
@@ -142,7 +144,8 @@ func (b *SignalBook) taker(state *snapshot.State, w snapshot.Wait) (*taker, erro
 	return t, nil
 }
 
-// add records the signal that a wait took. It does nothing if the wait has no signal.
+// add records the signal that the wait w took, if this signal is newer than the recorded one. If w took no signal,
+// add does nothing.
 func (t *taker) add(w snapshot.Wait) {
 	if w.SignalSeq != nil {
 		f := filterOf(w)
@@ -150,7 +153,8 @@ func (t *taker) add(w snapshot.Wait) {
 	}
 }
 
-// Take records w.SignalSeq, the signal that the wait w took. Find must have returned a signal for this wait before.
+// Take records w.SignalSeq, the signal that the wait w took. The caller must have called Find for this wait before,
+// because Find creates the record of the node.
 func (b *SignalBook) Take(w snapshot.Wait) { b.takers[w.NodeID].add(w) }
 
 // ReadWait returns the row of a node's wait for a signal or a timer at an iteration. ok is false if the state has no

@@ -103,8 +103,8 @@ func (w *Waiting) human(state *snapshot.State, run string, at time.Time) error {
 	return nil
 }
 
-// signal sets the fields of a wait for a signal. signals tracks the signals of state, and at is the current time. If
-// the mailbox row is missing, signal sets only For.
+// signal sets the fields of a wait for a signal. signals finds the signal that ends the wait, and at is the current
+// time. If the mailbox row is missing, signal sets only For.
 func (w *Waiting) signal(state *snapshot.State, signals *SignalBook, at time.Time) error {
 	w.For = "signal"
 	row, ok, err := ReadWait(state, w.NodeID, w.Iteration)
@@ -132,8 +132,9 @@ func (w *Waiting) timer(state *snapshot.State, at time.Time) error {
 	return nil
 }
 
-// Hint returns a hint for the wait of the run with the given id: the command that ends the wait, and what the command
-// does. For a timer, the hint says when the timer fires.
+// Hint returns a hint for the wait of the run with the given id. The hint has the command that ends the wait, and the
+// effect of the command. For an approval, it has two commands: one approves and one denies. For a timer, it has no
+// command, but the time at which the timer fires.
 func (w Waiting) Hint(run string) string {
 	node := snapshot.Key(w.NodeID, w.Iteration)
 	switch w.For {

@@ -25,7 +25,7 @@ const (
 // person can do.
 type LimitError struct{ What, Hint string }
 
-// Error returns What.
+// Error returns the message in e.What.
 func (e *LimitError) Error() string { return e.What }
 
 var (
@@ -73,8 +73,9 @@ func (b *Bounds) addSchema(at string) error {
 	return nil
 }
 
-// addPattern adds the cost of a pattern and returns the number of instructions of the compiled pattern. It returns 0 if
-// text is not a valid pattern. If a limit is exceeded, the error is a *LimitError.
+// addPattern adds the size of a pattern to b and returns this size: the estimated number of instructions of the
+// compiled pattern. If text is not a valid pattern, it adds nothing and returns 0. If a limit is exceeded, the error
+// is a *LimitError.
 func (b *Bounds) addPattern(text string) (int, error) {
 	if len(text) > maxPatternBytes {
 		return 0, errPatternBytes
@@ -90,13 +91,14 @@ func (b *Bounds) addPattern(text string) (int, error) {
 	return size, nil
 }
 
-// patternSize returns an estimate of the number of instructions of a compiled pattern, in which repeats are expanded.
-// Large character classes count as more than one instruction. patternSize returns at most maxPatternSize+1.
+// patternSize returns an estimate of the number of instructions of a compiled pattern. Each repeat counts as often as
+// it can occur. Large character classes count as more than one instruction. patternSize returns at most
+// maxPatternSize+1.
 func patternSize(re *syntax.Regexp) int {
 	const runesPerInstruction = 8 // about this many runes of a character class take the bytes of an instruction
 	size := 1 + len(re.Rune)/runesPerInstruction
 	if re.Op == syntax.OpLiteral {
-		size = len(re.Rune)
+		size = len(re.Rune) // one instruction for each character
 	}
 	for _, sub := range re.Sub {
 		size = min(size+patternSize(sub), maxPatternSize+1)
@@ -107,8 +109,8 @@ func patternSize(re *syntax.Regexp) int {
 	return min(size, maxPatternSize+1)
 }
 
-// addDefaults adds the work to check each default of a graph against its schema. found is true if the graph has a
-// default. If the work exceeds MaxWork, the error is errWork.
+// addDefaults adds to b the work to check the defaults of all schemas in a graph, each against its own schema. found
+// is true if the graph has a default. If all work in b exceeds MaxWork, the error is errWork.
 func (b *Bounds) addDefaults(g *graph) (found bool, err error) {
 	for _, n := range g.nodes {
 		for _, value := range n.defaults {

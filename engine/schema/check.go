@@ -79,8 +79,9 @@ func inspect(root any, bounds *Bounds) (*graph, error) {
 	return in.graph, in.graph.findCircle()
 }
 
-// follow adds an edge to the graph for each reference that points to a schema, and adds the other references to the
-// graph's dangling references. A reference that is not a URL is an error.
+// follow adds an edge to the graph for each reference that points to a schema. The referring schema and its target
+// check the same value. follow adds the other references to the graph's dangling references. A reference that is not
+// a URL is an error.
 func (in schemaInspector) follow() error {
 	for n, ref := range in.refs {
 		at, err := refTarget(ref)
@@ -117,8 +118,9 @@ var (
 	stepUnescaper = strings.NewReplacer("~0", "~", "~1", "/")
 )
 
-// schema checks value, a schema, and its subschemas. It adds them to the graph, and their cost to in.bounds. at is the
-// schema's JSON pointer.
+// schema checks value, which is a schema, and its subschemas. It adds them to the graph, and their cost to in.bounds.
+// at is the schema's JSON pointer. If value is neither an object nor a boolean, it is no schema, and the result is an
+// error.
 func (in schemaInspector) schema(at string, value any) error {
 	object, ok := value.(map[string]any)
 	if _, boolean := value.(bool); !ok && !boolean {
@@ -136,8 +138,9 @@ func (in schemaInspector) schema(at string, value any) error {
 	return nil
 }
 
-// keyword checks one keyword of a schema and adds it to the graph. at is the JSON pointer of the schema; key and value
-// are the keyword's name and value.
+// keyword checks one keyword of a schema and adds it to the graph. It refuses a keyword in wrong case, an unsupported
+// keyword, and a value that the validation could not handle. at is the JSON pointer of the schema. key and value are
+// the keyword's name and value.
 func (in schemaInspector) keyword(at, key string, value any) error {
 	pointer, node := at+"/"+stepEscaper.Replace(key), in.graph.nodes[at]
 	if known, ok := foldedKeywords[strings.ToLower(key)]; ok && known != key {
@@ -180,8 +183,9 @@ func (in schemaInspector) keyword(at, key string, value any) error {
 	return exactNumbers(pointer, value)
 }
 
-// nested checks the schemas in the value of a keyword and links node to them. key and value are the keyword's name and
-// value, pointer is its JSON pointer, and kind is its kind in schemaKeywords.
+// nested checks the schemas in the value of a keyword and links node to them. The value is a schema, a list of
+// schemas, or an object whose members are schemas or lists of property names. key and value are the keyword's name
+// and value, pointer is its JSON pointer, and kind is its kind in schemaKeywords.
 func (in schemaInspector) nested(node *node, pointer string, kind int, key string, value any) error {
 	// visit checks and links one schema. suffix is the rest of its JSON pointer. step is its property name or pattern,
 	// or "" if the keyword has no names.
@@ -254,7 +258,8 @@ func (in schemaInspector) pattern(node *node, value any) error {
 	return nil
 }
 
-// typeNames returns the value of a type keyword as a list: value itself if it is a list, otherwise a list of value.
+// typeNames returns the type names in the value of a type keyword. If value is not a list, the result has value as
+// its only element.
 func typeNames(value any) []any {
 	if names, ok := value.([]any); ok {
 		return names
@@ -273,7 +278,8 @@ func checkTypes(at string, names []any) error {
 	return nil
 }
 
-// shown returns the value of a keyword for a message, cut at maxError: a string as written, any other value as JSON.
+// shown returns the value of a keyword for a message, cut at maxError. A string is as written, and any other value is
+// JSON. If the value cannot be encoded, the text is "the value".
 func shown(value any) string {
 	if s, ok := value.(string); ok {
 		return plain.Cut(s, maxError)
@@ -296,8 +302,8 @@ func exactNumbers(at string, value any) error {
 	return nil
 }
 
-// inexact returns the first integer in a value that a float64 does not hold exactly, and the integer's path below
-// the value. found is false if the value has no such integer.
+// inexact returns the first integer in a value that a float64 does not hold exactly. path is the path from the value
+// to the integer. Members are visited in the order of their names. found is false if the value has no such integer.
 func inexact(value any) (path string, number json.Number, found bool) {
 	switch v := value.(type) {
 	case map[string]any:

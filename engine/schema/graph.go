@@ -50,8 +50,9 @@ type patternNode struct {
 	*node
 }
 
-// note records what a keyword adds to the costs of n: its default, the size of the value, or that a message quotes
-// the checked value. The keyword's value holds no schemas. note ignores keywords without costs.
+// note records in n what the keyword key adds to the costs of a validation. value is the keyword's value, which holds
+// no schemas. Depending on the keyword, note records a default, the size of the value, that the items are compared,
+// or that a message quotes the checked value. note ignores keywords without costs.
 func (n *node) note(key string, value any) {
 	switch key {
 	case "default":
@@ -68,16 +69,17 @@ func (n *node) note(key string, value any) {
 	}
 }
 
-// own records the value of a keyword that a validation reads. steps is the number of steps for each JSON value in
-// value.
+// own adds to the costs of n the value of a keyword that a validation reads. steps is the number of steps for each
+// JSON value in value.
 func (n *node) own(value any, steps float64) {
 	size := sizeOf(value)
 	n.looks += steps * size.values
 	n.bytes += size.bytes
 }
 
-// link adds an edge from n to another schema, which is in the value of a keyword of n. key is the keyword's name. name
-// is the property name or the pattern to which the schema belongs; keywords without such names ignore it.
+// link adds an edge from n to another schema, which is in the value of a keyword of n. key is the keyword's name and
+// determines the list of n that gets the edge. name is the property name or the pattern to which the schema belongs;
+// keywords without such names ignore it.
 func (n *node) link(key, name string, to *node) {
 	n.looks++
 	switch key {
@@ -145,8 +147,8 @@ func (n *node) forProperty(name string) []*node {
 	return all
 }
 
-// forItem returns the schemas that n applies to the item at index i: the schema for this index and the schemas for
-// every item, and in trials the schemas of contains.
+// forItem returns the schemas that n applies to the item at index i. The list both has the schema for this index and
+// the schemas for every item. The list trials has the schemas of contains.
 func (n *node) forItem(i int) edges {
 	if i < len(n.prefix) {
 		return edges{both: append(slices.Clone(n.items), n.prefix[i]), trials: n.contains}

@@ -75,12 +75,13 @@ func resolve(text []byte, graph *graph, bounds *Bounds) (*jsonschema.Resolved, e
 	if err != nil || !defaults {
 		return resolved, err
 	}
+	// addDefaults has limited the work, so now the library may check the defaults, too.
 	return parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 }
 
-// Validate checks a value from DecodeValue. root names the value, and an error begins with the path from root to
-// the flaw. Validate subtracts its steps from left. If left becomes negative, Validate does not check the value,
-// and the error wraps a *LimitError.
+// Validate checks a value from DecodeValue. root names the value, and an error begins with the path from root to the
+// flaw. Validate subtracts its estimated steps from left. If left becomes negative, Validate does not check the
+// value, and the error wraps a *LimitError.
 func (s *Schema) Validate(root string, value any, left *float64) error {
 	if *left -= validationWork(s.graph.root, value, *left); *left < 0 {
 		return fmt.Errorf("%s: %w", root, errWork)
@@ -95,8 +96,8 @@ func (s *Schema) Validate(root string, value any, left *float64) error {
 	return errors.New(root + path + ": " + plain.Cut(reason, maxError))
 }
 
-// Misfit converts an error of Validate to an error for the person who gave the value. The code is limit_exceeded for a
-// *LimitError, with its hint, and otherwise invalid_input.
+// Misfit converts an error of Validate to an error for the person who gave the value. If err wraps a *LimitError, the
+// code is limit_exceeded, and the result has the hint of the *LimitError. Otherwise the code is invalid_input.
 func Misfit(err error) *fault.Error {
 	if limit, ok := errors.AsType[*LimitError](err); ok {
 		return fault.New(fault.LimitExceeded, "%w", err).Hint("%s", limit.Hint)
@@ -104,8 +105,8 @@ func Misfit(err error) *fault.Error {
 	return fault.New(fault.InvalidInput, "%w", err)
 }
 
-// locate splits an error of the library, "validating <schema>: validating <schema>: … reason". path is the path of
-// the value to which the innermost schema applies, and reason the rest of the text.
+// locate splits an error of the library, which has the form "validating <schema>: validating <schema>: … reason".
+// path is the path of the value to which the innermost schema applies. reason is the rest of the text.
 func locate(err error) (path, reason string) {
 	at := ""
 	for {
@@ -121,6 +122,8 @@ func locate(err error) (path, reason string) {
 		case !strings.HasPrefix(name, "/"): // the root schema
 			at = ""
 		default:
+			// The schema may lie below the previous schema, whose pointer is at. Otherwise the schema is the target of
+			// a $ref, and applies to the same value.
 			if step, ok := strings.CutPrefix(name, at+"/"); ok {
 				path += valuePath(step)
 			}
@@ -130,8 +133,8 @@ func locate(err error) (path, reason string) {
 	}
 }
 
-// valuePath converts a part of a schema's JSON pointer to a path in the value, such as ".list[]". A keyword that
-// applies to the same value adds no step to the path.
+// valuePath converts a part of a schema's JSON pointer to a path in the value, such as ".list[]". It writes "[]" for
+// any item and ".*" for any property. A keyword that applies to the same value adds no step to the path.
 func valuePath(pointer string) string {
 	var path strings.Builder
 	steps := strings.Split(pointer, "/")
@@ -158,8 +161,9 @@ func valuePath(pointer string) string {
 }
 
 // CheckOutput decodes printed, the output of a task for a table, and checks the output against the schema. It returns
-// the output's bytes without surrounding white space. An error of decoding begins with "stdout", and an error of the
-// check names the table and the path of the flaw. The check may take maxOutputWork steps.
+// the output's bytes without surrounding white space. If printed is not valid JSON, the error begins with "stdout".
+// If the output does not fit, the error names the table and the path of the flaw. The check may take maxOutputWork
+// steps.
 func (s *Schema) CheckOutput(table string, printed []byte) (json.RawMessage, error) {
 	text, value, err := DecodeValue(printed)
 	if err != nil {

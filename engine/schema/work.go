@@ -13,9 +13,9 @@ const (
 	messagesHeldPer = 3  // bytes of messages that may be held at once, for each allowed step
 )
 
-// validationWork returns the estimated maximum number of steps to validate a value against n. It counts each schema
-// once for each value, although the library may visit a schema more often. If the number exceeds most, the result
-// is any number above most, because counting ends early.
+// validationWork returns the estimated maximum number of steps to validate a value against n, including the steps to
+// write the message of a failure. It counts each schema once for each value, although the library may visit a schema
+// more often. If the number exceeds most, the result is any number above most, because counting ends early.
 func validationWork(n *node, value any, most float64) float64 {
 	w := worker{most: most}
 	costs, _ := w.value(value, []*node{n})
@@ -35,19 +35,22 @@ type cost struct {
 	failing float64 // bytes of all messages held during a failure, in which each schema rewrites the inner message
 }
 
-// add adds the cost of a part. A failure of the part ends the validation, so only the longest message counts.
+// add adds part to c. part is the cost of another schema, which must hold so that the schema of c holds. If the other
+// schema fails, the validation ends, so only the longest message counts.
 func (c *cost) add(part *cost) {
 	c.steps += part.steps
 	c.message = max(c.message, part.message)
 	c.failing = max(c.failing, part.failing)
 }
 
-// try adds the cost of a part, including its messages. A failure of the part does not end the validation.
+// try adds part to c. part is the cost of another schema, which may fail without ending the validation. All messages
+// of such a failure count.
 func (c *cost) try(part *cost) { c.steps += part.steps + part.failing/messagesPerStep }
 
 // value returns the cost of applying each schema in asked to a value, and the size of the value. The cost of a schema
-// includes the costs of the schemas that it applies in turn; the map has an entry for each of them that applies to
-// the same value. If w.spent exceeds w.most, the results are incomplete. If asked is empty, the map is nil.
+// includes the costs of the schemas that it applies in turn. The map also has an entry for each of these schemas that
+// applies to the same value. If asked is empty, the map is nil. If w.spent exceeds w.most, counting has ended, and
+// the results are incomplete.
 func (w *worker) value(value any, asked []*node) (map[*node]*cost, size) {
 	if len(asked) == 0 {
 		return nil, sizeOf(value)
@@ -74,9 +77,9 @@ func (w *worker) value(value any, asked []*node) (map[*node]*cost, size) {
 	return costs, all
 }
 
-// reach appends the schemas that n applies to the same value, and then n, to order, and returns order. It adds a
-// zero cost to seen for each appended schema, and skips schemas that are already in seen. kind is the kind of the
-// value.
+// reach appends to the list order the schemas that n applies to the same value, and then n. It returns the longer
+// list. It adds a zero cost to seen for each appended schema, and skips schemas that are already in seen. kind is the
+// value's JSON Schema type.
 func (n *node) reach(kind string, seen map[*node]*cost, order []*node) []*node {
 	if seen[n] != nil {
 		return order
@@ -130,9 +133,9 @@ func (w *worker) parts(value any, order []*node, costs map[*node]*cost) size {
 	return all
 }
 
-// part adds the cost of one part of a value to costs, and returns the size of the part. kind is the kind of the whole
-// value, and order lists the schemas that apply to the whole value. schemasOf returns the schemas that one of these
-// schemas applies to the part.
+// part adds the cost of one part of a value to costs. Each schema in the list order gets the cost of the schemas that
+// it applies to the part. part returns the size of the part. kind is the kind of the whole value, and order lists the
+// schemas that apply to the whole value. schemasOf returns the schemas that one of these schemas applies to the part.
 func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cost, schemasOf func(*node) edges) size {
 	var applied []edges // by the schemas in order that accept the kind
 	var asked []*node
@@ -161,9 +164,9 @@ func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cos
 	return size
 }
 
-// combine adds to the cost of n the cost of n's message, and the costs of the schemas that n applies to the same
-// value, which must be complete. kind is the JSON Schema type of the checked value, and value is its size. If the
-// messages need too much memory, combine ends the counting.
+// combine completes the cost of n. It adds the cost of n's own message, and the costs of the schemas that n applies
+// to the same value. Their costs must be complete. kind is the JSON Schema type of the checked value, and value is
+// its size. If the messages need too much memory, combine ends the counting.
 func (w *worker) combine(n *node, kind string, value size, costs map[*node]*cost) {
 	c, own := costs[n], bytesPerMessage+n.bytes // own is the size of n's own message
 	if n.quotes || !n.takes(kind) {
@@ -200,7 +203,8 @@ func (s *size) add(part size) {
 	s.bytes += part.bytes
 }
 
-// ownSize returns the estimated size of a value without its items and properties, but with its property names.
+// ownSize returns the estimated size of a value without its items and properties, but with its property names. Each
+// value counts as 8 bytes, and also as the bytes of its text or number.
 func ownSize(value any) size {
 	own := size{values: 1, bytes: 8}
 	switch v := value.(type) {

@@ -37,8 +37,9 @@ type OutputRef struct {
 	Table, Node string
 }
 
-// compileCondition compiles an expression over input, outputs, output() and, if inLoop is true, iteration. In the
-// expression, a member of null is null, and a null condition is false.
+// compileCondition compiles an expression over input, outputs, output() and, if inLoop is true, iteration. It refuses
+// an expression whose result cannot be boolean. In the expression, reading a member of null yields null. A condition
+// with the result null is false.
 func compileCondition(text string, inLoop bool) (*Condition, error) {
 	// AsBool refuses an expression whose result cannot be boolean. Any other wrong result is an error of Eval.
 	e, err := compileExpression(text, conditionEnv(map[string]any{}, map[string]any{}, nil, inLoop, 0), expr.AsBool())
@@ -79,9 +80,9 @@ func compileExpression(text string, env map[string]any, check ...expr.Option) (*
 	return &expression{program: program, Refs: found.refs}, nil
 }
 
-// Eval reports whether the condition holds; null is false. outputs maps the elements of Refs to values; a missing
-// value is null. If inLoop is true, the condition can read iteration. A failed evaluation and a result that is
-// neither boolean nor null are errors.
+// Eval reports whether the condition holds. A condition with the result null does not hold. outputs maps the elements
+// of Refs to values, and a missing value is null. If inLoop is true, the condition can read iteration. Eval returns
+// an error if the evaluation fails, or if the result is neither boolean nor null.
 func (c *Condition) Eval(input map[string]any, outputs map[OutputRef]any, inLoop bool, iteration int) (bool, error) {
 	tables, read := c.reading(outputs)
 	value, err := c.run(conditionEnv(input, tables, read, inLoop, iteration))
@@ -110,9 +111,10 @@ func describe(value any) string {
 	}
 }
 
-// reading returns the values of the names outputs and output in the expression. The parameter outputs maps references
-// to values. tables is the value of the name outputs: the values of the references without a node, by table. read is
-// the function output(): it returns the value of a reference with a node, or nil if outputs lacks the reference.
+// reading returns the values of the two names by which the expression reads outputs. tables is the value of the name
+// outputs: by table, the output of each reference that names no node. read is the function output(), which returns
+// the output of a reference that names a node. read returns nil if the parameter outputs lacks the reference. The
+// parameter outputs maps references to their outputs.
 func (e *expression) reading(outputs map[OutputRef]any) (tables map[string]any, read func(table, node string) any) {
 	tables = make(map[string]any)
 	for _, ref := range e.Refs {
@@ -156,8 +158,8 @@ type refFinder struct {
 	badCall        bool // a call of output() does not have two constant texts
 }
 
-// Visit counts the occurrences of outputs and output, and records the outputs that the expression reads. The
-// library calls Visit for every node.
+// Visit records in f.refs the outputs that the expression reads. It also counts the uses of the names outputs and
+// output, and the uses in a valid form, so that check can compare the counts. The library calls Visit for every node.
 func (f *refFinder) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
@@ -182,7 +184,8 @@ func (f *refFinder) Visit(node *ast.Node) {
 	}
 }
 
-// call records the output that a call of output() reads. If args are not two constant texts, it sets f.badCall.
+// call records the output that a call of output() reads. args are the arguments of the call. If args are not two
+// constant texts, call sets f.badCall, which check reports.
 func (f *refFinder) call(args []ast.Node) {
 	if len(args) != 2 {
 		f.badCall = true
@@ -212,8 +215,9 @@ func (f *refFinder) check() error {
 // boolean is expected.
 type nullSafe struct{}
 
-// Visit rewrites one node: a member access, or the operands of not, and, or. It leaves every other node unchanged.
-// The library calls Visit for every node, inner nodes first.
+// Visit rewrites one node for expressions with null. A member access on null yields null. If an operand of the
+// operators "not", "and" or "or" is null, the operand counts as false. Visit leaves every other node unchanged. The
+// library calls Visit for every node, inner nodes first.
 func (nullSafe) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.MemberNode:

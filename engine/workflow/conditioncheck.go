@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// compileConditions compiles every when and until, and checks the outputs that these conditions read. It reports
-// flaws.
+// compileConditions compiles every when and until, and checks the outputs that these conditions read. It reports the
+// flaws of each condition and continues with the next condition.
 func (p *parser) compileConditions() {
 	if p.err != nil {
 		return
@@ -26,9 +26,9 @@ func (p *parser) compileConditions() {
 	}
 }
 
-// readable returns the ids of the tasks whose outputs the expressions of t may read: the tasks that are done before t
-// and, in a loop, all tasks of the loop. The result also has the ids of loops that are done before t. readable sets
-// t.Before.
+// readable returns the ids of the tasks whose outputs the expressions of t may read. These are the tasks that are
+// done before t. In a loop, all tasks of the loop are readable, too. The result also has the ids of loops that are
+// done before t. readable sets t.Before.
 func (p *parser) readable(t *Task) map[string]bool {
 	if t.Before == nil {
 		t.Before = p.wf.before(t.ID)
@@ -64,11 +64,14 @@ func (p *parser) condition(line int, what, text string, inLoop bool, readable ma
 	return c
 }
 
-// checkRef checks ref, an output that an expression reads. It reports a flaw at line if ref's table is not under
-// outputs, if no task writes the output, or if ref names no task and several tasks write the table. It also reports a
-// flaw if readable does not have the task, because the result would depend on which command is faster. In a file with
-// other flaws, it ignores a table that no task writes and a task that is not readable. what names the expression in
-// messages.
+// checkRef checks ref, an output that an expression reads. what names the expression in messages. checkRef reports
+// these flaws, at line:
+//   - ref's table is not under outputs.
+//   - No task writes the table. In a file with other flaws, checkRef ignores this.
+//   - ref names no task, and several tasks write the table.
+//   - ref names a task that does not write the table.
+//   - readable does not have the task, so the result would depend on which command is faster. In a file with other
+//     flaws, checkRef ignores this.
 func (p *parser) checkRef(line int, what string, ref *OutputRef, readable map[string]bool) {
 	if _, ok := p.wf.outputs[ref.Table]; !ok {
 		p.failLine(line, suggest(ref.Table, slices.Sorted(maps.Keys(p.wf.outputs))),

@@ -44,8 +44,9 @@ func (r *reader) key(fields map[string]*yaml.Node, key string, read func(*yaml.N
 	}
 }
 
-// lacks records the error that a mapping lacks a required key. at is the mapping; hint, format and args are as for
-// fail. If the mapping has an unknown key, which is already reported, lacks ends the part without another flaw.
+// lacks records the error that a mapping lacks a required key. at is the mapping. hint is the error's hint, and
+// format and args are its message. If the mapping has an unknown key, which is already reported, lacks ends the part
+// without another flaw.
 func (r *reader) lacks(at *yaml.Node, hint, format string, args ...any) {
 	if r.strange[at] && r.err == nil {
 		r.err = errToldBefore
@@ -55,7 +56,8 @@ func (r *reader) lacks(at *yaml.Node, hint, format string, args ...any) {
 }
 
 // settle moves r.err to the flaws and clears r.err, so that the next part can be read. It drops errToldBefore, which
-// is no flaw of its own. If the file has maxFlaws flaws or the error is fatal, r.err stays set.
+// is no flaw of its own. If the error is fatal, or the file now has maxFlaws flaws, r.err stays set and no further
+// part is read.
 func (r *reader) settle() {
 	if r.err == nil || r.fatal {
 		return
@@ -68,8 +70,8 @@ func (r *reader) settle() {
 	}
 }
 
-// flawed returns the first flaw of the file as an error, with all flaws in DetailFlaws if the file has several. It
-// returns nil if the file has no flaw.
+// flawed returns the first flaw of the file as an error. If the file has several flaws, the error's DetailFlaws has
+// all of them. If the file has no flaw, flawed returns nil.
 func (r *reader) flawed() error {
 	all := r.flaws
 	if last, ok := errors.AsType[*fault.Error](r.err); ok && (len(all) == 0 || all[len(all)-1] != last) {

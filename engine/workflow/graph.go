@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// resolveNeeds sets Waits of every task from Needs. If a task outside of a loop needs a task of the loop, it waits
-// for the whole loop. resolveNeeds reports an unknown need as a flaw, and also a need of the loop that contains the
-// task.
+// resolveNeeds sets Waits of every task from Needs. If a task needs a task of another loop, it waits for the whole
+// loop. resolveNeeds reports two kinds of flaws: an unknown need, and a need of the loop that contains the task. It
+// reports the flaws of all tasks.
 func (p *parser) resolveNeeds() {
 	if p.err != nil {
 		return
@@ -84,8 +84,8 @@ func (p *parser) findCycle() {
 	}
 }
 
-// before returns the ids of all tasks and loops that must be done before the task with the given id starts, or before
-// the loop with this id ends. For a loop, they include the loop's own tasks.
+// before returns the ids of all tasks and loops that must be done before the task with the given id starts. For the
+// id of a loop, it returns the ids of all that must be done before the loop ends, including the loop's own tasks.
 func (w *Workflow) before(id string) map[string]bool {
 	seen := make(map[string]bool)
 	queue := slices.Clone(w.edges(id))
@@ -101,9 +101,10 @@ func (w *Workflow) before(id string) map[string]bool {
 	return seen
 }
 
-// Spread adds all dependents to a set of tasks that are reset: the tasks that depend on a task of the set, directly or
-// through other tasks. from maps the id of each task to its first iteration that is reset. A dependent in the same loop
-// gets the same iteration, any other dependent 0. If a task gets several iterations, Spread keeps the lowest.
+// Spread adds dependents to from, which maps the id of each task to reset to its first iteration to reset. The
+// dependents are the tasks that depend on a task in from, directly or through other tasks. A dependent in the same
+// loop gets the same iteration, and any other dependent gets 0. If a task gets several iterations, Spread keeps the
+// lowest.
 func (w *Workflow) Spread(from map[string]int) {
 	for changed := true; changed; {
 		changed = false

@@ -21,7 +21,8 @@ func (k NodeKey) Name(t *Task) string {
 	return snapshot.Key(k.ID, k.Iteration)
 }
 
-// CompareKeys compares two keys by task id and then by iteration. It returns a negative number if a comes before b.
+// CompareKeys compares two keys by task id and then by iteration. It returns a negative number if a comes before b, 0
+// if the keys are equal, and a positive number otherwise.
 func CompareKeys(a, b NodeKey) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Iteration, b.Iteration))
 }

@@ -59,8 +59,8 @@ type parser struct {
 	worktrees map[string]int // the line of each worktree's path and branch, by "path NAME" or "branch NAME"
 }
 
-// workflow reads the file from its top mapping: first the parts, then the checks that need all parts. The checks
-// run even if a part is flawed.
+// workflow reads the file from its top mapping. It reads the parts first, and then makes the checks that need all
+// parts. The checks run even if a part is flawed.
 func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.part(func() {
 		p.wf.Name = p.required(top, fields, "the workflow", "name")
@@ -108,7 +108,8 @@ func (p *parser) tasks(top *yaml.Node, fields map[string]*yaml.Node) {
 	}
 }
 
-// entries reads a list of tasks and loops. loop is the loop that contains the list, or nil at the top level.
+// entries reads a list of tasks and loops. It reads every entry, even if another entry has a flaw. loop is the loop
+// that contains the list, or nil at the top level.
 func (p *parser) entries(n *yaml.Node, loop *Loop) {
 	for _, item := range p.list(n, "tasks") {
 		p.part(func() { p.entry(p.follow(item), loop) })
@@ -135,7 +136,7 @@ func (p *parser) entry(item *yaml.Node, loop *Loop) {
 
 // hasKey reports whether n, a mapping, has the given key.
 func hasKey(n *yaml.Node, key string) bool {
-	for i := 0; i < len(n.Content); i += 2 {
+	for i := 0; i < len(n.Content); i += 2 { // keys and values alternate
 		if n.Content[i].Value == key {
 			return true
 		}
@@ -144,7 +145,7 @@ func hasKey(n *yaml.Node, key string) bool {
 }
 
 // loop reads a loop and its tasks, and adds them to the workflow. If n is not a mapping, or the loop has no valid id
-// of its own, loop adds nothing.
+// of its own, loop adds nothing. A loop with any other flaw is added, so that tasks can refer to the loop.
 func (p *parser) loop(n *yaml.Node) {
 	_, fields := p.mapping(n, "a loop", loopKeys)
 	if p.err != nil {
@@ -285,8 +286,8 @@ func (p *parser) checkID(at *yaml.Node, what, id string) {
 	}
 }
 
-// checkName reports a flaw if the id of a task or loop is invalid or is already used. Tasks and loops share one set
-// of ids.
+// checkName reports a flaw if id is not a valid id, or if another task or loop already has this id. Tasks and loops
+// share one set of ids. at is the node of the id.
 func (p *parser) checkName(at *yaml.Node, id string) {
 	p.checkID(at, "id", id)
 	if p.err != nil {
@@ -312,8 +313,8 @@ func (p *parser) checkTable(key *yaml.Node) {
 	}
 }
 
-// schema compiles n, a JSON Schema, and adds its cost to p.schemas. If the schema is invalid, schema reports a flaw and
-// returns nil. what names the schema's place in messages.
+// schema compiles n, a JSON Schema, and adds its cost to p.schemas. If the schema is invalid or its cost exceeds a
+// limit, schema reports a flaw and returns nil. what names the schema's place in messages.
 func (p *parser) schema(n *yaml.Node, what string) *schema.Schema {
 	n = p.follow(n)
 	if n == nil {

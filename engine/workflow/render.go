@@ -20,8 +20,8 @@ func newElement(tag string, props map[string]string) element {
 	return element{Kind: "element", Tag: "smithers:" + tag, Props: props, Children: []element{}}
 }
 
-// Render returns the rendered workflow tree as JSON, in Smithers' shape. done reports whether a loop has ended. The
-// tree shows no other state of a run.
+// Render returns the rendered workflow tree as JSON, with the elements that Smithers uses. done reports whether a
+// loop, given by its id, has ended. The tree shows no other state of a run.
 func (w *Workflow) Render(done func(loop string) bool) (json.RawMessage, error) {
 	props := map[string]string{"name": w.Name}
 	renderWorktree(props, w.Worktree)
@@ -69,8 +69,8 @@ func renderTask(t *Task) element {
 	return newElement(renderKind(props, t), props)
 }
 
-// renderKind adds the properties of the task's wait to props, as the workflow file has them, and returns the tag of
-// the task's kind.
+// renderKind returns the tag of the task's kind. If the task waits, renderKind also adds the properties of the wait
+// to props, as the workflow file has them, without filled placeholders.
 func renderKind(props map[string]string, t *Task) string {
 	switch {
 	case t.Approval != nil:
@@ -98,7 +98,8 @@ func renderKind(props map[string]string, t *Task) string {
 	return "task"
 }
 
-// renderTemplate adds the unfilled text of a template to props, unless t is nil.
+// renderTemplate adds to props, as the property name, the text of a template with unfilled placeholders. If t is nil,
+// it adds nothing.
 func renderTemplate(props map[string]string, name string, t *Template) {
 	if t != nil {
 		props[name] = t.Text

@@ -27,11 +27,13 @@ func suggest(word string, known []string) string {
 
 // editDistance returns the smallest number of bytes to insert, delete or replace to turn a into b.
 func editDistance(a, b string) int {
+	// row[j] is the distance from the bytes of a that were read so far to the first j bytes of b.
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
+		// previous is the value of row[j] before this round.
 		previous := row[0]
 		row[0] = i + 1
 		for j := range len(b) {

@@ -73,7 +73,7 @@ func placeholderEnd(text string) int {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
-		case quote != 0 && c == '\\' && quote != '`':
+		case quote != 0 && c == '\\' && quote != '`': // skips the escaped character; a text in backquotes has no escapes
 			i++
 		case quote != 0:
 			if c == quote {
@@ -121,8 +121,8 @@ func compileTemplate(text string) (*Template, error) {
 	return t, nil
 }
 
-// templateEnv returns the names that a placeholder can use, with their values: those of a condition in a loop, and
-// run and task.
+// templateEnv returns the names that a placeholder can use, with their values. It can use the names of a condition in
+// a loop, and also run, the run's id, and task, the task's id. read is the function output(), as for conditionEnv.
 func templateEnv(input, outputs map[string]any, read func(table, node string) any, run string, key NodeKey) map[string]any {
 	env := conditionEnv(input, outputs, read, true, key.Iteration)
 	env["run"], env["task"] = run, key.ID
@@ -150,8 +150,8 @@ func (t *Template) Fill(input map[string]any, outputs map[OutputRef]any, run str
 	return out.String(), ""
 }
 
-// fill returns the text of the part: the literal text, or the value of the placeholder as text. The parameters are
-// those of Fill.
+// fill returns the text of the part for a node of a run. This is the literal text, or the value of the placeholder as
+// text. outputs maps references to values, and a missing value is null.
 func (p part) fill(input map[string]any, outputs map[OutputRef]any, run string, key NodeKey) (string, error) {
 	if p.value == nil {
 		return p.text, nil
@@ -168,8 +168,8 @@ func (p part) fill(input map[string]any, outputs map[OutputRef]any, run string, 
 	return text, nil
 }
 
-// showValue returns a placeholder's value as text; null becomes "". A mapping, a list and a number that JSON cannot
-// express are errors. The error continues a sentence that ends with "is".
+// showValue returns a placeholder's value as text. The text of null is "". A mapping, a list and a number that JSON
+// cannot express are errors. The error continues a sentence that ends with "is".
 func showValue(value any) (string, error) {
 	switch v := value.(type) {
 	case nil:

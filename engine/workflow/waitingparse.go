@@ -73,8 +73,9 @@ func (p *parser) wait(kind string, n *yaml.Node, t *Task) {
 	}
 }
 
-// short reports whether n, the value of a key, is a text instead of a mapping. If n is neither, short records a flaw
-// with example in the hint, and returns false. what names the key in the message.
+// short reports whether n, the value of a key, is a text instead of a mapping. If n is something else, short records
+// a flaw with example in the hint, and returns false. It also returns false after an earlier error. what names the
+// key in the message.
 func (p *parser) short(n *yaml.Node, what, example string) bool {
 	if n = p.follow(n); n == nil || n.Kind == yaml.MappingNode {
 		return false
@@ -86,7 +87,8 @@ func (p *parser) short(n *yaml.Node, what, example string) bool {
 	return false
 }
 
-// approval returns an approval. n is the title as text, or a mapping. Without on_deny, a denial makes the task fail.
+// approval returns an approval. n is the title as text, or a mapping. Without a title, Title is nil. Without on_deny,
+// a denial makes the task fail.
 func (p *parser) approval(n *yaml.Node) *Approval {
 	a := &Approval{OnDeny: OtherwiseFail}
 	if p.short(n, "approval", "approval: Ship it?") {
@@ -106,8 +108,9 @@ func (p *parser) approval(n *yaml.Node) *Approval {
 	return a
 }
 
-// waitFor returns a wait for a signal. n is the signal's name as text, or a mapping. A name alone accepts any
-// correlation id, and correlation: null accepts only a signal without a correlation id.
+// waitFor returns a wait for a signal. n is the signal's name as text, or a mapping. If n has no correlation, the
+// wait accepts any correlation id. If the correlation is null, the wait accepts only a signal without a correlation
+// id. If the correlation is a text, the wait accepts only a signal with this id.
 func (p *parser) waitFor(n *yaml.Node) *WaitFor {
 	w := &WaitFor{AnyCorrelation: true, OnTimeout: OtherwiseFail}
 	if p.short(n, "wait_for", "wait_for: deployed") {
@@ -126,8 +129,8 @@ func (p *parser) waitFor(n *yaml.Node) *WaitFor {
 	return w
 }
 
-// patience returns the timeout of a wait, or 0, and the effect of the timeout, which is OtherwiseFail by default.
-// It reports on_timeout without a timeout. what names the wait in messages.
+// patience returns the timeout of a wait, and the effect of the timeout. Without a timeout, timeout is 0. Without
+// on_timeout, then is OtherwiseFail. patience reports on_timeout without a timeout. what names the wait in messages.
 func (p *parser) patience(n *yaml.Node, what string, fields map[string]*yaml.Node) (timeout time.Duration, then Otherwise) {
 	then = OtherwiseFail
 	if at := fields["timeout"]; at != nil {
@@ -143,7 +146,7 @@ func (p *parser) patience(n *yaml.Node, what string, fields map[string]*yaml.Nod
 }
 
 // otherwise returns the effect of a denial or a timeout. If n is not one of the known effects, otherwise reports a
-// flaw. what names the key in messages.
+// flaw, and the result must not be used. what names the key in messages.
 func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
 	text := p.text(n, what)
 	known := []string{string(OtherwiseFail), string(OtherwiseContinue), string(OtherwiseSkip)}
@@ -153,8 +156,8 @@ func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
 	return Otherwise(text)
 }
 
-// human returns a human request. n is the prompt as text, or a mapping. If the mapping is flawed or has no prompt,
-// human reports a flaw and returns nil. task is the id of the task.
+// human returns a human request. n is the prompt as text, or a mapping. If the mapping cannot be read or has no
+// prompt, human reports a flaw and returns nil. Any other flaw is only reported. task is the id of the task.
 func (p *parser) human(n *yaml.Node, task string) *Human {
 	h := &Human{OnTimeout: OtherwiseFail}
 	if p.short(n, "human", "human: What now?") {
@@ -196,8 +199,11 @@ func (p *parser) finishForms() {
 	}
 }
 
-// formKind returns the kind of a human request by the form of its answer: select for a form with an enum, ask for a
-// string or a nil form, which means any text, confirm for a boolean, and otherwise json.
+// formKind returns the kind of a human request by the form of its answer:
+//   - ask for a nil form, which means any text;
+//   - select for a form with an enum;
+//   - ask for a string, and confirm for a boolean;
+//   - json for any other form.
 func formKind(form json.RawMessage) string {
 	if form == nil {
 		return snapshot.HumanAsk
@@ -219,8 +225,8 @@ func formKind(form json.RawMessage) string {
 	return snapshot.HumanJSON
 }
 
-// timer returns a timer. n is a positive duration, or a time with its zone in RFC 3339. It reports any other text
-// as a flaw and returns nil.
+// timer returns a timer. n is a positive duration, or a time with its zone in RFC 3339, from 1970 on. timer reports
+// any other text as a flaw and returns nil.
 func (p *parser) timer(n *yaml.Node) *Timer {
 	text := p.text(n, "timer")
 	if p.err != nil {
@@ -252,8 +258,8 @@ func (p *parser) template(n *yaml.Node, what string) *Template {
 	return t
 }
 
-// checkTemplates checks the outputs that the placeholders of every task read. It reports flaws, and sets Before of
-// each task with a template.
+// checkTemplates checks the outputs that the placeholders of every task read. It reports the flaws of each template
+// and continues with the next template. It also sets Before of each task with a template.
 func (p *parser) checkTemplates() {
 	if p.err != nil {
 		return

@@ -64,8 +64,8 @@ func (t *Task) WaitState() snapshot.NodeState {
 	return ""
 }
 
-// Templates returns the texts with placeholders that the task waits with, and in where the key of each text in the
-// file, such as "approval.title". A task with a command or a timer has none.
+// Templates returns the texts with placeholders that the task shows or uses while it waits. where has the key of each
+// text in the file, such as "approval.title". A task with a command or a timer has no such texts.
 func (t *Task) Templates() (all []*Template, where []string) {
 	add := func(name string, tpl *Template) {
 		if tpl != nil {

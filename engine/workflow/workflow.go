@@ -71,8 +71,8 @@ type child struct {
 	loop *Loop
 }
 
-// Snapshot returns the definition as a run stores it: the file's bytes and the output
-// schemas as canonical JSON.
+// Snapshot returns the definition in the form that a run stores: the file's bytes, and the output schemas as
+// canonical JSON.
 func (w *Workflow) Snapshot() *snapshot.Workflow {
 	schemas := make(map[string]json.RawMessage, len(w.outputs))
 	for table, s := range w.outputs {
@@ -82,8 +82,8 @@ func (w *Workflow) Snapshot() *snapshot.Workflow {
 }
 
 // ValidateInput checks a run's input against the workflow's schema. A nil input means the empty object. If the input
-// is not a JSON object or does not fit the schema, the error's code is invalid_input; for a misfit, the message names
-// the path. If the check may take too long, the code is limit_exceeded.
+// is not a JSON object, the error's code is invalid_input. If the input does not fit the schema, the code is
+// invalid_input, too, and the message names the path. If the check may take too long, the code is limit_exceeded.
 func (w *Workflow) ValidateInput(input json.RawMessage) error {
 	if input == nil {
 		input = json.RawMessage("{}")
@@ -186,7 +186,7 @@ func (w *Workflow) Writers(table string) []*Task {
 	return writers
 }
 
-// SignalNames returns the names of the signals that the workflow's tasks wait for, sorted.
+// SignalNames returns the names of the signals that the workflow's tasks wait for, sorted and each name once.
 func (w *Workflow) SignalNames() []string {
 	var names []string
 	for _, t := range w.Tasks {

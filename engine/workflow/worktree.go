@@ -29,8 +29,8 @@ var (
 	placeholder  = regexp.MustCompile(`\{[^{}]*\}`)
 )
 
-// worktree returns a worktree, or nil after a flaw. n is true or a mapping. task is the id of the task that asks
-// for the worktree, or "" if the workflow asks.
+// worktree returns a worktree, or nil after a flaw. n is true, or a mapping with the optional keys path, branch and
+// base. task is the id of the task that asks for the worktree, or "" if the workflow asks.
 func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	if n = p.follow(n); n == nil {
 		return nil
@@ -64,8 +64,8 @@ func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	return p.taken(n, w, task)
 }
 
-// taken returns w, and records w's path and branch. If another worktree of the file has the same path or branch,
-// taken reports a flaw and returns nil. task is the task's id, or "".
+// taken returns w, and records w's path and branch, with {task} replaced by task. If another worktree of the file has
+// the same path or branch, taken reports a flaw and returns nil. task is the task's id, or "".
 func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 	for _, name := range []struct{ what, value string }{{"path", w.Path}, {"branch", w.Branch}} {
 		if name.value == "" {
@@ -112,12 +112,13 @@ var branchPattern = regexp.MustCompile(`^[-/.@]$|^[-/.]|[\x00-\x20\x7f~^:?*\[\\]
 
 // checkBranch reports an invalid branch name. The caller has replaced each placeholder by a sample text.
 func (p *parser) checkBranch(at *yaml.Node, branch string) {
-	if p.err == nil && branchPattern.MatchString(branch) {
+	if p.err == nil && branchPattern.MatchString(branch) { // the pattern matches invalid names
 		p.fail(at, "`git help check-ref-format` lists the rules", "branch %q cannot be the name of a branch", branch)
 	}
 }
 
-// checkBase reports a base that looks like an option, or that has a control character or a placeholder.
+// checkBase reports a base that looks like an option, or that has a control character or a placeholder. The braces of
+// Git's own forms, such as main@{1} and v1^{}, are not placeholders.
 func (p *parser) checkBase(at *yaml.Node, base string) {
 	switch {
 	case p.err != nil:
@@ -159,8 +160,8 @@ func (w *Worktree) Spec(run, task string) code.WorktreeSpec {
 	return code.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}
 }
 
-// expand returns a text with the placeholders replaced by a run's and a task's id. It escapes the run's id as in
-// ref names: the id may be any text of a foreign repository, and the path must not lead out of the folder.
+// expand returns a text with the placeholders replaced by a run's and a task's id. It escapes the run's id as in ref
+// names. The id may be any text of a foreign repository, and a path with the id must not lead out of its folder.
 func (w *Worktree) expand(text, run, task string) string {
 	escaped, err := refs.EscapeRun(run)
 	if err != nil { // no run has an empty id

@@ -70,8 +70,8 @@ func (r *reader) document(data []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-// failYAML records an error of the YAML library. data is the content of the file, or nil if the error concerns a
-// single node.
+// failYAML records an error of the YAML library, at the error's line if the library names a line. data is the content
+// of the file, or nil if the error concerns a single node.
 func (r *reader) failYAML(err error, data []byte) {
 	if load, ok := errors.AsType[*yaml.LoadError](err); ok {
 		hint := ""
@@ -106,7 +106,7 @@ func (r *reader) fail(at *yaml.Node, hint, format string, args ...any) {
 }
 
 // failLine records an error of code invalid_workflow at a line, unless the part has an error already. Line 0 means
-// the whole file.
+// the whole file. If hint is "", the error has no hint. format and args are the message.
 func (r *reader) failLine(line int, hint, format string, args ...any) {
 	if r.err != nil {
 		return
@@ -125,8 +125,8 @@ func (r *reader) failLine(line int, hint, format string, args ...any) {
 	r.err = e
 }
 
-// follow returns n or, if n is an alias, the node that the alias names. It counts the node and the node's text. If
-// the file exceeds a limit, it records a fatal error. It returns nil after an error.
+// follow returns n or, if n is an alias, the node that the alias names. It counts each node that it visits, and the
+// node's text. If the counts exceed a limit of the file, follow records a fatal error. It returns nil after an error.
 func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	if r.nodes++; r.nodes > maxYAMLNodes {
 		r.fatal = true
@@ -148,9 +148,10 @@ func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// mapping returns the keys of a mapping in file order, and the values by key. known lists the allowed keys; nil
-// allows any. It reports each unknown, repeated or invalid key and leaves such a key out. If n is not a mapping, or
-// the file has too many flaws, the results are nil. what names the mapping in messages.
+// mapping returns the keys of a mapping in file order, and the values by key. known lists the allowed keys. If known
+// is nil, every key is allowed. mapping reports each unknown, repeated or invalid key, and leaves such a key out. If
+// n is not a mapping, or an error ends the reading of the file, the results are nil. what names the mapping in
+// messages.
 func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yaml.Node, fields map[string]*yaml.Node) {
 	n = r.follow(n)
 	if n == nil {
@@ -251,8 +252,8 @@ func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 	return d
 }
 
-// json returns the JSON value of a node in a schema. depth is the number of mappings and lists around the node; more
-// than maxYAMLDepth are an error.
+// json returns the JSON value of a node in a schema. depth is the number of mappings and lists around the node. If
+// depth exceeds maxYAMLDepth, json records an error. After an error, the value is incomplete.
 func (r *reader) json(n *yaml.Node, depth int) any {
 	n = r.follow(n)
 	if n == nil {
@@ -310,7 +311,7 @@ func (r *reader) scalar(n *yaml.Node) any {
 	return value
 }
 
-// kindName returns words for a node in a message: "a mapping", "a list", "nothing", or the quoted text.
+// kindName returns words for a node in a message: "a mapping", "a list", "nothing" for null, or the quoted text.
 func kindName(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -38,7 +38,7 @@ type OS struct{}
 
 var _ FS = OS{}
 
-// OpenFile implements FS.
+// OpenFile opens a file as os.OpenFile does. If it fails, the File is nil.
 func (OS) OpenFile(path string, flag int, perm fs.FileMode) (File, error) {
 	f, err := os.OpenFile(path, flag, perm)
 	if err != nil {
@@ -47,20 +47,20 @@ func (OS) OpenFile(path string, flag int, perm fs.FileMode) (File, error) {
 	return f, nil
 }
 
-// Rename implements FS.
+// Rename moves a file as os.Rename does. It replaces an existing file at to.
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 
-// Link implements FS.
+// Link makes a hard link as os.Link does. It fails if a file exists at to.
 func (OS) Link(from, to string) error { return os.Link(from, to) }
 
-// Remove implements FS.
+// Remove removes a file or an empty folder, as os.Remove does.
 func (OS) Remove(path string) error { return os.Remove(path) }
 
-// MkdirAll implements FS.
+// MkdirAll makes a folder and its missing parents, as os.MkdirAll does. It does nothing if the folder exists.
 func (OS) MkdirAll(path string, perm fs.FileMode) error { return os.MkdirAll(path, perm) }
 
-// Date implements FS.
+// Date sets the access time and the modification time of a file to changed.
 func (OS) Date(path string, changed time.Time) error { return os.Chtimes(path, changed, changed) }
 
-// SyncDir implements FS.
+// SyncDir puts a folder's entries on stable storage, as the function [SyncDir] does.
 func (OS) SyncDir(path string) error { return SyncDir(path) }

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// SyncDir puts the entries of a folder on stable storage: everything that was created, renamed or
-// removed in the folder before the call.
+// SyncDir puts the entries of a folder on stable storage. It covers every entry that was created, renamed or removed
+// in the folder before the call.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -25,8 +25,9 @@ func (c Config) Get(key string) (value string, ok bool) {
 	return values[len(values)-1], true
 }
 
-// Bool returns the value of a key as a git boolean, or def if the key is not set. The error wraps
-// [ErrConfig] if the value is not a boolean.
+// Bool returns the value of a key as a git boolean, or def if the key is not set. Booleans are true, yes, on, false,
+// no, off, the empty text, and integers, of which only 0 is false. The error wraps [ErrConfig] if the value is not a
+// boolean.
 func (c Config) Bool(key string, def bool) (bool, error) {
 	value, ok := c.Get(key)
 	if !ok {
@@ -82,14 +83,15 @@ func parseInt(s string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n<<shift>>shift != n {
+	if n<<shift>>shift != n { // the shift has lost bits
 		return 0, strconv.ErrRange
 	}
 	return n << shift, nil
 }
 
-// IsPartial reports whether the repository is a partial clone. In a partial clone, git fetches missing
-// objects from a remote when it needs them.
+// IsPartial reports whether the repository is a partial clone. In a partial clone, git fetches missing objects from a
+// remote when it needs them. The configuration then names the extension partialClone, or has a remote with the option
+// promisor.
 func (c Config) IsPartial() bool {
 	if _, ok := c["extensions.partialclone"]; ok {
 		return true
@@ -104,8 +106,9 @@ func (c Config) IsPartial() bool {
 	return false
 }
 
-// parseConfig returns the configuration in out, the output of git config --list -z. An entry of out is
-// a key, followed by a line feed and the value if the key has a value, and ends in a NUL.
+// parseConfig returns the configuration in out, the output of git config --list -z. An entry of out is a key,
+// followed by a line feed and the value if the key has a value, and ends in a NUL. A key without a value gets the
+// value "true", as in git.
 func parseConfig(out []byte) Config {
 	config := make(Config)
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {

@@ -18,12 +18,13 @@ type Repo struct {
 	Config       Config // the configuration at the time of Discover
 }
 
-// Discover returns the repository that git uses in the folder dir under env, which has the form of
-// os.Environ. So variables like GIT_DIR have their effect, and git checks the owner of the repository
-// (safe.directory). Discover runs git twice at the same time. If git fails, the error is an [*Error].
-// It wraps [ErrNoRepository] if there is no repository, [ErrNoGit] if git is not on PATH,
-// [ErrUnknownFormat] if git does not know the repository's format, and [ErrGitTooOld] if git's answer
-// has an unknown form.
+// Discover returns the repository that git uses in the folder dir under env, which has the form of os.Environ.
+// Variables like GIT_DIR therefore have their effect, and git checks the owner of the repository (safe.directory).
+// Discover runs git twice at the same time.
+//
+// If git fails, the error is an [*Error]. It wraps [ErrNoRepository] if there is no repository, and [ErrNoGit] if git
+// is not on PATH. It wraps [ErrUnknownFormat] if git does not know the repository's format, and [ErrGitTooOld] if
+// git's answer has an unknown form.
 func Discover(ctx context.Context, dir string, env []string) (Repo, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -70,8 +71,8 @@ func discover(ctx context.Context, git Process) (Repo, error) {
 	return repo, nil
 }
 
-// locate asks git for the directories of a repository, and returns a Repo with only these. If git's answer
-// has an unknown form, the error is an *Error that wraps ErrGitTooOld.
+// locate asks git for the directories of a repository, and returns a Repo with only these. In a repository without a
+// working copy, WorkTree is "". If git's answer has an unknown form, the error is an *Error that wraps ErrGitTooOld.
 func locate(ctx context.Context, git Process) (Repo, error) {
 	args := []string{"rev-parse", "--absolute-git-dir", "--git-common-dir", "--is-inside-work-tree", "--show-toplevel"}
 	out, err := git.run(ctx, args...)
@@ -105,8 +106,8 @@ func resolve(dir, path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// formats returns the object format and the ref format of a repository, "sha1" and "files" by default.
-// If config names no ref format, a folder reftable in commonDir means "reftable".
+// formats returns the object format and the ref format of a repository. The defaults are "sha1" and "files". If
+// config names no ref format, but commonDir has a folder reftable, the ref format is "reftable".
 func formats(config Config, commonDir string) (objects, refs string) {
 	objects, refs = "sha1", "files"
 	if value, ok := config.Get("extensions.objectformat"); ok {

@@ -15,9 +15,9 @@ var locating = []string{
 	"GIT_INTERNAL_SUPER_PREFIX",
 }
 
-// PlumbingEnv returns an environment for a git whose repository is given by its options. It is env
-// without the variables that name a repository or its parts, with messages in the C locale, and with
-// optional locks off. The caller may change the result.
+// PlumbingEnv returns an environment for calls of git that name the repository in git's options. It is env without
+// the variables that name a repository or its parts, with messages in the C locale, and with optional locks off. The
+// caller may change the result.
 func PlumbingEnv(env []string) []string {
 	env = slices.DeleteFunc(plainEnv(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

@@ -46,9 +46,9 @@ type Error struct {
 // needs. It says nothing about the failure, so NewError removes it.
 const ofOurSettings = "warning: core.fsyncObjectFiles is deprecated; use core.fsync instead\n"
 
-// NewError returns the error about a git that was called with args and failed with err. state is nil if
-// git did not run. stderr is git's standard error in the C locale; if it names a known cause, Err is
-// this cause instead of err.
+// NewError returns the error of a call of git with the arguments args that failed with err. state is nil if git did
+// not start. stderr is git's standard error in the C locale. If stderr names a known cause, Err is this cause instead
+// of err.
 func NewError(args []string, state *os.ProcessState, stderr string, err error) *Error {
 	e := &Error{Args: args, Status: -1, Stderr: strings.TrimSpace(strings.ReplaceAll(stderr, ofOurSettings, "")), Err: err}
 	if state != nil {
@@ -75,8 +75,8 @@ func NewError(args []string, state *os.ProcessState, stderr string, err error) *
 	return e
 }
 
-// Error returns the program with its first argument, and the standard error or, if that is empty, the
-// cause.
+// Error returns the program's name, the first argument, and the standard error. If the standard error is empty, the
+// text has the cause instead.
 func (e *Error) Error() string {
 	what := cmp.Or(e.Program, "git")
 	if len(e.Args) > 0 {
@@ -88,7 +88,7 @@ func (e *Error) Error() string {
 	return what + ": " + e.Stderr
 }
 
-// Unwrap returns the cause, Err.
+// Unwrap returns the cause of the error.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Stopped reports whether SIGINT or SIGTERM ended the process. Ctrl-C sends SIGINT to every process of
@@ -111,13 +111,11 @@ func New(repo Repo, env []string) *Git {
 	return &Git{dir: repo.CommonDir, env: PlumbingEnv(env)}
 }
 
-// Apart returns a copy of g for commands that lock the repository. It runs them as [Process] does with
-// Apart.
+// Apart returns a copy of g for commands that lock the repository. The copy sets [Process].Apart for each command.
 func (g *Git) Apart() *Git { return &Git{dir: g.dir, env: g.env, apart: true} }
 
-// Command returns a git command that is ready to start, with directory, environment and global options.
-// The caller sets its streams. When ctx ends, git is asked to end, and killed if it does not end within
-// killDelay.
+// Command returns a git command that is ready to start, with directory, environment and global options. The caller
+// sets its streams. When ctx ends, git gets the signal to end. If git has not ended after killDelay, it is killed.
 func (g *Git) Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	return g.process(args).command(ctx)
 }
@@ -128,7 +126,7 @@ func (g *Git) Run(ctx context.Context, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// RunWith is Run with stdin as git's standard input. A nil stdin is empty.
+// RunWith runs git as Run does, but with stdin as git's standard input. If stdin is nil, the input is empty.
 func (g *Git) RunWith(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 	p := g.process(args)
 	p.Stdin = stdin
@@ -136,7 +134,7 @@ func (g *Git) RunWith(ctx context.Context, stdin io.Reader, args ...string) ([]b
 	return out, err
 }
 
-// process returns the Process that runs git with args.
+// process returns the Process that runs git with args in the repository of g.
 func (g *Git) process(args []string) Process {
 	// If core.warnAmbiguousRefs is on, git looks for a ref with the name of each given id, in a dozen places.
 	options := []string{"-c", "core.warnAmbiguousRefs=false", "--git-dir=."}

@@ -33,10 +33,9 @@ type Process struct {
 	Apart bool
 }
 
-// Run runs the process until it ends, and returns its standard output and its standard error. stdout is
-// empty if p.Stdout is set. The error is an [*Error] if the process did not run or failed. When ctx
-// ends, the process is asked to end, and killed if it does not end within killDelay; the error then
-// wraps the cause of ctx's end.
+// Run runs the process until it ends, and returns its standard output and its standard error. If p.Stdout is set,
+// stdout is empty. The error is an [*Error] if the process did not run or failed. When ctx ends, the process gets the
+// signal to end. If it has not ended after killDelay, it is killed. The error then wraps the cause of ctx's end.
 func (p Process) Run(ctx context.Context) (stdout, stderr []byte, err error) {
 	name := ""
 	if p.Program != "" {
@@ -67,8 +66,8 @@ func (p Process) Run(ctx context.Context) (stdout, stderr []byte, err error) {
 	return out.Bytes(), said.Bytes(), failed
 }
 
-// command returns the command that runs the process, without its streams. The error wraps ErrNoGit if
-// git is not on PATH.
+// command returns the command that runs the process. The caller sets the command's streams. The error wraps ErrNoGit
+// if git is not on PATH.
 func (p Process) command(ctx context.Context) (*exec.Cmd, error) {
 	program := p.Program
 	if program == "" {
@@ -91,8 +90,8 @@ func (p Process) command(ctx context.Context) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Find returns the absolute path of the program that a shell would run for name under env, but ignores
-// relative folders on PATH. The error wraps exec.ErrNotFound.
+// Find returns the absolute path of the program that a shell would run for name under env. Unlike a shell, Find
+// ignores relative folders on PATH. The error wraps exec.ErrNotFound.
 func Find(env []string, name string) (string, error) {
 	path, _ := LookupEnv(env, "PATH")
 	for _, dir := range filepath.SplitList(path) {

@@ -7,7 +7,8 @@ import (
 	"os/exec"
 )
 
-// terminate kills a process, because this system has no way to ask a process to end.
+// terminate kills a process at once, because this system has no way to ask a process to end. A killed git leaves its
+// lock files behind.
 func terminate(p *os.Process) error { return p.Kill() }
 
 // stopped returns false, because this system does not show whether a signal ended a process.

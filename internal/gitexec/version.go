@@ -21,8 +21,8 @@ func (v Version) Less(other Version) bool {
 // String returns the version as people write it, for example "2.39".
 func (v Version) String() string { return strconv.Itoa(v.Major) + "." + strconv.Itoa(v.Minor) }
 
-// Version runs git and returns its version. The error wraps [ErrGitTooOld] if the output has an unknown
-// form. A run takes time, so Version is meant for explaining a failure.
+// Version runs git and returns its version. The error wraps [ErrGitTooOld] if the output has an unknown form. Running
+// git takes time, so Version is meant only for explaining a failure.
 func (g *Git) Version(ctx context.Context) (Version, error) {
 	out, err := g.Run(ctx, "version")
 	if err != nil {

@@ -19,9 +19,9 @@ func Valid(b []byte) bool {
 	return utf8.Valid(b) && scanValue(b, 0, 0) == len(b)
 }
 
-// DeeperThan reports whether arrays and objects in b are nested more than limit levels deep. b need not be
-// JSON: DeeperThan counts the brackets outside strings, and a string ends at its quote or with b. It reads
-// b without recursion.
+// DeeperThan reports whether arrays and objects in b are nested more than limit levels deep. b need not be JSON,
+// because DeeperThan only counts the brackets outside strings. A string ends at its quote, or at the end of b.
+// DeeperThan reads b without recursion.
 func DeeperThan(b []byte, limit int) bool {
 	if bytes.Count(b, []byte{'{'})+bytes.Count(b, []byte{'['}) <= limit {
 		return false // counting is much faster than what follows
@@ -51,7 +51,7 @@ func textEnd(b []byte, i int) int {
 			return len(b)
 		}
 		i += n
-		slashes := 0
+		slashes := 0 // a quote after an odd number of backslashes is part of the string
 		for at := i - 1; at >= start && b[at] == '\\'; at-- {
 			slashes++
 		}
@@ -61,7 +61,8 @@ func textEnd(b []byte, i int) int {
 	}
 }
 
-// ValueEnd returns the offset after the value that begins at b[i], or -1 if no value begins there.
+// ValueEnd returns the offset after the value that begins at b[i], or -1 if no valid value begins there. Arrays and
+// objects nested more than maxDepth levels deep are not valid.
 func ValueEnd(b []byte, i int) int { return scanValue(b, i, 0) }
 
 // StringEnd returns the offset after the JSON string that begins at b[i], or -1 if no valid string
@@ -73,7 +74,8 @@ func StringEnd(b []byte, i int) int {
 	return scanString(b, i)
 }
 
-// SkipSpace returns the offset of the first byte from b[i] on that is not JSON white space, or len(b).
+// SkipSpace returns the offset of the first byte of b, at i or later, that is not JSON white space. If there is no
+// such byte, it returns len(b).
 func SkipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
 		i++
@@ -81,8 +83,9 @@ func SkipSpace(b []byte, i int) int {
 	return i
 }
 
-// scanValue returns the offset after the value that begins at b[i], or -1 if no valid value begins
-// there. depth is the number of arrays and objects around it.
+// scanValue returns the offset after the value that begins at b[i], or -1 if no valid value begins there. depth is
+// the number of arrays and objects around the value. An array or object is too deep if more than maxDepth levels are
+// nested.
 func scanValue(b []byte, i, depth int) int {
 	if i >= len(b) {
 		return -1
@@ -104,8 +107,9 @@ func scanValue(b []byte, i, depth int) int {
 	return scanNumber(b, i)
 }
 
-// scanMembers returns the offset after the object or array that begins at b[i] and ends with the byte closing, or -1 if
-// it is malformed or too deep. depth is the number of arrays and objects around it, plus one for itself.
+// scanMembers returns the offset after the object or array that begins at b[i]. closing is the byte that ends the
+// object or array. If the object or array is malformed or too deep, scanMembers returns -1. depth is the number of
+// nested objects and arrays, including this one.
 func scanMembers(b []byte, i, depth int, closing byte) int {
 	if depth > maxDepth {
 		return -1
@@ -146,6 +150,8 @@ func scanMembers(b []byte, i, depth int, closing byte) int {
 // scanString returns the offset after the string whose opening quote is b[i], or -1 if the string is
 // malformed.
 func scanString(b []byte, i int) int {
+	// Each round reads a quote, or a backslash with the escape that it begins. Any other special byte is an
+	// error.
 	for i = skipPlain(b, i+1); i < len(b); i = skipPlain(b, i+1) {
 		if b[i] == '"' {
 			return i + 1
@@ -179,8 +185,8 @@ const (
 	highs = 0x80 * ones
 )
 
-// skipPlain returns the offset of the first special byte of a string from b[i] on, or len(b). A special byte
-// is a quote, a backslash or a control character.
+// skipPlain returns the offset of the first special byte of a string, at i or later in b, or len(b) if there is none.
+// A special byte is a quote, a backslash or a control character.
 func skipPlain(b []byte, i int) int {
 	// The loop tests eight bytes at once. For a byte x below 0x80, (x-n) &^ x has its high bit set if x < n.
 	// So n = ' ' finds control characters, and n = 1 finds zeros. The xor with a quote or a backslash makes
@@ -206,6 +212,7 @@ func scanNumber(b []byte, i int) int {
 		i++
 	}
 	start := i
+	// A number has at least one digit, and no zero before other digits.
 	if i = skipDigits(b, i); i == start || (b[start] == '0' && i > start+1) {
 		return -1
 	}

@@ -15,8 +15,8 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// UnmarshalJSON appends the members of the JSON object data to o, in their written order. If data is null, UnmarshalJSON
-// does nothing. The error is a *json.UnmarshalTypeError for any other value that is not an object.
+// UnmarshalJSON appends the members of the JSON object data to o, in their written order. If data is null,
+// UnmarshalJSON does nothing. If data is neither an object nor null, the error is a *json.UnmarshalTypeError.
 func (o *Members) UnmarshalJSON(data []byte) error {
 	in := json.NewDecoder(bytes.NewReader(data))
 	switch open, err := in.Token(); {

@@ -14,9 +14,9 @@ func OneLine(text string) string {
 	return strings.Join(lines, "; ")
 }
 
-// Text returns s as text that is safe to show on one line. It escapes, as Go does, control characters,
-// line ends, bytes that are not UTF-8, and characters that change the direction of writing. So fetched
-// history cannot control a terminal.
+// Text returns s as text that is safe to show on one line, so that fetched history cannot control a terminal. It
+// escapes control characters, line ends, bytes that are not UTF-8, and characters that change the direction of
+// writing. The escapes are those of Go.
 func Text(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 {
 		return s
@@ -57,14 +57,15 @@ func Lines(s string) []string {
 	return lines
 }
 
-// unsafeRune reports whether Text must look at r: r is a control character, changes the direction of
+// unsafeRune reports whether Text must look at r. It must if r is a control character, changes the direction of
 // writing, ends a line, or may stand for a byte that is not UTF-8.
 func unsafeRune(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) ||
 		r == '\u2028' || r == '\u2029'
 }
 
-// Shorten returns s, or, if s has more than width characters, its first width-1 characters and "…".
+// Shorten returns s unchanged if s has at most width characters. Otherwise it returns the first width-1 characters
+// and "…". width must be at least 1.
 func Shorten(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s
@@ -80,8 +81,8 @@ func Count(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// Cut returns s, or, if s has more than n bytes, its first n bytes at most, in whole characters, and
-// "…".
+// Cut returns s unchanged if s has at most n bytes. Otherwise it returns the characters that fit into the first n
+// bytes, and "…".
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -18,8 +18,8 @@ import (
 // poll is the time between two checks of End for remaining processes.
 const poll = 5 * time.Millisecond
 
-// Of returns the Mark of the process group whose leader has the process id leader. The caller must not
-// have waited for the leader yet; otherwise another process may have the id.
+// Of returns the Mark of the process group whose leader has the process id leader. The caller must not have waited
+// for the leader yet. Otherwise another process may have got the same id.
 func Of(leader int) (Mark, error) {
 	where, err := machine()
 	if err != nil {
@@ -40,14 +40,13 @@ func machine() (string, error) {
 	return strings.TrimSpace(string(boot)) + " " + space, err
 }
 
-// End asks the processes of the group to end with SIGTERM, and kills those that still exist after grace
-// or after the end of ctx. It waits until all are gone and returns the number of processes that it
-// signaled. If a process stays more than two seconds longer than twice the grace, the error wraps
+// End sends SIGTERM to the processes of the group. After grace, or after the end of ctx, it sends SIGKILL to the
+// processes that still exist. It waits until all are gone and returns the number of processes that it signaled. It
+// waits for about twice the grace and two seconds at most. If a process still exists then, the error wraps
 // [ErrStays].
 //
-// If the leader is gone, a process counts as a member only if its environment has all of env. End does
-// nothing if the Mark is from another machine or an earlier start of this machine, or if this process
-// is in the group.
+// If the leader is gone, a process counts as a member only if its environment has all of env. End does nothing if the
+// Mark is from another machine or an earlier start of this machine, or if this process is in the group.
 func (m Mark) End(ctx context.Context, env []string, grace time.Duration) (int, error) {
 	if here, err := machine(); err != nil || here != m.Machine || syscall.Getpgrp() == m.PID {
 		return 0, err
@@ -71,8 +70,9 @@ func (m Mark) End(ctx context.Context, env []string, grace time.Duration) (int, 
 	return len(asked), fmt.Errorf("process group %d: %w", m.PID, ErrStays)
 }
 
-// signal sends SIGTERM to each member that is not in asked, or, if kill is true, SIGKILL to every
-// member. It adds these members to asked, and releases all members.
+// signal sends SIGKILL to every member if kill is true. Otherwise it sends SIGTERM to each member that is not in
+// asked. It adds the signaled members to asked. Then it releases all members, whose handles the caller must not use
+// again.
 func signal(members []member, asked map[stat]bool, kill bool) error {
 	var errs []error
 	for _, p := range members {
@@ -98,8 +98,9 @@ type member struct {
 	process *os.Process
 }
 
-// members returns the living processes of the group; env is as in End. known are the members that End has signaled.
-// They stay members, because a process that is exiting has no environment.
+// members returns the living processes of the group. If the group's leader is gone, a process counts only if its
+// environment has all of env, or if it is in known. known has the members that End has signaled. They stay members,
+// because a process that is exiting has no environment. The caller must release the members.
 func (m Mark) members(env []string, known map[stat]bool) ([]member, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -118,8 +119,9 @@ func (m Mark) members(env []string, known map[stat]bool) ([]member, error) {
 	return found, nil
 }
 
-// hold opens the process with the id pid, and returns it with true if it is a living process of the group. env and
-// known are as in members. If the process is none of the group or has ended, hold returns false.
+// hold opens the process with the id pid, and returns it with true if it is a living process of the group. If the
+// process has ended or is not in the group, hold returns false. If the group's leader is gone, the process counts
+// only if its environment has all of env, or if known has the process.
 func (m Mark) hold(pid int, env []string, known map[stat]bool) (member, bool) {
 	before, err := statOf(pid)
 	if err != nil || before.group != m.PID || before.dead {
@@ -146,9 +148,9 @@ func (m Mark) led() bool {
 	return err == nil && s.start == m.Start
 }
 
-// hasEnv reports whether the environment of a process has all of env. While a process starts another
-// program, its environment is empty or incomplete. So hasEnv reads the environment for 20 ms before it
-// returns false. It returns false at once if env is empty or the environment is unreadable.
+// hasEnv reports whether the environment of a process has all of env. While a process starts another program, its
+// environment is empty or incomplete. Therefore hasEnv tries for 20 ms before it returns false. It returns false at
+// once if env is empty or the environment is unreadable.
 func hasEnv(pid int, env []string) bool {
 	if len(env) == 0 {
 		return false
@@ -183,8 +185,8 @@ type stat struct {
 	dead  bool   // the process has ended, and its parent has not waited for it
 }
 
-// statOf returns the fields of /proc/<pid>/stat. The error is fs.ErrNotExist if there is no such
-// process.
+// statOf returns the state, the group and the start time of a process, from /proc/<pid>/stat. If there is no such
+// process, the error wraps fs.ErrNotExist.
 func statOf(pid int) (stat, error) {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if errors.Is(err, syscall.ESRCH) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Of returns [ErrUnsupported].
+// Of returns [ErrUnsupported], because this system has no marks of process groups.
 func Of(int) (Mark, error) { return Mark{}, ErrUnsupported }
 
-// End does nothing and returns 0.
+// End does nothing and returns 0, because this system has no marks of process groups. The processes keep running.
 func (Mark) End(context.Context, []string, time.Duration) (int, error) { return 0, nil }

@@ -10,8 +10,9 @@ const (
 	DetailIndexID = 0x67736d64 // "gsmd"
 )
 
-// SnakeName returns the name of the table that Smithers makes for the key of a schema, or of the column
-// that it makes for a property. Each capital letter becomes an underscore and the small letter.
+// SnakeName returns the name of the table that Smithers makes for the key of a schema, or of the column that it makes
+// for a property. Each capital letter becomes an underscore and the small letter, so "reviewNote" becomes
+// "review_note".
 func SnakeName(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {

@@ -33,9 +33,9 @@ type Folder struct {
 	lock *flock.Flock
 }
 
-// Lock waits until no other process or goroutine uses the folder at dir, and returns the locked folder. It
-// creates the folder if necessary, and removes the unfinished files and quarantines of dead processes. The
-// caller must unlock the folder.
+// Lock waits until no other process or goroutine uses the folder at dir, and returns the locked folder. It creates
+// the folder if necessary, and removes the unfinished files and quarantines of dead processes. If ctx ends first,
+// Lock returns an error. The caller must unlock the folder.
 func Lock(ctx context.Context, dir string) (*Folder, error) {
 	f := &Folder{Dir: dir, lock: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o666))}
 	_, err := f.lock.TryLockContext(ctx, lockPoll)
@@ -54,7 +54,7 @@ func Lock(ctx context.Context, dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Unlock releases the lock of the folder.
+// Unlock releases the lock of the folder. The caller must not use the folder afterwards.
 func (f *Folder) Unlock() error { return f.lock.Close() }
 
 // IndexPath returns the path of the index with which files are restored. The file may be missing.
@@ -66,8 +66,9 @@ func (f *Folder) ChangedPath() string { return filepath.Join(f.Dir, "changed") }
 // TrackedPath returns the path of the copy of the user's index. The file may be missing.
 func (f *Folder) TrackedPath() string { return filepath.Join(f.Dir, "tracked") }
 
-// clear removes the files that killed processes have left: quarantines, git's lock files and unfinished
-// files.
+// clear removes the files that dead processes have left in the folder: quarantines, git's lock files and
+// unfinished files. The caller must have locked f. A quarantine that a live process uses stays, and so does one
+// that cannot be removed. If another file cannot be removed, clear returns the error.
 func (f *Folder) clear() error {
 	files, err := os.ReadDir(f.Dir)
 	if err != nil {
@@ -91,8 +92,8 @@ func (f *Folder) clear() error {
 // this suffix.
 const Unfinished = ".new"
 
-// replace writes data to the file at path. It renames a complete file, so a reader sees the old data or the
-// new data.
+// replace writes data to the file at path. It writes a second file and renames it, so that a reader sees the
+// complete old data or the complete new data.
 func replace(path string, data []byte) error {
 	if err := os.WriteFile(path+Unfinished, data, 0o666); err != nil {
 		return err

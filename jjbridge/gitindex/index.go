@@ -59,22 +59,23 @@ const (
 	statSize  = 9 * 4
 )
 
-// Mtime returns the file's modification time when git last read the file.
+// Mtime returns the modification time that the file had when git last read it.
 func (e *Entry) Mtime() time.Time {
 	return time.Unix(int64(e.word(statMTime)), int64(e.word(statNano)))
 }
 
-// Size returns the file's size in bytes, modulo 2^32, when git last read the file.
+// Size returns the size, in bytes modulo 2^32, that the file had when git last read it.
 func (e *Entry) Size() uint32 { return e.word(statSize) }
 
 // Skipped reports whether the entry is marked skip-worktree, as files outside of a sparse checkout are.
 func (e *Entry) Skipped() bool { return e.more&flagSkip != 0 }
 
-// stage returns 0, or the side of the entry in a conflict: 1 is the base, 2 ours, 3 theirs.
+// stage returns the stage of the entry: 0 without a conflict, otherwise its side of the conflict. 1 is the
+// base, 2 ours, 3 theirs.
 func (e *Entry) stage() int { return int(e.flags & flagStage >> 12) }
 
-// Read returns the content of the index file at path. The error wraps fs.ErrNotExist if the file is missing,
-// and ErrUnreadable if Parse fails.
+// Read returns the content of the index file at path, and sets Made to the file's modification time. The error
+// wraps fs.ErrNotExist if the file is missing, and ErrUnreadable if Parse fails.
 func Read(path string) (*Index, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -94,17 +95,20 @@ func Read(path string) (*Index, error) {
 // unreadable returns err wrapped in ErrUnreadable.
 func unreadable(err error) error { return fmt.Errorf("%w: %w", ErrUnreadable, err) }
 
-// Parse decodes an index file of version 2, 3 or 4 with ids of 20 bytes. It rejects a sparse index.
+// Parse decodes data, an index file of version 2, 3 or 4 with SHA-1 ids, and returns its entries in git's
+// order. It rejects a sparse index, which has folders in place of files.
 func Parse(data []byte) ([]Entry, error) {
 	var entries []Entry
 	err := parse(data, false, func(count uint32) { entries = make([]Entry, 0, count) }, func(e *Entry) { entries = append(entries, *e) })
 	return entries, err
 }
 
-// parse decodes data, an index file. It calls begin with the number of entries, and then each with every
-// entry, in git's order. each must not keep the pointer. If sparse is true, parse also accepts a sparse
-// index, which has folders in place of files.
-func parse(data []byte, sparse bool, begin func(count uint32), each func(*Entry)) error {
+// parse decodes data, an index file of version 2, 3 or 4 with SHA-1 ids. It calls onCount with the number of
+// entries, and then onEntry with every entry, in git's order. onEntry must not keep the pointer. If sparse is
+// true, parse also accepts a sparse index, which has folders in place of files. parse may have called both
+// functions when it returns an error.
+func parse(data []byte, sparse bool, onCount func(count uint32), onEntry func(*Entry)) error {
+	// The header has 12 bytes: "DIRC", the version and the number of entries.
 	if len(data) < 12+sha1.Size || string(data[:4]) != "DIRC" {
 		return errors.New("not an index file")
 	}
@@ -118,10 +122,11 @@ func parse(data []byte, sparse bool, begin func(count uint32), each func(*Entry)
 		return fmt.Errorf("unsupported version %d", p.version)
 	}
 	count := binary.BigEndian.Uint32(data[8:])
+	// An entry has at least 62 bytes.
 	if int64(count)*62 > int64(len(data)) {
 		return errors.New("truncated")
 	}
-	begin(count)
+	onCount(count)
 	var before Entry
 	for i := range count {
 		var e Entry
@@ -131,13 +136,14 @@ func parse(data []byte, sparse bool, begin func(count uint32), each func(*Entry)
 		if i > 0 && compareEntries(&before, &e) >= 0 {
 			return errors.New("entries out of order")
 		}
-		each(&e)
+		onEntry(&e)
 		before = e
 	}
 	return p.extensions()
 }
 
-// compareEntries compares a and b in git's order: by path, then by stage.
+// compareEntries compares a and b in git's order: by path, then by stage. The result is negative if a comes
+// first, and positive if b comes first.
 func compareEntries(a, b *Entry) int {
 	if c := strings.Compare(a.Path, b.Path); c != 0 {
 		return c
@@ -156,8 +162,8 @@ type parser struct {
 
 var errTruncated = errors.New("truncated")
 
-// entry decodes the next entry into e and advances p.rest. It returns an error if the entry is truncated or
-// invalid.
+// entry decodes the next entry into e and advances p.rest. It returns an error if the entry is truncated or if
+// check rejects the entry.
 func (p *parser) entry(e *Entry) error {
 	// An entry is the stat data, the id, two bytes of flags, perhaps two more, and the path.
 	const fixed = 40 + sha1.Size + 2
@@ -198,8 +204,9 @@ func (p *parser) entry(e *Entry) error {
 }
 
 // compressedPath decodes a path of version 4 into e.Path and advances p.rest to the next entry. length is the
-// number of bytes before the path. A path is stored as the number of bytes to cut from the path of the last
-// entry, and the bytes to append.
+// number of bytes of the entry before its path. Version 4 stores the number of bytes to cut from the end of the
+// previous entry's path, and the text to append. compressedPath returns an error if the path is truncated or if
+// check rejects the entry.
 func (p *parser) compressedPath(e *Entry, length int) error {
 	strip, n := offsetVarint(p.rest[length:])
 	if n == 0 || strip > uint64(len(p.before)) {
@@ -222,6 +229,7 @@ func offsetVarint(b []byte) (value uint64, n int) {
 		if i > 8 {
 			return 0, 0
 		}
+		// In this encoding, each further byte also adds one to the value so far.
 		if i > 0 {
 			value++
 		}
@@ -233,7 +241,8 @@ func offsetVarint(b []byte) (value uint64, n int) {
 	return 0, 0
 }
 
-// check returns an error if e has a mode, path or id that an entry of the index cannot have.
+// check returns an error if the mode of e is invalid in an index, if its path is empty, or if its id is zero. A
+// folder is valid only if p.sparse is true. A zero id is valid only if e is marked intent-to-add.
 func (p *parser) check(e *Entry) error {
 	switch e.Mode {
 	case objstore.ModeTree:
@@ -254,7 +263,8 @@ func (p *parser) check(e *Entry) error {
 const sparseExtension = "sdir"
 
 // extensions skips the extensions after the entries. The name of an optional extension begins with a capital
-// letter. Any other extension is an error, except sparseExtension if p.sparse is true.
+// letter. extensions returns an error for any other extension, except sparseExtension if p.sparse is true, and
+// for truncated data.
 func (p *parser) extensions() error {
 	for len(p.rest) >= 8 {
 		name, size := string(p.rest[:4]), int64(binary.BigEndian.Uint32(p.rest[4:]))
@@ -272,13 +282,14 @@ func (p *parser) extensions() error {
 	return nil
 }
 
-// encode returns the content of an index file with the entries of x and without extensions. The version is 3
-// if an entry has flags of that version, otherwise 2.
+// encode returns the content of an index file with the entries of x, in their order, and without extensions.
+// The version is 3 if an entry has flags of that version, otherwise 2.
 func (x *Index) encode() []byte {
 	version := uint32(2)
 	if slices.ContainsFunc(x.Entries, func(e Entry) bool { return e.more != 0 }) {
 		version = 3
 	}
+	// 112 bytes for an entry are an estimate.
 	out := make([]byte, 0, 12+len(x.Entries)*112+sha1.Size)
 	out = append(out, "DIRC"...)
 	out = binary.BigEndian.AppendUint32(out, version)
@@ -290,7 +301,8 @@ func (x *Index) encode() []byte {
 	return append(out, sum[:]...)
 }
 
-// appendTo appends the encoded entry to out, with the padding after its path, and returns the result.
+// appendTo appends e to out as an index file of version 2 or 3 stores it, with the padding after its path. It
+// returns the extended slice.
 func (e *Entry) appendTo(out []byte) []byte {
 	start := len(out)
 	out = append(out, e.stat[:]...)
@@ -321,7 +333,7 @@ func (x *Index) Write(path string) error {
 }
 
 // Find returns the position in x.Entries of the first entry with the given path, and true. If x has no such
-// entry, Find returns the position where the entry belongs, and false.
+// entry, Find returns the position where the entry belongs, and false. The entries must be in git's order.
 func (x *Index) Find(path string) (int, bool) {
 	return slices.BinarySearchFunc(x.Entries, path, func(e Entry, path string) int { return strings.Compare(e.Path, path) })
 }

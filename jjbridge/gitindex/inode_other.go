@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// inodeOf returns false as ok, because this system does not report inodes.
+// inodeOf returns zero values and false, because this system does not report inodes.
 func inodeOf(fs.FileInfo) (changed time.Time, inode uint64, ok bool) { return time.Time{}, 0, false }

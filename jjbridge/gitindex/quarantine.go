@@ -26,8 +26,8 @@ type Quarantine struct {
 	lock *flock.Flock
 }
 
-// NewQuarantine creates an empty quarantine in f. The caller must close it. f must be locked: then no other
-// process takes the quarantine for that of a dead process before NewQuarantine locks it.
+// NewQuarantine creates an empty quarantine in f. The caller must close the quarantine. f must be locked,
+// because Lock removes every quarantine that no process has locked, and a new quarantine is unlocked at first.
 func (f *Folder) NewQuarantine() (*Quarantine, error) {
 	dir, err := os.MkdirTemp(f.Dir, quarantinePrefix)
 	if err != nil {
@@ -51,8 +51,8 @@ func (q *Quarantine) Close() error {
 	return errors.Join(err, q.lock.Close())
 }
 
-// removeStaleQuarantine removes the quarantine at dir if its process is dead. It ignores errors, because the
-// next lock of the Folder tries again.
+// removeStaleQuarantine removes the quarantine at dir if no process has locked it. It ignores errors, because
+// the next lock of the Folder tries again.
 func removeStaleQuarantine(dir string) {
 	lock := flock.New(filepath.Join(dir, "lock"))
 	if held, err := lock.TryLock(); err == nil && held {
@@ -102,11 +102,11 @@ func (q *Quarantine) Add(id objstore.ID, kind objstore.Kind, data []byte) error 
 	return err
 }
 
-// GitEnv returns the environment in which git writes its objects into the quarantine. git also reads the
-// repository's object directory, which is objects, and the object directories that env, the user's
-// environment, names.
-func (q *Quarantine) GitEnv(objects string, env []string) []string {
-	dirs := []string{QuoteAlternate(objects)}
+// GitEnv returns the variables with which git writes new objects into the quarantine. objectDir is the object
+// directory of the repository, and env is the user's environment. git also reads objectDir and the object
+// directories in GIT_OBJECT_DIRECTORY and GIT_ALTERNATE_OBJECT_DIRECTORIES of env.
+func (q *Quarantine) GitEnv(objectDir string, env []string) []string {
+	dirs := []string{QuoteAlternate(objectDir)}
 	for _, name := range []string{"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"} {
 		value, _ := gitexec.LookupEnv(env, name)
 		if name == "GIT_OBJECT_DIRECTORY" && value != "" {

@@ -67,10 +67,11 @@ func (f *Folder) WriteState(state State) error {
 	return replace(f.statePath(), data)
 }
 
-// ReadFingerprint returns the fingerprint of the index file at path. If the file has no checksum, or if whole returns
-// true for the fingerprint, data is the whole content, and otherwise nil. If the file is missing, the fingerprint is
-// zero and data is nil.
-func ReadFingerprint(path string, whole func(Fingerprint) bool) (_ Fingerprint, data []byte, err error) {
+// ReadFingerprint returns the fingerprint of the index file at path. If the file is missing, the fingerprint is
+// zero and data is nil. If the file has no checksum, ReadFingerprint computes one, and data is the whole
+// content. Otherwise ReadFingerprint calls wantData with the fingerprint: data is the whole content if wantData
+// returns true, and nil if not.
+func ReadFingerprint(path string, wantData func(Fingerprint) bool) (_ Fingerprint, data []byte, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Fingerprint{}, nil, nil
@@ -96,14 +97,15 @@ func ReadFingerprint(path string, whole func(Fingerprint) bool) (_ Fingerprint, 
 		sum = all[:]
 	}
 	id.Sum = hex.EncodeToString(sum)
-	if data == nil && whole(id) {
+	if data == nil && wantData(id) {
 		data, err = io.ReadAll(f)
 	}
 	return id, data, err
 }
 
-// CopyTracked writes data, the user's index with the fingerprint id, to TrackedPath, with the same
-// modification time. If id is zero, the user has no index, and CopyTracked removes the copy.
+// CopyTracked writes data, the content of the user's index, to TrackedPath. id is the fingerprint of that
+// index, and the copy gets the modification time in id. If id is zero, the user has no index, and CopyTracked
+// removes the copy.
 func (f *Folder) CopyTracked(id Fingerprint, data []byte) error {
 	if id == (Fingerprint{}) {
 		err := os.Remove(f.TrackedPath())
@@ -116,7 +118,7 @@ func (f *Folder) CopyTracked(id Fingerprint, data []byte) error {
 }
 
 // UseTracked replaces the index at IndexPath by a copy of the file at TrackedPath, with the same modification
-// time. If that file is missing, UseTracked removes the index.
+// time. If the file at TrackedPath is missing, UseTracked removes the index.
 func (f *Folder) UseTracked() error {
 	data, err := os.ReadFile(f.TrackedPath())
 	if err == nil {
@@ -134,8 +136,8 @@ func (f *Folder) UseTracked() error {
 	return err
 }
 
-// writeDated replaces the index file at path by data, and sets its modification time to date. The time
-// counts, because git reads again each file that is not older than the index.
+// writeDated replaces the index file at path by data, and sets its modification time to date. The time must be
+// right, because git reads again each file that is not older than the index.
 func writeDated(path string, data []byte, date time.Time) error {
 	if err := os.WriteFile(path+Unfinished, data, 0o666); err != nil {
 		return err

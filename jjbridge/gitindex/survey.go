@@ -31,8 +31,8 @@ type Unwatched struct {
 	Skipped bool // true for skip-worktree: then a missing file counts as unchanged
 }
 
-// SurveyOf returns the survey of data, an index file, which may be a sparse index. If sparseCheckout is true,
-// entries with skip-worktree count as watched, because git status then looks for their files. The error wraps
+// SurveyOf returns the survey of data, an index file, which may be a sparse index. An entry with skip-worktree
+// counts as unwatched, unless sparseCheckout is true: git status then looks for its file. The error wraps
 // ErrUnreadable if the index is damaged or split.
 func SurveyOf(data []byte, sparseCheckout bool) (Survey, error) {
 	var s Survey
@@ -43,7 +43,9 @@ func SurveyOf(data []byte, sparseCheckout bool) (Survey, error) {
 	return s, nil
 }
 
-// add adds the facts about e to s. sparseCheckout is that of SurveyOf.
+// add records e in s: in Modules if e is a submodule, in Attributes if e is a .gitattributes file, and in
+// Unwatched if git status does not look at the file of e. git status does not look if e is marked
+// assume-unchanged, or if e is marked skip-worktree and sparseCheckout is false.
 func (s *Survey) add(e *Entry, sparseCheckout bool) {
 	s.Modules = s.Modules || e.Mode == objstore.ModeCommit
 	skipped := e.Skipped() && !sparseCheckout
@@ -51,6 +53,7 @@ func (s *Survey) add(e *Entry, sparseCheckout bool) {
 	if e.flags&flagAssume == 0 && !skipped && !attributes {
 		return
 	}
+	// The clone does not keep the text of the whole index in memory.
 	file := File{Path: strings.Clone(e.Path), Mode: e.Mode, ID: e.ID}
 	if attributes {
 		s.Attributes = append(s.Attributes, file)

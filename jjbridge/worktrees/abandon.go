@@ -8,23 +8,26 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// abandonSaved abandons the change of a workspace before its removal, because jj would keep showing the change. It
-// requires that the change's files are exactly those of the tree with the id saved, so a frame has the files. The
-// change must also be neither empty nor in conflict, have no description, and no bookmark, tag, remote or other change
-// may keep it. Otherwise, or if saved is zero, abandonSaved does nothing.
-func abandonSaved(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) error {
-	if saved.IsZero() {
+// abandonSaved abandons the change of a workspace before the workspace is removed, because jj would keep
+// showing the change. savedTree is the id of a tree in a frame. abandonSaved does nothing if savedTree is zero,
+// or in one of these cases:
+//   - The change's files are not exactly those of savedTree, so a frame may lack them.
+//   - The change is empty or in conflict, or has a description.
+//   - The change has a bookmark, a tag or a child, or another workspace builds on it.
+func abandonSaved(ctx context.Context, w *jjbridge.Workspace, info Info, savedTree objstore.ID) error {
+	if savedTree.IsZero() {
 		return nil
 	}
 	own := quote(info.Name) + "@"
 	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", `--template=if(!description && !empty && !conflict, commit_id)`,
+		// The revset leaves out the change if anything else reaches it.
 		"--revisions=present("+own+") ~ ::(bookmarks() | remote_bookmarks() | tags() | (visible_heads() ~ present("+own+"))"+
 			" | (working_copies() ~ present("+own+")))")
 	commit := strings.TrimSpace(string(out))
 	if err != nil || commit == "" {
 		return err
 	}
-	if tree, err := w.OneID(ctx, commit+"^{tree}"); err != nil || tree != saved.String() {
+	if tree, err := w.OneID(ctx, commit+"^{tree}"); err != nil || tree != savedTree.String() {
 		return err
 	}
 	_, _, err = w.RunJJ(ctx, "abandon", "--ignore-working-copy", "--quiet", "--", commit)

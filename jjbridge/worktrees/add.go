@@ -15,8 +15,8 @@ import (
 // defaultBase is the branch to start from if a request names no base.
 const defaultBase = "main"
 
-// addGit creates a linked worktree for req. list has the present worktrees. After a failure, addGit moves the
-// branch back and removes the folders that it created.
+// addGit creates a linked worktree for req. list has the present worktrees. After a failure, addGit moves
+// req.Branch back to its old commit, or deletes a new branch, and removes the folders that it created.
 func addGit(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) (*jjbridge.Workspace, error) {
 	start, err := startCommit(ctx, w, req)
 	if err != nil {
@@ -49,8 +49,9 @@ func addGit(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []I
 	return added, nil
 }
 
-// addAndLocate runs git with args, a git worktree add at path, and returns the new worktree. If git fails, or
-// the worktree is not git's, addAndLocate removes git's record and the content of the folder.
+// addAndLocate runs git with args, a git worktree add at path, and returns the new worktree. It returns an
+// *Error if the start commit contains jj's own files. After every failure it removes git's record and the
+// content of the folder, if the folder still exists.
 func addAndLocate(ctx context.Context, w *jjbridge.Workspace, path string, args []string) (*jjbridge.Workspace, error) {
 	if _, err := w.RunGit(ctx, args...); err != nil {
 		// After a failure git itself may have removed the folder.
@@ -79,19 +80,19 @@ func dropGit(ctx context.Context, w *jjbridge.Workspace, path string) error {
 	return err
 }
 
-// putBack moves ref from the commit now back to the commit before, or deletes ref if before is "". If ref is
-// no longer at now, putBack does nothing. putBack ignores errors, because the caller already returns an
-// error.
-func putBack(ctx context.Context, w *jjbridge.Workspace, ref, now, before string) {
-	args := []string{"update-ref", "-d", ref, now}
-	if before != "" {
-		args = []string{"update-ref", ref, before, now}
+// putBack moves ref from the commit newID back to the commit oldID, or deletes ref if oldID is "". If ref is no
+// longer at newID, putBack does nothing. It ignores errors, because the caller already returns an error.
+func putBack(ctx context.Context, w *jjbridge.Workspace, ref, newID, oldID string) {
+	args := []string{"update-ref", "-d", ref, newID}
+	if oldID != "" {
+		args = []string{"update-ref", ref, oldID, newID}
 	}
 	_, _ = w.RunGit(ctx, args...)
 }
 
-// startCommit returns the id of the start commit for req. If there is no commit yet, the error is an *Error.
-// startCommit runs one process for each revision that it tries.
+// startCommit returns the id of the start commit for req: the first commit that exists among req.Commit, the
+// branches that bases returns, and HEAD. Of each branch, the local one comes before that of origin. If none
+// exists, the error is an *Error. startCommit runs one process for each revision that it tries.
 func startCommit(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (string, error) {
 	var revisions []string
 	if !req.Commit.IsZero() {
@@ -118,11 +119,11 @@ func bases(base string) []string {
 	return []string{base, defaultBase}
 }
 
-// checkBranch checks whether req.Branch can be created at the commit start, or reset to it. It returns the branch's
-// present commit, or "" if the branch does not exist. If git does not accept the name, the error is an *Error. If the
-// reset would drop commits that only the branch has, the error is an *UnsavedError: a reflog would keep them for a
-// limited time only.
-func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string) (string, error) {
+// checkBranch checks whether req.Branch can be created at the commit startID, or reset to it. It returns the
+// branch's present commit, or "" if the branch does not exist. If git does not accept the name, the error is an
+// *Error. If only the branch has some commits that the reset would drop, the error is an *UnsavedError, because
+// a reflog would keep them for a limited time only.
+func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, startID string) (string, error) {
 	if out, err := w.RunGit(ctx, "check-ref-format", "--branch", req.Branch); err != nil || strings.TrimSpace(string(out)) != req.Branch {
 		if ctx.Err() != nil {
 			return "", err
@@ -131,21 +132,21 @@ func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 	}
 	ref := "refs/heads/" + req.Branch
 	before, err := w.CommitOf(ctx, ref)
-	if err != nil || before == "" || before == start {
+	if err != nil || before == "" || before == startID {
 		return before, err
 	}
-	out, err := w.RunGit(ctx, "rev-list", "--max-count=1", ref, "--not", start, "--exclude="+req.Branch, "--branches", "--tags", "--remotes")
+	out, err := w.RunGit(ctx, "rev-list", "--max-count=1", ref, "--not", startID, "--exclude="+req.Branch, "--branches", "--tags", "--remotes")
 	if err == nil && len(out) > 0 {
 		err = &UnsavedError{Path: "branch " + req.Branch, Reason: "has commits that no other branch and no tag has: rename or delete the branch, or start from the branch"}
 	}
 	return before, err
 }
 
-// forgetStale removes git's records of worktrees at req.Path or on req.Branch whose folders are missing or empty. list
-// has the present worktrees. If the branch is checked out in another folder, the error is an *Error. If a record must
-// stay, the error is that of checkMissing. A record for req.Path may go even if nothing else names the commit start,
-// because the new worktree names this commit again.
-func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string, list []Info) error {
+// forgetStale removes git's records of worktrees at req.Path or on req.Branch whose folders are missing or
+// empty. list has the present worktrees. If the branch is checked out in another folder, the error is an
+// *Error. If a record must stay, the error is that of checkMissing. The commit startID needs no record at
+// req.Path, because the new worktree has this commit again.
+func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, startID string, list []Info) error {
 	for _, info := range list {
 		here := info.Path == req.Path // checkPath has checked that the folder is missing or empty
 		onBranch := req.Branch != "" && info.Branch == req.Branch
@@ -156,7 +157,7 @@ func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 			return &Error{Path: req.Path, Reason: "branch " + req.Branch + " is checked out at " + info.Path}
 		}
 		info.Missing = true
-		if here && info.CommitID == start {
+		if here && info.CommitID == startID {
 			info.CommitID = ""
 		}
 		if err := forgetMissing(ctx, w, info); err != nil {
@@ -166,8 +167,8 @@ func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 	return nil
 }
 
-// forgetMissing removes git's record of a worktree whose folder is missing or empty. It returns the error of
-// checkMissing if the record must stay.
+// forgetMissing removes git's record of a worktree whose folder is missing or empty, and an empty folder as
+// well. If the record must stay, the error is that of checkMissing.
 func forgetMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if err := checkMissing(ctx, w, info); err != nil {
 		return err
@@ -181,9 +182,9 @@ func forgetMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error 
 	return err
 }
 
-// checkMissing checks whether git's record of a worktree without a folder may be removed. It returns an *Error for the
-// main working copy, and an *UnsavedError if the worktree is locked or its record is the only name of some commits. The
-// lock of a git that died while it created the worktree does not count.
+// checkMissing checks whether git's record of a worktree without a folder may be removed. It returns an *Error
+// for the main working copy. It returns an *UnsavedError if the worktree is locked, or if only its detached
+// HEAD reaches some commits. The lock of a git that died while it created the worktree does not count.
 func checkMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if info.Name == "" {
 		return &Error{Path: info.Path, Reason: "is the main working copy"}

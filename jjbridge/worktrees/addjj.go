@@ -36,9 +36,10 @@ func addJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []In
 	return added, nil
 }
 
-// addWorkspaceJJ creates the workspace at the commit start and, if req.Branch is not "", sets this bookmark.
-func addWorkspaceJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string) (*jjbridge.Workspace, error) {
-	if _, _, err := w.RunJJ(ctx, "workspace", "add", "--name="+req.Name, "--revision="+start, "--", req.Path); err != nil {
+// addWorkspaceJJ creates the workspace at the commit startID and returns it. If req.Branch is not "", it also
+// sets this bookmark.
+func addWorkspaceJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, startID string) (*jjbridge.Workspace, error) {
+	if _, _, err := w.RunJJ(ctx, "workspace", "add", "--name="+req.Name, "--revision="+startID, "--", req.Path); err != nil {
 		return nil, err
 	}
 	added, err := jjbridge.Locate(ctx, req.Path, gitexec.PlumbingEnv(w.Environ()))
@@ -51,8 +52,7 @@ func addWorkspaceJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, 
 	return added, err
 }
 
-// dropJJ forgets the workspace of req, which was just created or created in part, and removes the folder's
-// content.
+// dropJJ forgets the workspace of req, if jj has created it already, and removes the content of its folder.
 func dropJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest) error {
 	list, err := jjWorkspaces(ctx, w)
 	if err != nil {
@@ -69,8 +69,8 @@ func dropJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest) error {
 }
 
 // forgetStaleJJ forgets the workspaces with the name or the path of req. No commit is lost, because jj still
-// shows the commits. If such a workspace is w or has another folder that exists, the error is an *Error. A
-// folder that jj does not know counts as missing. list has the present workspaces.
+// shows the commits. If such a workspace is w, or if its folder exists at another path than that of req, the
+// error is an *Error. A folder that jj does not know counts as missing. list has the present workspaces.
 func forgetStaleJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) error {
 	for _, info := range list {
 		switch {
@@ -86,8 +86,10 @@ func forgetStaleJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, l
 	return nil
 }
 
-// startRevision returns the id of the start commit for req. If there is no such commit, the error is an
-// *Error.
+// startRevision returns the id of the start commit for req. If git has req.Commit, the start commit is the
+// newest one that nearest finds for it. Otherwise it is the first that exists of the branches that bases
+// returns and @-, the parent of @. Of each branch, the local bookmark comes before the remote one. If there is
+// no start commit, the error is an *Error.
 func startRevision(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (string, error) {
 	if !req.Commit.IsZero() {
 		revset, err := nearest(ctx, w, req.Commit.String())
@@ -138,8 +140,8 @@ func nearest(ctx context.Context, w *jjbridge.Workspace, commit string) (string,
 	return "heads(::(" + strings.Join(known, "|") + ") & ::visible_heads() ~ working_copies())", nil
 }
 
-// local returns the revset of a local name: a bookmark, a tag or an id. "HEAD" stands for @-. Any other text
-// is taken as a revset.
+// local returns a revset that is empty if jj does not know base. If base is a name, the revset is the commit of
+// this bookmark, tag or id. If base is "HEAD", the revset is @-. Any other text is a revset already.
 func local(base string) string {
 	switch {
 	case base == "HEAD":
@@ -150,8 +152,9 @@ func local(base string) string {
 	return "present(" + base + ")"
 }
 
-// remote returns the revset of the bookmark base on origin. If base is <remote>/<bookmark> as in git, and origin has no
-// bookmark base, the revset is that of the bookmark on this remote. If base is not a name, remote returns none().
+// remote returns a revset that is empty if there is no such bookmark. The revset is the bookmark base on
+// origin. If origin lacks it, and base is <remote>/<bookmark> as in git, the revset is the bookmark on the
+// remote. If base is not a single name, remote returns none().
 func remote(base string) string {
 	if !isSymbol(base) {
 		return "none()"
@@ -163,8 +166,8 @@ func remote(base string) string {
 	return revset
 }
 
-// isSymbol reports whether s is a single name in a revset, not an expression. A final - or + would be an
-// operator.
+// isSymbol reports whether s is a single name in a revset, not an expression. A final - or +, and two dots,
+// would be operators.
 func isSymbol(s string) bool {
 	outside := func(r rune) bool {
 		return r < 0x80 && !strings.ContainsRune("-+./_", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

@@ -59,8 +59,8 @@ func CheckRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved o
 	return err
 }
 
-// checkRemoval returns the present list entry of a working copy that Forget may remove. Otherwise the error
-// is Forget's refusal.
+// checkRemoval returns the current Info of a working copy that Forget may remove. Otherwise the error is
+// Forget's refusal.
 func checkRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) (Info, error) {
 	list, err := list(ctx, w)
 	if err != nil {
@@ -81,19 +81,19 @@ func checkRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved o
 	return info, err
 }
 
-// removable finds the working copy want in list, and returns its current Info. The error is an *Error if list does
-// not have want, or if want is the main working copy or contains the folder of w. It is an *UnsavedError if another
-// working copy is inside want's folder.
-func removable(w *jjbridge.Workspace, want Info, list []Info) (Info, error) {
+// removable finds the working copy target in list, and returns its current Info. The error is an *Error if list
+// does not have target, if target is the main working copy, or if target contains the folder of w. The error is
+// an *UnsavedError if another working copy is inside the folder of target.
+func removable(w *jjbridge.Workspace, target Info, list []Info) (Info, error) {
 	found := false
 	var info Info
 	for _, known := range list {
-		if known.Name == want.Name && (known.Path == want.Path || known.Path == "" || want.Path == "") {
+		if known.Name == target.Name && (known.Path == target.Path || known.Path == "" || target.Path == "") {
 			info, found = known, true
 		}
 	}
 	refuse := func(reason string) (Info, error) {
-		return Info{}, &Error{Path: want.Path, Reason: reason}
+		return Info{}, &Error{Path: target.Path, Reason: reason}
 	}
 	switch {
 	case !found:
@@ -124,9 +124,9 @@ func open(ctx context.Context, w *jjbridge.Workspace, info Info) (*jjbridge.Work
 	return opened, nil
 }
 
-// forgetRecord removes the renamed folder of a working copy, if it exists, the private index, and then the repository's
-// record. The record goes last, so an interrupted removal can be repeated. If git's record must stay, the error is that
-// of checkMissing.
+// forgetRecord removes what is left of a working copy: the renamed folder, if it exists, the private index, and
+// then the repository's record. The record goes last, so an interrupted removal can be repeated. If git's
+// record must stay, the error is that of checkMissing.
 func forgetRecord(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if info.Path != "" && isRemoved(w, info) {
 		if err := removeContent(removedPath(info.Path)); err != nil {
@@ -202,8 +202,8 @@ func removeContent(dir string) error {
 	return nil
 }
 
-// removeAll removes path as os.RemoveAll does, and also read-only folders, such as those of Go's module
-// cache.
+// removeAll removes path as os.RemoveAll does. If a permission is missing, removeAll makes the folders at and
+// below path writable and tries again. Go's module cache, for example, has read-only folders.
 func removeAll(path string) error {
 	err := os.RemoveAll(path)
 	if !errors.Is(err, fs.ErrPermission) {

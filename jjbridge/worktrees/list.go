@@ -16,7 +16,8 @@ import (
 // usageStatus is git's exit status if an option is unknown.
 const usageStatus = 129
 
-// gitWorktrees returns git's worktrees, the main worktree first. It leaves out a bare repository, which has no files.
+// gitWorktrees returns git's worktrees, the main worktree first. Each linked worktree has its id in git as
+// Name. gitWorktrees leaves out a bare repository, which has no files.
 func gitWorktrees(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	end := "\x00"
 	out, err := w.RunGit(ctx, "worktree", "list", "--porcelain", "-z")
@@ -48,10 +49,10 @@ func gitWorktrees(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	return list, nil
 }
 
-// parseWorktree decodes record, one record of git worktree list --porcelain whose lines end with end. bare is
-// true if the record is of a bare repository.
-func parseWorktree(record, end string) (info Info, bare bool) {
-	for line := range strings.SplitSeq(record, end) {
+// parseWorktree decodes record, one record of git worktree list --porcelain. lineEnd is the text at the end of
+// each line. bare is true if the record is of a bare repository.
+func parseWorktree(record, lineEnd string) (info Info, bare bool) {
+	for line := range strings.SplitSeq(record, lineEnd) {
 		key, value, _ := strings.Cut(line, " ")
 		switch key {
 		case "worktree":
@@ -69,8 +70,8 @@ func parseWorktree(record, end string) (info Info, bare bool) {
 	return info, bare
 }
 
-// worktreeNames returns git's ids of the linked worktrees of the repository at commonDir, by the worktrees' paths. It
-// leaves out a worktree whose record cannot be read.
+// worktreeNames returns git's ids of the linked worktrees of the repository at commonDir. The keys of the
+// result are the worktrees' paths. worktreeNames leaves out a worktree whose record cannot be read.
 func worktreeNames(commonDir string) (map[string]string, error) {
 	dir := filepath.Join(commonDir, "worktrees")
 	entries, err := os.ReadDir(dir)

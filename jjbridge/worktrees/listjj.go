@@ -23,6 +23,7 @@ func jjWorkspaces(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 		return nil, err
 	}
 	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	// workspacesTemplate prints four fields for each commit.
 	if len(fields)%4 != 0 {
 		return nil, fmt.Errorf("%w: unexpected output %q", jjbridge.ErrJJTooOld, out)
 	}
@@ -30,6 +31,7 @@ func jjWorkspaces(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	var list []Info
 	for ; len(fields) > 0; fields = fields[4:] {
 		names := workspaceNames(fields[0])
+		// The repository has a single workspace, which is w.
 		if len(names) == 0 {
 			names = []string{w.Name}
 		}

@@ -35,9 +35,9 @@ func lockWorktrees(ctx context.Context, w *jjbridge.Workspace) (unlock func() er
 	return lock.Close, nil
 }
 
-// shareWorktrees waits until no other caller adds, removes or rebases working copies. Several callers may
-// list at once. If the lock cannot be taken, as in a read-only repository, shareWorktrees continues without
-// it.
+// shareWorktrees waits until no other caller adds, removes or rebases working copies. Several callers may list
+// at once. If the lock cannot be taken, as in a read-only repository, shareWorktrees continues without it. The
+// caller must call unlock.
 func shareWorktrees(ctx context.Context, w *jjbridge.Workspace) (unlock func()) {
 	lock := flock.New(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesLock)), flock.SetPermissions(0o666))
 	_, _ = lock.TryRLockContext(ctx, retryEvery)

@@ -12,11 +12,13 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// checkPath checks whether a working copy can be created at path, and returns path without symbolic links.
-// list has the present working copies. If path is not suitable, the error is an *Error.
+// checkPath checks whether a working copy can be created at path, and returns path without symbolic links in
+// the folders above it. list has the present working copies. The error is an *Error if path is not absolute, is
+// a file or a folder with files, is inside the repository's own folder, or is inside another working copy that
+// does not ignore path.
 //
-// Inside another working copy, the new files would be untracked files, and a git add would add the new
-// working copy as an embedded repository. So the other working copy must ignore path.
+// Inside another working copy, the new files would be untracked files, and a git add would add the new working
+// copy as an embedded repository.
 func checkPath(ctx context.Context, w *jjbridge.Workspace, path string, list []Info) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", &Error{Path: path, Reason: "not an absolute path"}
@@ -119,9 +121,9 @@ func makeFolder(path string) (newFolder, error) {
 	return p, nil
 }
 
-// putBack restores the folders as makeFolder found them. If the folder existed, putBack creates it again if it is
-// missing. Otherwise it removes the created folders, the innermost first, up to the first that is not empty. It ignores
-// errors, because the caller already returns an error.
+// putBack restores the folders as makeFolder found them. If makeFolder created no folder, putBack creates
+// p.path again if it is missing. Otherwise putBack removes the created folders, the innermost first, up to the
+// first that is not empty. It ignores errors, because the caller already returns an error.
 func (p newFolder) putBack() {
 	if len(p.made) == 0 {
 		_ = os.Mkdir(p.path, 0o777) // git may have removed the folder; otherwise Mkdir fails and changes nothing

@@ -102,13 +102,13 @@ func rebaseGit(ctx context.Context, w *jjbridge.Workspace, base string) (err err
 	return switchTo(ctx, w, branch, next)
 }
 
-// switchTo moves the files and the branch, or a detached HEAD if branch is "", to the commit next. If
-// uncommitted work is in the way, switchTo changes nothing and returns an *Error.
-func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, next string) error {
+// switchTo moves the files to the given commit, and with them the branch, or a detached HEAD if branch is "".
+// If uncommitted work is in the way, switchTo changes nothing and returns an *Error.
+func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, commit string) error {
 	// No commit has an ignored file, so git must not overwrite ignored files.
-	args := []string{"checkout", "--quiet", "--no-overwrite-ignore", "--detach", next, "--"}
+	args := []string{"checkout", "--quiet", "--no-overwrite-ignore", "--detach", commit, "--"}
 	if branch != "" {
-		args = []string{"checkout", "--quiet", "--no-overwrite-ignore", "-B", branch, next, "--"}
+		args = []string{"checkout", "--quiet", "--no-overwrite-ignore", "-B", branch, commit, "--"}
 	}
 	if _, err := w.RunGit(ctx, args...); err != nil {
 		if ctx.Err() != nil {
@@ -119,9 +119,9 @@ func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, next string) e
 	return nil
 }
 
-// currentBase returns the present commit of base or, if neither the local branch nor origin's branch exists,
-// of main. If both branches exist, origin's counts only if it is ahead of the local branch. The result is ""
-// if no branch exists.
+// currentBase returns the present commit of the branch base. The branch is the local one or, if the local
+// branch is missing or behind, origin's branch. If neither exists, currentBase looks for main in the same way.
+// The result is "" if main does not exist either.
 func currentBase(ctx context.Context, w *jjbridge.Workspace, base string) (string, error) {
 	for _, name := range bases(base) {
 		here, err := w.CommitOf(ctx, name)
@@ -160,17 +160,17 @@ func isAncestor(ctx context.Context, w *jjbridge.Workspace, commit, descendant s
 // a rebase, or after a process died in a rebase.
 const rebaseFolder = "smithers/rebase"
 
-// rebaseAside rebases the commits of head on the commit onto, and returns the new head. It moves no ref. The
-// caller holds the lock.
-func rebaseAside(ctx context.Context, w *jjbridge.Workspace, head, onto string) (string, error) {
+// rebaseAside rebases the commits of head on the commit baseID, and returns the new head. It works in a
+// separate worktree, which it then removes, and moves no ref. The caller holds the lock of lockWorktrees.
+func rebaseAside(ctx context.Context, w *jjbridge.Workspace, head, baseID string) (string, error) {
 	dir := filepath.Join(w.Repo.CommonDir, filepath.FromSlash(rebaseFolder))
-	commit, err := rebaseIn(ctx, w, dir, head, onto)
+	commit, err := rebaseIn(ctx, w, dir, head, baseID)
 	return commit, errors.Join(err, clearRebase(context.WithoutCancel(ctx), w, dir))
 }
 
-// rebaseIn rebases the commits of head on the commit onto in a new worktree at dir, and returns the new head.
+// rebaseIn rebases the commits of head on the commit baseID in a new worktree at dir, and returns the new head.
 // The worktree stays. If git cannot rebase the commits, the error is an *Error.
-func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string) (string, error) {
+func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, baseID string) (string, error) {
 	if err := clearRebase(ctx, w, dir); err != nil {
 		return "", err
 	}
@@ -182,7 +182,7 @@ func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string
 		return "", err
 	}
 	// The settings leave branches at the rebased commits alone, because such branches belong to other work.
-	_, err = aside.RunGit(ctx, "-c", "rebase.updateRefs=false", "-c", "rebase.autoSquash=false", "rebase", onto)
+	_, err = aside.RunGit(ctx, "-c", "rebase.updateRefs=false", "-c", "rebase.autoSquash=false", "rebase", baseID)
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", err
@@ -193,8 +193,8 @@ func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string
 	return commit, err
 }
 
-// whyNotRebased returns an *Error that names the files in conflict in w or, without a conflict, wraps cause.
-// root is the path of the user's working copy, for the error.
+// whyNotRebased returns an *Error that lists the files in conflict in w, the worktree of the rebase. Without a
+// conflict, the error wraps cause. root is the path of the user's working copy, for the error.
 func whyNotRebased(ctx context.Context, w *jjbridge.Workspace, root string, cause error) error {
 	out, err := w.RunGit(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
 	if paths := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err == nil && paths[0] != "" {

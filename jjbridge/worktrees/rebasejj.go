@@ -24,10 +24,15 @@ func fetchJJ(ctx context.Context, w *jjbridge.Workspace) error {
 	return nil
 }
 
-// rebaseJJ rebases the workspace's commits, including the working copy's own commit, on base, as one operation. If
-// there is no base, it does nothing. If another working copy is based on the same commits, it returns an *Error without
-// a rebase. Otherwise, if the commits are based on base already, it does nothing, and if base has all of them, it makes
-// a new change on base. If the rebase makes new conflicts, rebaseJJ reverts the operation and returns an *Error.
+// rebaseJJ rebases the workspace's commits, including the working copy's own commit, on base, as one operation.
+// In these cases it does not rebase:
+//   - If there is no base, it does nothing.
+//   - If another working copy is based on the same commits, it returns an *Error.
+//   - If the commits are based on base already, it does nothing.
+//   - If base has all of the commits, it makes a new change on base.
+//
+// If the rebase makes new conflicts, rebaseJJ reverts the operation and returns an *Error. If jj cannot rebase
+// the commits, the error is an *Error, too.
 func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	onto, err := currentBaseJJ(ctx, w, base)
 	if errors.Is(err, jjbridge.ErrStale) {
@@ -66,8 +71,9 @@ func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	return &Error{Path: w.Root, Reason: "not rebased, because there would be conflicts"}
 }
 
-// currentBaseJJ returns the commit that currentBase defines, for jj's bookmarks, after jj has taken a
-// snapshot. The result is "" if there is no such commit.
+// currentBaseJJ returns the present commit of the bookmark base. The bookmark is the local one or, if the local
+// bookmark is missing or behind, the remote one. If neither exists, currentBaseJJ looks for main in the same
+// way. The result is "" if main does not exist either. jj takes a snapshot first.
 func currentBaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) (string, error) {
 	var revsets []string
 	for _, name := range bases(base) {
@@ -90,11 +96,11 @@ type ownCommits struct {
 // ownTemplate prints a line for each commit: "shared" or "", a space, and "conflict" or "".
 const ownTemplate = `if(self.contained_in("::(working_copies() ~ @)"), "shared") ++ " " ++ if(conflict, "conflict") ++ "\n"`
 
-// findOwn returns the ownCommits of the workspace for the base onto. It takes no snapshot, because the caller
-// has just taken one.
-func findOwn(ctx context.Context, w *jjbridge.Workspace, onto string) (ownCommits, error) {
+// findOwn returns the facts about the workspace's own commits: the commits that @ has and the commit baseID
+// lacks. It takes no snapshot, because the caller has just taken one.
+func findOwn(ctx context.Context, w *jjbridge.Workspace, baseID string) (ownCommits, error) {
 	var own ownCommits
-	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+onto+"..@", "--template="+ownTemplate)
+	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+baseID+"..@", "--template="+ownTemplate)
 	if err != nil {
 		return own, err
 	}
@@ -105,13 +111,14 @@ func findOwn(ctx context.Context, w *jjbridge.Workspace, onto string) (ownCommit
 			own.conflicts++
 		}
 	}
-	out, _, err = w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+onto+" & ::@", "--template=commit_id")
+	out, _, err = w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+baseID+" & ::@", "--template=commit_id")
 	own.based = len(out) > 0
 	return own, err
 }
 
-// revertRebase reverts the newest rebase in the operation log, and the files with it. The newest rebase is
-// this package's, unless another process rebased at the same moment.
+// revertRebase reverts the newest rebase in the operation log, and the files with it. The newest rebase is this
+// package's, unless another process rebased at the same moment. If the last ten operations have no rebase,
+// revertRebase returns an error.
 func revertRebase(ctx context.Context, w *jjbridge.Workspace) error {
 	out, _, err := w.RunJJ(ctx, "operation", "log", "--ignore-working-copy", "--no-graph", "--limit=10",
 		`--template=id ++ " " ++ description.first_line() ++ "\n"`)

@@ -25,19 +25,20 @@ const (
 )
 
 // unsaved returns, in words, the work that the removal of the working copy would lose, or "" if no work would
-// be lost. saved is the id of a tree in a frame. If the files are exactly those of this tree, they are not
-// lost. A zero id matches no files.
-func unsaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
+// be lost. savedTree is the id of a tree in a frame, or zero. If the files are exactly those of this tree, they
+// are not lost.
+func unsaved(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) (string, error) {
 	if w.Type == snapshot.VCSJJ {
-		return unsavedJJ(ctx, w, saved)
+		return unsavedJJ(ctx, w, savedTree)
 	}
-	return unsavedGit(ctx, w, saved)
+	return unsavedGit(ctx, w, savedTree)
 }
 
-// unsavedGit returns the result of unsaved for a git worktree. It looks, in this order, for git's lock, an operation in
-// progress, checked-out submodules, commits that would be lost, and changed files. If git did not finish creating the
-// worktree, the result is that of unsavedUnfinished.
-func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
+// unsavedGit returns the result of unsaved for a git worktree. It looks, in this order, for git's lock, an
+// operation in progress, checked-out submodules, commits that would be lost, and changed files. Changed files
+// count, unless the files are exactly those of savedTree. If git did not finish creating the worktree, the
+// result is that of unsavedUnfinished.
+func unsavedGit(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) (string, error) {
 	if reason, err := lockReason(w.Repo.GitDir); err != nil || reason != "" {
 		if reason == unfinishedLock && err == nil {
 			return unsavedUnfinished(ctx, w)
@@ -68,17 +69,18 @@ func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (
 	case !status.changed:
 		return "", nil
 	}
-	same, reason, err := isSaved(ctx, w, saved)
+	same, reason, err := isSaved(ctx, w, savedTree)
 	if err != nil || same {
 		return "", err
 	}
 	return reason, nil
 }
 
-// isSaved reports whether the files are exactly those of the tree with the id saved. A zero id matches no files, and
-// neither do files that a capture would leave out. If same is false, reason says in words why.
-func isSaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (same bool, reason string, err error) {
-	if saved.IsZero() {
+// isSaved reports whether the files are exactly those of the tree with the id savedTree. If savedTree is zero,
+// or a capture would leave out a file, same is false. If same is false, reason says in words why files would be
+// lost.
+func isSaved(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) (same bool, reason string, err error) {
+	if savedTree.IsZero() {
 		return false, reasonUncommitted, nil
 	}
 	captured, err := w.Capture(ctx, jjbridge.CaptureOptions{})
@@ -89,7 +91,7 @@ func isSaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (sam
 	if left := captured.VCS.LeftOut; len(left) > 0 {
 		return false, leftOutReason(left[0]), nil
 	}
-	return captured.VCS.Tree == saved, reasonUncommitted, nil
+	return captured.VCS.Tree == savedTree, reasonUncommitted, nil
 }
 
 // unsavedUnfinished returns the result of unsaved for a worktree that git did not finish creating. The index
@@ -102,6 +104,7 @@ func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, erro
 		{"diff-files", "--name-only", "--diff-filter=d", "-z"},
 		{"ls-files", "--others", "--exclude-standard", "-z"},
 	} {
+		// Only the last two commands print paths: changed files, and files that HEAD lacks and does not ignore.
 		out, err := w.RunGitOnIndex(ctx, index, args...)
 		if err != nil && args[0] != "update-index" {
 			return "", err
@@ -113,9 +116,9 @@ func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, erro
 	return "", nil
 }
 
-// Ignored returns the path, relative to the top, of the first ignored file or folder in the working copy that info
-// describes, or "" if nothing is ignored. It leaves out .jj. It compares the files with a temporary index of the
-// commit alone, so that a file that only the user's index has can be an ignored file, too.
+// Ignored returns the path, relative to the top, of the first ignored file or folder in the working copy that
+// info describes. It returns "" if nothing is ignored, and leaves out .jj. It compares the files with a
+// temporary index of the commit alone. So a file that only the user's index has can be an ignored file, too.
 func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, error) {
 	opened, err := open(ctx, w, info)
 	if err != nil {
@@ -196,7 +199,9 @@ type gitStatus struct {
 	staged   string // a path whose staged content is neither HEAD's nor the file's; "" without such a path
 }
 
-// status runs git status and returns its result.
+// status returns what git status says about changes, conflicts, staged content and HEAD of w. If several paths
+// have staged content that differs from HEAD and from the file, status returns the last one. It looks into
+// submodules.
 func status(ctx context.Context, w *jjbridge.Workspace) (gitStatus, error) {
 	var status gitStatus
 	out, err := w.RunGit(ctx, "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignore-submodules=none", "--no-renames")
@@ -228,11 +233,11 @@ const lostRevset = `::@ ~ ::(bookmarks() | remote_bookmarks() | tags() | (visibl
 // the commit has changes or a description.
 const lostTemplate = `if(current_working_copy, "@", "-") ++ if(empty && !description, "", "work") ++ "\n"`
 
-// unsavedJJ returns the result of unsaved for a jj workspace. It looks for files that a capture leaves out, and for
-// changes or descriptions in the commits that only this workspace names. If the files of @ are exactly those of the
-// tree saved, @ does not count. jj still shows commits that have changes, so a removal loses only the workspace's name
-// for these commits.
-func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
+// unsavedJJ returns the result of unsaved for a jj workspace. It looks for files that a capture leaves out. It
+// also looks for changes or descriptions in the commits that only this workspace reaches. The commit @ counts
+// only if its files are not exactly those of savedTree. jj still shows commits with changes after a removal,
+// but without the workspace's name.
+func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) (string, error) {
 	captured, err := w.Capture(ctx, jjbridge.CaptureOptions{})
 	if err != nil {
 		return "", err
@@ -250,7 +255,8 @@ func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (s
 	}
 	for line := range strings.SplitSeq(string(out), "\n") {
 		switch {
-		case line == "@work" && vcs.Tree != saved:
+		// lostTemplate prints "@" for the workspace's own commit, "-" for each other commit, and "work".
+		case line == "@work" && vcs.Tree != savedTree:
 			return reasonUncommitted, nil
 		case line == "-work":
 			return reasonAnonymous, nil
@@ -259,7 +265,7 @@ func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (s
 	return "", nil
 }
 
-// leftOutReason returns the reason against the removal because a capture leaves out the file left.
-func leftOutReason(left snapshot.LeftOut) string {
-	return "has files that no frame has: " + left.Path + " (" + left.Reason + ")"
+// leftOutReason returns the reason against the removal of a working copy with a file that a capture leaves out.
+func leftOutReason(file snapshot.LeftOut) string {
+	return "has files that no frame has: " + file.Path + " (" + file.Reason + ")"
 }

@@ -103,13 +103,14 @@ func list(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	return gitWorktrees(ctx, w)
 }
 
-// Add creates the working copy that req describes and returns it. It runs git worktree add or jj workspace add, runs no
-// hook, and leaves submodules as in a fresh clone. Several processes may add working copies side by side.
+// Add creates the working copy that req describes and returns it. It runs git worktree add or jj workspace add,
+// runs no hook, and leaves submodules as in a fresh clone. Several processes may add working copies side by
+// side.
 //
 // First, Add forgets a working copy of the same name, path or branch whose folder is missing. If req cannot be
-// fulfilled, for example because its folder is not empty, the error is an *Error. If commits would be lost, by the
-// reset of the branch or because only a forgotten working copy names them, the error is an *UnsavedError. If Add fails,
-// it removes the new working copy again.
+// fulfilled, for example because its folder is not empty, the error is an *Error. If the reset of the branch or
+// the forgotten working copy would lose commits, the error is an *UnsavedError. If Add fails, it removes the
+// new working copy again.
 func Add(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (added *jjbridge.Workspace, err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {

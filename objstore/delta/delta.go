@@ -120,8 +120,9 @@ func cutInstruction(b []byte) (instruction, []byte, bool) {
 	return in, b, true
 }
 
-// cutNumber returns the size at the start of b and the rest of b. A byte has seven bits of the
-// size, the lowest first. cutNumber returns false if the size is incomplete or not below maxNumber.
+// cutNumber returns the size at the start of b and the rest of b. Each byte has seven bits of the size, the
+// lowest first; the eighth bit is set if another byte follows. cutNumber returns false if the size is
+// incomplete or not below maxNumber.
 func cutNumber(b []byte) (int64, []byte, bool) {
 	var n int64
 	for i, c := range b {
@@ -136,7 +137,7 @@ func cutNumber(b []byte) (int64, []byte, bool) {
 	return 0, nil, false
 }
 
-// appendNumber appends a size in the encoding that cutNumber reads.
+// appendNumber appends n, a size, to out in the encoding that cutNumber reads, and returns the extended slice.
 func appendNumber(out []byte, n int64) []byte {
 	for ; n >= 0x80; n >>= 7 {
 		out = append(out, byte(n)|0x80)

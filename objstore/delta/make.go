@@ -49,8 +49,8 @@ type maker struct {
 	prev  []int32 // by number of a place: 1 + the number of the previous place with the same hash, or 0
 }
 
-// index sets last and prev, which list the places of the base by the hash of their first minCopy
-// bytes.
+// index sets last and prev, with which find looks up places of the base by the hash of the minCopy bytes at the
+// place. In a large base, only every step-th offset is a place, so that there are at most about maxPlaces.
 func (m *maker) index() {
 	m.step = 1 + len(m.base)/maxPlaces
 	places := 0
@@ -73,7 +73,8 @@ func (m *maker) hash(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(b) * fibonacci >> m.shift
 }
 
-// appendMiddle appends instructions that build the target from m.done to its end.
+// appendMiddle appends to out the instructions that build m.target from m.done to its end, and returns the
+// extended slice.
 func (m *maker) appendMiddle(out []byte) []byte {
 	for i := m.done; i < len(m.target); {
 		at, run := m.find(i)
@@ -93,8 +94,9 @@ func (m *maker) appendMiddle(out []byte) []byte {
 	return appendInsert(out, m.target[m.done:])
 }
 
-// find looks in the base for the longest run of bytes that the target has at the offset i. It
-// returns the run's offset in the base and its length. run is 0 if no run is long enough for a copy.
+// find looks in the base for a long run of bytes that the target has at the offset i. It looks at the offset
+// that continues the last copy, and at up to maxTries places with the same hash. It returns the longest run's
+// offset in the base and its length. run is 0 if no run is long enough for a copy.
 func (m *maker) find(i int) (at, run int) {
 	rest := m.target[i:]
 	if aligned := i + m.distance; aligned >= 0 && aligned < len(m.base) {
@@ -116,7 +118,7 @@ func (m *maker) find(i int) (at, run int) {
 	return at, run
 }
 
-// appendInsert appends instructions that insert data.
+// appendInsert appends to out the instructions that insert data, and returns the extended slice.
 func appendInsert(out, data []byte) []byte {
 	for len(data) > 0 {
 		n := min(len(data), maxInsert)
@@ -127,8 +129,8 @@ func appendInsert(out, data []byte) []byte {
 	return out
 }
 
-// appendCopy appends instructions that copy data from offset in the base. It inserts data instead
-// if data is too short for a copy, or too far for the four bytes of an offset.
+// appendCopy appends to out the instructions that copy data from the base, where data begins at offset. It
+// inserts data instead if data is too short for a copy, or too far for the four bytes of an offset.
 func appendCopy(out []byte, offset int, data []byte) []byte {
 	if len(data) < minAligned || int64(offset)+int64(len(data)) >= 1<<32 {
 		return appendInsert(out, data)
@@ -142,8 +144,8 @@ func appendCopy(out []byte, offset int, data []byte) []byte {
 	return out
 }
 
-// appendCopyInstruction appends one instruction that copies size bytes, at most maxCopy, from
-// offset in the base.
+// appendCopyInstruction appends to out one instruction that copies size bytes, at most maxCopy, from offset in
+// the base. A zero byte of the offset or of the size is left out.
 func appendCopyInstruction(out []byte, offset, size int) []byte {
 	at := len(out)
 	out = append(out, 0x80)

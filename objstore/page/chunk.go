@@ -39,9 +39,10 @@ var gear = sync.OnceValue(func() *[256]uint64 {
 	return &table
 })
 
-// next returns the length of the first piece of value, which must not be empty. The piece ends at the first place after
-// c.least bytes where the rolling hash has enough leading zero bits. If there is no such place, the piece ends after
-// c.most bytes or with the value. The bytes after a cut have no influence on the cut.
+// next returns the length of the first piece of value, which must not be empty. The piece ends at the first
+// place after c.least bytes where the rolling hash has enough leading zero bits: c.before bits up to about
+// c.avg bytes, and then c.after bits. If there is no such place, the piece ends after c.most bytes or with the
+// value. The bytes after a cut have no influence on the cut.
 func (c *cutter) next(value []byte) int {
 	table := gear()
 	end := min(len(value), c.most)
@@ -68,8 +69,8 @@ type piece struct {
 	id   objstore.ID
 }
 
-// cutValue returns the objects that store value. Each object comes before the tree that contains it, so the last one is
-// the root. A value of at most maxInline bytes is a single blob, and a larger one is a tree.
+// cutValue returns the objects that store value. Each object comes before the tree that contains it, so the
+// last object is the root. A value of at most maxInline bytes is a single blob, and a larger one is a tree.
 func cutValue(value []byte) []piece {
 	var c cut
 	if len(value) > maxInline {
@@ -95,8 +96,8 @@ func (p *piece) entry(name string) objstore.TreeEntry {
 // objects is a set of the ids of objects that are stored already and need not be written again.
 type objects map[objstore.ID]struct{}
 
-// add writes each piece to w whose id is not in known. It keeps the order of pieces, so an object is written before the
-// tree that contains it.
+// add writes to w each piece whose id is not in known. It keeps the order of pieces, so an object is written
+// before the tree that contains it.
 func (known objects) add(w objstore.Writer, pieces []piece) {
 	for i := range pieces {
 		if _, ok := known[pieces[i].id]; !ok {
@@ -115,9 +116,9 @@ func (c *cut) put(kind objstore.Kind, data []byte) objstore.ID {
 	return id
 }
 
-// parts appends the objects of a value of more than maxInline bytes. It cuts the value into parts and appends a tree of
-// all parts last. A part is a blob, but the last part is a tree of chunks if it has more than chunks.most bytes. If the
-// value is a single part, this tree of chunks is the root.
+// parts appends the objects of value to c.pieces. value must have more than maxInline bytes. parts cuts the
+// value into parts, and appends a tree of all parts last. Each part is a blob, except a last part of more than
+// chunks.most bytes: it is a tree of chunks. If the value is a single part, this tree of chunks is the root.
 func (c *cut) parts(value []byte) {
 	var nodes []objstore.TreeEntry
 	for len(value) > 0 {
@@ -143,8 +144,8 @@ func (c *cut) parts(value []byte) {
 	}
 }
 
-// tail appends the chunks of the last part of a value and a tree of them, and returns the id of the tree. part must
-// have more than chunks.most bytes.
+// tail appends to c.pieces the chunks of the last part of a value and then a tree of them. It returns the id of
+// the tree. part must have more than chunks.most bytes.
 func (c *cut) tail(part []byte) objstore.ID {
 	var entries []objstore.TreeEntry
 	for len(part) > 0 {
@@ -159,10 +160,10 @@ func (c *cut) tail(part []byte) objstore.ID {
 // tailName returns the name of chunk i in the tree of chunks: i as two hex digits.
 func tailName(i int) string { return digits[i/fanOut:i/fanOut+1] + digits[i%fanOut:i%fanOut+1] }
 
-// reach adds the id of e and the ids of all objects below e to known. It does not look below an id that is in known
-// already, and reads only trees. e is the root of a stored value or an entry below the root, and level is the number of
-// trees above e. If trees are nested more deeply than in any value that cutValue cuts, the error is a
-// [*objstore.CorruptError]. Other errors are those of reading a tree.
+// reach adds to known the id of e and the ids of all objects below e. It does not look below an id that is in
+// known already, and reads only trees. e is the root of a stored value or an entry below the root, and level is
+// the number of trees above e. If trees are nested more deeply than in any value that cutValue cuts, the error
+// is a [*objstore.CorruptError]. Other errors are those of reading a tree.
 func (known objects) reach(r objstore.Reader, e objstore.TreeEntry, level int) error {
 	if _, ok := known[e.ID]; ok {
 		return nil

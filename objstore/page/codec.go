@@ -32,7 +32,8 @@ type line struct {
 
 const lineEnd = "]\n"
 
-// body returns what follows the key in the row: the value or, if the value is stored apart, the reference to it.
+// body returns the bytes after the key in the row: the value or, if the value is stored apart, the reference to
+// it.
 func (l *line) body() []byte {
 	end := len(l.raw) - len(lineEnd)
 	return l.raw[l.at:end:end]
@@ -96,9 +97,9 @@ func encodePage(lines []line) []byte {
 	return out
 }
 
-// decodePage decodes the page with the given id, bytes and index (its number) in a collection with the given numbers of
-// pages and rows. Bytes that encodePage does not write for such a page are a [*objstore.CorruptError]. The lines share
-// memory with data.
+// decodePage decodes data, the page with the given id. index is the number of the page in a collection with the
+// given numbers of pages and rows. If encodePage would not write these bytes for the page, the error is a
+// [*objstore.CorruptError]. The lines share memory with data.
 func decodePage(id objstore.ID, data []byte, index, pages, rows int) ([]line, error) {
 	lines := make([]line, 0, rowsPerPage+rowsPerPage/2)
 	for rest := data; len(rest) > 0; {
@@ -126,8 +127,9 @@ func decodePage(id objstore.ID, data []byte, index, pages, rows int) ([]line, er
 	return lines, nil
 }
 
-// decodeLine decodes raw, one line with its LF. If the line is malformed, reason says why, and otherwise reason is "".
-// It does not check whether the key belongs to the page, or read a value that is stored apart.
+// decodeLine decodes raw, one line with its LF. If the line is malformed, reason says why, and otherwise reason
+// is "". decodeLine does not check whether the key belongs to the page. It does not read a value that is stored
+// apart.
 func decodeLine(raw []byte) (l line, reason string) {
 	key, n, ok := cutKey(raw[1:])
 	if raw[0] != '[' || !ok {
@@ -155,8 +157,8 @@ func decodeLine(raw []byte) (l line, reason string) {
 	return l, ""
 }
 
-// cutReference decodes b as the reference to a value that is stored apart, `<size>,"<id>"`. If b is not spelled as
-// newLine spells a reference, ok is false.
+// cutReference decodes b as the reference to a value that is stored apart, `<size>,"<id>"`. ok is false if
+// newLine does not write a reference in this way.
 func cutReference(b []byte) (size int, id objstore.ID, ok bool) {
 	number, quoted, _ := bytes.Cut(b, []byte{','})
 	size, err := strconv.Atoi(string(number))
@@ -175,8 +177,8 @@ func cutReference(b []byte) (size int, id objstore.ID, ok bool) {
 // RFC 8785.
 const shortEscapes = "........btn.fr.................."
 
-// AppendString appends s to b as a JSON string in the spelling of RFC 8785, and returns the result. s must be UTF-8.
-// Pages spell their keys in this way.
+// AppendString appends s to b as a JSON string in the form of RFC 8785, and returns the result. s must be
+// UTF-8. Pages write their keys in this form.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := range len(s) {
@@ -194,9 +196,9 @@ func AppendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// cutKey decodes the JSON string at the front of b as a key, and returns the length n of its encoding with the quotes.
-// If b does not begin with a string, or AppendString spells the key differently, or checkKey refuses the key, ok is
-// false.
+// cutKey decodes the JSON string at the start of b as a key. n is the length in bytes of the string with its
+// quotes. ok is false if b does not begin with a string, if AppendString writes the key in another way, or if
+// checkKey returns an error for the key.
 func cutKey(b []byte) (key string, n int, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		return "", 0, false
@@ -228,8 +230,9 @@ func cutKey(b []byte) (key string, n int, ok bool) {
 	return key, end + 1, true
 }
 
-// unescape undoes AppendString for s, the text between the quotes. It also returns a text if AppendString does not
-// write s; the caller notices this when AppendString encodes the text differently.
+// unescape returns the key from s, the text that AppendString has written between the quotes. If AppendString
+// does not write s for any key, the result is some other text. The caller notices this, because AppendString
+// writes that text in another way.
 func unescape(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

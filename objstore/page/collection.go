@@ -42,9 +42,10 @@ type Collection struct {
 	valuesID objstore.ID   // zero if no value is stored apart
 }
 
-// Open opens the collection whose object is id, read through r. The zero id is the empty collection; r may be nil for
-// it. Open reads only this one object. If the object is not as [Collection.Edit] writes it, the error is a
-// [*objstore.CorruptError]. A flaw in a row, or in an object below this one, is found when the row or object is read.
+// Open opens the collection whose object is id, read through r. The zero id is the empty collection; r may be
+// nil for it. Open reads only this one object. If [Collection.Edit] would not write such an object, the error
+// is a [*objstore.CorruptError]. Damage in a row, or in an object below this one, is found when the row or
+// object is read.
 func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
 	c := &Collection{r: r, id: id}
 	if id.IsZero() {
@@ -171,9 +172,9 @@ func (c *Collection) Rows() iter.Seq2[Row, error] {
 	}
 }
 
-// lines reads every row of the collection, sorted by key. If the number of rows is not the one that the collection
-// counts, or a collection of these rows has the other form (a single page or a tree), the error is a
-// [*objstore.CorruptError].
+// lines reads every row of the collection, sorted by key. The error is a [*objstore.CorruptError] if the pages
+// do not have c.rows rows. It is also a [*objstore.CorruptError] if the collection is a single page although
+// Edit would write these rows as a tree, or the other way round.
 func (c *Collection) lines() ([]line, error) {
 	pages, err := c.directory().allPages()
 	if err != nil {
@@ -190,7 +191,8 @@ func (c *Collection) lines() ([]line, error) {
 	return lines, nil
 }
 
-// isSmall reports whether a collection of these lines, at least one, is stored as a single page.
+// isSmall reports whether a collection of these lines, at least one, is stored as a single page: it has at most
+// smallRows rows and smallBytes bytes, and no value is stored apart.
 func isSmall(lines []line) bool {
 	if len(lines) > smallRows {
 		return false

@@ -43,28 +43,30 @@ func Diff(a, b *Collection) iter.Seq2[Delta, error] {
 // changedLine is a row that differs. If one side lacks the row, its line is zero.
 type changedLine struct{ from, to line }
 
-// key returns the key of the row. A side without the row has an empty key.
+// key returns the key of the row. A side without the row has an empty key, so the greater key counts.
 func (c *changedLine) key() string { return max(c.from.key, c.to.key) }
 
-// delta returns the change with the row's values on both sides. A side without the row has a nil value. It reads values
-// that are stored apart with the parameters from and to.
-func (c *changedLine) delta(from, to *values) (Delta, error) {
+// delta returns the change with the row's values on both sides. A side without the row has a nil value.
+// fromValues and toValues read the values that are stored apart: fromValues for the side c.from, and toValues
+// for the side c.to.
+func (c *changedLine) delta(fromValues, toValues *values) (Delta, error) {
 	d := Delta{Key: c.key()}
 	var err error
 	if c.from.raw != nil {
-		if d.From, err = from.get(&c.from); err != nil {
+		if d.From, err = fromValues.get(&c.from); err != nil {
 			return Delta{}, err
 		}
 	}
 	if c.to.raw != nil {
-		if d.To, err = to.get(&c.to); err != nil {
+		if d.To, err = toValues.get(&c.to); err != nil {
 			return Delta{}, err
 		}
 	}
 	return d, nil
 }
 
-// changedLines returns the rows whose lines differ in a and b, sorted by key.
+// changedLines returns the rows whose lines differ in a and b, sorted by key. A row that only one of the
+// collections has is also returned, and its line for the other collection is zero.
 func changedLines(a, b *Collection) ([]changedLine, error) {
 	from, to, err := differing(a, b)
 	if err != nil {
@@ -89,8 +91,9 @@ func changedLines(a, b *Collection) ([]changedLine, error) {
 	return changes, nil
 }
 
-// differing returns lines of a and lines of b, sorted by key, that include every difference. If a or b is empty, these
-// are all lines. Otherwise they are the lines on the pages that a and b do not share, so some of them may be equal.
+// differing returns lines of a and lines of b, sorted by key, that include every difference. If a or b is
+// empty, these are all lines. Otherwise they are the lines on the pages that a and b do not share, so some
+// lines may be equal.
 func differing(a, b *Collection) (from, to []line, err error) {
 	if a.rows == 0 || b.rows == 0 { // lines also checks the number of rows and the form
 		if from, err = a.lines(); err == nil {
@@ -117,7 +120,8 @@ type comparison struct {
 	pages []int
 }
 
-// collect adds to c.pages the numbers of the pages at or below p that differ, or that only one side has.
+// collect adds to c.pages the numbers of the pages that differ, or that only one side has. It looks at the page
+// or the directory at p and at all pages below it.
 func (c *comparison) collect(p position) error {
 	inA, inB := c.a.has(p), c.b.has(p)
 	if inA && inB {

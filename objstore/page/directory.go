@@ -86,7 +86,8 @@ func (d *directory) raw(index int) (objstore.ID, []byte, error) {
 	return id, data, err
 }
 
-// page returns the rows of the page with the number index.
+// page returns the rows of the page with the number index. If the page is damaged, the error is a
+// [*objstore.CorruptError].
 func (d *directory) page(index int) ([]line, error) {
 	id, data, err := d.raw(index)
 	if err != nil {
@@ -95,8 +96,9 @@ func (d *directory) page(index int) ([]line, error) {
 	return d.decode(id, data, index)
 }
 
-// decode returns the rows of the page with the given id, bytes and index (its number). Bytes that encodePage does not
-// write for this page of the collection are a [*objstore.CorruptError]. The lines share memory with data.
+// decode returns the rows in data, the bytes of the page with the given id. index is the number of the page. If
+// encodePage would not write these bytes for this page of the collection, the error is a
+// [*objstore.CorruptError]. The lines share memory with data.
 func (d *directory) decode(id objstore.ID, data []byte, index int) ([]line, error) {
 	lines, err := decodePage(id, data, index, d.pages, d.rows)
 	if err == nil && d.small != nil && slices.ContainsFunc(lines, func(l line) bool { return l.apart }) {
@@ -123,11 +125,11 @@ func appendChildren(b []byte, children []objstore.ID, level int) []byte {
 	return b
 }
 
-// cutChildren decodes the first want entries of data as the children of a directory at the given level. size is the
-// number of bytes of an id. It returns the ids and the bytes after these entries. If the entries are not as
-// appendChildren writes them, ok is false.
-func cutChildren(data []byte, want, level, size int) (ids []objstore.ID, rest []byte, ok bool) {
-	ids = make([]objstore.ID, want)
+// cutChildren decodes the first count entries of data as the children of a directory at the given level. size
+// is the number of bytes of an id. It returns the ids and the bytes after these entries. If the entries are not
+// as appendChildren writes them, ok is false.
+func cutChildren(data []byte, count, level, size int) (ids []objstore.ID, rest []byte, ok bool) {
+	ids = make([]objstore.ID, count)
 	for i := range ids {
 		if ids[i], data, ok = cutEntry(data, childMode(level), digits[i:i+1], size); !ok {
 			return nil, nil, false

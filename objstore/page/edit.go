@@ -16,16 +16,17 @@ type Change struct {
 	Value []byte
 }
 
-// Edit returns the collection with changes made. It writes the new objects to w, which must be able to read the objects
-// of c. If there are several changes to a key, the last one counts. The result reads through w, and is as durable as w
-// is.
+// Edit returns the collection that results from c and changes. It writes the new objects to w, which must be
+// able to read the objects of c. If there are several changes to a key, the last one counts. The result reads
+// through w, and is as durable as w is.
 //
-// Edit reads the pages of the changed rows, the pages that a new number of rows splits or joins, and the directories
-// above them. If the result has at most 32 rows, Edit reads all pages. If a change concerns a value that is stored
-// apart, Edit also reads trees of values. It writes only what differs from c.
+// Edit reads the pages of the changed rows, the pages that a new number of rows splits or joins, and the
+// directories above them. If the result has at most 32 rows, Edit reads all pages. If a change concerns a value
+// that is stored apart, Edit also reads trees of values. It writes only objects that differ from those of c.
 //
-// If a change cannot be stored, the error wraps [ErrInvalid] and nothing is written. This is also true of a change that
-// a later one overrides. Other errors are those of reading c. The caller must not change the values afterwards.
+// If a change cannot be stored, the error wraps [ErrInvalid] and nothing is written. This is also true of a
+// change that a later one overrides. Other errors are those of reading c. The caller must not change the values
+// afterwards.
 func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, error) {
 	pending, err := prepare(changes)
 	if err != nil {
@@ -81,8 +82,8 @@ type pendingChange struct {
 	pieces []piece // the objects of a value that is stored apart
 }
 
-// prepare checks all changes, and returns the last change of each key, sorted by key. If a change cannot be stored, the
-// error wraps ErrInvalid.
+// prepare checks and encodes all changes, and returns the last change of each key, sorted by key. If a change
+// cannot be stored, even one that a later change overrides, the error wraps ErrInvalid.
 func prepare(changes []Change) ([]pendingChange, error) {
 	pending := make([]pendingChange, 0, len(changes))
 	for _, change := range changes {
@@ -135,8 +136,8 @@ type gainedValue struct {
 	replaces bool // the row had its value stored apart before
 }
 
-// load returns the page of the base with the number index, and reads it if it is not in e.pages yet. In an empty base,
-// page 0 is a new page without lines.
+// load returns the page of the base with the number index. If the page is not in e.pages yet, load reads the
+// page and adds it to e.pages. In an empty base, page 0 is a new page without lines.
 func (e *edit) load(index int) (*editedPage, error) {
 	if p, ok := e.pages[index]; ok {
 		return p, nil
@@ -157,8 +158,8 @@ func (e *edit) load(index int) (*editedPage, error) {
 	return p, nil
 }
 
-// merge makes the changes in pending on the pages of the base, which it loads, and sets e.rows to the number of rows of
-// the result. It reorders pending.
+// merge applies the changes in pending to the pages of the base, which it loads. It sets e.rows to the number
+// of rows of the result. It reorders pending.
 func (e *edit) merge(pending []pendingChange) error {
 	pages := max(1, e.dir.pages)
 	for i := range pending {
@@ -183,8 +184,8 @@ func (e *edit) merge(pending []pendingChange) error {
 	return nil
 }
 
-// mergeLines returns the lines of one page after changes. Both lists are sorted by key. mergeLines calls noteValues for
-// each change.
+// mergeLines applies changes to lines, the lines of one page, and returns the new lines. Both parameters and
+// the result are sorted by key. mergeLines calls noteValues for each change.
 func (e *edit) mergeLines(lines []line, changes []pendingChange) []line {
 	merged := make([]line, 0, len(lines)+len(changes))
 	for i := range changes {
@@ -206,9 +207,10 @@ func (e *edit) mergeLines(lines []line, changes []pendingChange) []line {
 	return append(merged, lines...)
 }
 
-// layOut sets e.small and e.count: whether the result is a single page, and its number of pages. It then moves the
-// lines of the loaded pages to the pages of the result. If the base does not have the number of rows that it counts,
-// the error is a [*objstore.CorruptError]; this is checked only for a result of at most smallRows rows.
+// layOut sets e.small and e.count: whether the result is a single page, and its number of pages. It then moves
+// the lines of the loaded pages to the pages of the result. For a result of at most smallRows rows, layOut
+// loads all pages of the base. If they then have another number of rows than the base records, the error is a
+// [*objstore.CorruptError].
 func (e *edit) layOut() error {
 	e.count = pagesFor(e.rows)
 	if e.rows <= smallRows { // all rows together decide whether the result is a single page
@@ -232,8 +234,9 @@ func (e *edit) layOut() error {
 	return e.relocate()
 }
 
-// relocate moves the lines of the loaded pages to their pages in the new number of pages, e.count. It first loads the
-// pages that split or join. If the number of pages is the same, it does nothing.
+// relocate moves the lines of the loaded pages to other pages, as the new number of pages e.count requires.
+// Before that, it loads the pages that split or join. If the number of pages stays the same, relocate does
+// nothing.
 func (e *edit) relocate() error {
 	before, after := e.dir.pages, e.count
 	if before == after {

@@ -34,10 +34,10 @@ func pagesFor(rows int) int {
 // hashKey returns the hash that decides the page of a row.
 func hashKey(key string) uint64 { return xxhash.Sum64String(key) }
 
-// pageOf returns the number of the page that holds the rows whose key has the given hash. pages is the number of pages,
-// at least 1. The rule is linear hashing: with 2^k as the next power of two, the low k bits of the hash are the number
-// of the page. If this page does not exist yet, its rows are still on the page from which it will be split, whose
-// number is the low k-1 bits.
+// pageOf returns the number of the page with the rows whose key has the given hash. pages is the number of
+// pages, at least 1. The rule is linear hashing. Let 2^k be the smallest power of two that is not below pages:
+// the low k bits of the hash are the number of the page. If this page does not exist yet, its rows are still on
+// the page from which it will be split. The number of that page is the low k-1 bits.
 func pageOf(hash uint64, pages int) int {
 	k := bits.Len(uint(pages - 1))
 	b := hash & (1<<k - 1)

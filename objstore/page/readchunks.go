@@ -38,10 +38,12 @@ func readParts(r objstore.Reader, id objstore.ID, limit int) ([]byte, error) {
 	return c.value, nil
 }
 
-// wellCut reports whether cutValue cuts c.value into parts and chunks of the sizes that were read.
+// wellCut reports whether cutValue cuts c.value into the same parts and chunks as were read. c.parts and c.tail
+// have their sizes.
 func (c *chunkReader) wellCut() bool {
 	rest := c.value
 	for i, size := range c.parts {
+		// A part that is the last one is a blob only if it is not too large.
 		last := c.tail == nil && i == len(c.parts)-1
 		if parts.next(rest) != size || (size == len(rest)) != last || last && size > chunks.most {
 			return false
@@ -51,6 +53,7 @@ func (c *chunkReader) wellCut() bool {
 	if c.tail == nil {
 		return true
 	}
+	// The last part is a tree of chunks only if it is large enough.
 	if len(rest) <= chunks.most || parts.next(rest) != len(rest) {
 		return false
 	}
@@ -63,9 +66,9 @@ func (c *chunkReader) wellCut() bool {
 	return true
 }
 
-// depth returns the number of levels of trees above the parts of the value whose root is id. It follows the first child
-// of each tree. If the root is a tree of chunks, because the value is a single part, it returns 0. Too many levels and
-// an empty tree are a [*objstore.CorruptError].
+// depth returns the number of levels of trees above the parts of the value whose root is id. It follows the
+// first child of each tree. If the root is a tree of chunks, because the value is a single part, depth returns
+// 0. The error is a [*objstore.CorruptError] if there are more than maxPartDepth levels, or if a tree is empty.
 func (c *chunkReader) depth(id objstore.ID) (int, error) {
 	for depth, at := 1, id; depth <= maxPartDepth; depth++ {
 		entries, err := objstore.ReadTree(c.r, at)
@@ -86,14 +89,15 @@ func (c *chunkReader) depth(id objstore.ID) (int, error) {
 	return 0, corrupt(id, "chunks: more than %d levels", maxPartDepth)
 }
 
-// readTree reads the parts below the tree id, which is level levels above the parts; the root is depth levels above
-// them. last is true if the last part of the value is below this tree. Only the root and the last tree of a level may
-// have fewer than 16 children.
+// readTree reads the parts below the tree with the given id. level is the number of levels from the parts up to
+// this tree, and depth that up to the root. last is true if the last part of the value is below this tree. Only
+// the root and the last tree of a level may have fewer than 16 children.
 func (c *chunkReader) readTree(id objstore.ID, level, depth int, last bool) error {
 	entries, err := objstore.ReadTree(c.r, id)
 	if err != nil {
 		return err
 	}
+	// the smallest allowed number of children
 	least := fanOut
 	switch {
 	case level == depth:
@@ -115,8 +119,9 @@ func (c *chunkReader) readTree(id objstore.ID, level, depth int, last bool) erro
 	return nil
 }
 
-// readChild reads the entry e of the tree id. If level is above 0, e must be a tree of parts; at level 0, e must be a
-// part. last is true if the last part of the value is e or is below e. Only this part may be a tree of chunks.
+// readChild reads the entry e of the tree id. If level is above 0, e must be a tree of parts; at level 0, e
+// must be a part. last is true if the last part of the value is e or is below e. Only this part may be a tree
+// of chunks. An entry of any other mode is a [*objstore.CorruptError].
 func (c *chunkReader) readChild(id objstore.ID, e objstore.TreeEntry, level, depth int, last bool) error {
 	switch {
 	case level > 0 && e.Mode == objstore.ModeTree:

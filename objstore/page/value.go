@@ -39,7 +39,9 @@ func ReadValue(r objstore.Reader, e objstore.TreeEntry) ([]byte, error) {
 	return readValue(r, e, MaxValue)
 }
 
-// readValue reads a value as ReadValue does. A value of more than limit bytes is a [*objstore.CorruptError].
+// readValue returns the value that ReplaceValue stored as e. If the objects are not as ReplaceValue writes
+// them, or the value has more than limit bytes, the error is a [*objstore.CorruptError]. Other errors are those
+// of r. The returned bytes are shared and must not be changed.
 func readValue(r objstore.Reader, e objstore.TreeEntry, limit int) ([]byte, error) {
 	switch e.Mode {
 	case objstore.ModeTree:
@@ -67,8 +69,9 @@ type values struct {
 // newValues returns a reader of the tree of values with the id root. A zero root means that no value is stored apart.
 func newValues(r objstore.Reader, root objstore.ID) *values { return &values{r: r, root: root} }
 
-// splitName returns where the value of the row with the given key is stored: a name in a folder. Both are parts of the
-// SHA-256 of the key in hex, and the folder is the first two digits.
+// splitName returns where the value of the row with the given key is stored: the name of a folder, and the name
+// of an entry in the folder. Together they are the SHA-256 of the key in hex. The folder is the first two
+// digits.
 func splitName(key string) (folder, name string) {
 	sum := sha256.Sum256([]byte(key))
 	text := hex.EncodeToString(sum[:])
@@ -159,9 +162,10 @@ func (v *values) entry(folder, name string) (objstore.TreeEntry, bool, error) {
 	return entries[i], true, nil
 }
 
-// get returns the value of the row that l holds. A value in the row itself was checked when the line was decoded. A
-// value that is stored apart is read and checked here: if it is missing, is not the one that the row refers to, or
-// belongs in the row, the error is a [*objstore.CorruptError]. The returned bytes are shared and must not be changed.
+// get returns the value of the row that l holds. A value in the row itself was checked when the line was
+// decoded. get reads and checks a value that is stored apart. The error is a [*objstore.CorruptError] if this
+// value is missing, has another id or size than the row says, is not JSON, or does not have to be stored apart.
+// The returned bytes are shared and must not be changed.
 func (v *values) get(l *line) ([]byte, error) {
 	if !l.apart {
 		return l.body(), nil
@@ -192,9 +196,9 @@ func (v *values) get(l *line) ([]byte, error) {
 	return value, nil
 }
 
-// edit writes the tree of values without the values of the keys in remove, and with the entries in set. The keys of
-// both maps are keys of rows, and edit chooses the names of the entries. It returns the id of the new tree, or the zero
-// ID if no value is left. An error is that of reading the old tree.
+// edit writes the tree of values without the values of the keys in remove, and with the entries in set. The
+// keys of both maps are keys of rows. edit replaces the names of the entries by those of splitName. It returns
+// the id of the new tree, or the zero ID if no value is left. An error is that of reading the old tree.
 func (v *values) edit(w objstore.Writer, remove map[string]struct{}, set map[string]objstore.TreeEntry) (objstore.ID, error) {
 	changed := make(map[string][]objstore.TreeEntry)
 	// take removes the entry of a key and returns its folder and name.
@@ -225,8 +229,9 @@ func (v *values) edit(w objstore.Writer, remove map[string]struct{}, set map[str
 	return v.write(w, changed)
 }
 
-// write writes the folders in changed, which maps their names to their new entries, and a tree of all folders. It
-// leaves out a folder without entries. It returns the id of the tree, or the zero ID if no folder is left.
+// write writes the new folders in changed, and a tree of all folders. The keys of changed are names of folders,
+// and the values are the new entries. write leaves out a folder without entries. It returns the id of the tree,
+// or the zero ID if no folder is left.
 func (v *values) write(w objstore.Writer, changed map[string][]objstore.TreeEntry) (objstore.ID, error) {
 	if err := v.load(); err != nil {
 		return objstore.ID{}, err

@@ -28,8 +28,9 @@ func (c *Collection) Verify() error {
 	return values.verifyAll(apart)
 }
 
-// verifyAll checks that exactly count values are stored. The caller has found a value for each of count rows, so a
-// larger number means that no row refers to some value: the error is then a [*objstore.CorruptError].
+// verifyAll checks that the tree of values has exactly count values. The caller has found a value for each of
+// count rows. So if the tree has more, no row refers to some of them, and the error is a
+// [*objstore.CorruptError].
 func (v *values) verifyAll(count int) error {
 	if err := v.load(); err != nil {
 		return err

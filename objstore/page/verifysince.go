@@ -8,11 +8,11 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// VerifySince verifies c as [Collection.Verify] does, with the same errors, but skips what c shares with known. The
-// collection known must be sound; normally it is an earlier or later version of c. If known is nil, or either
-// collection has at most 32 rows, VerifySince verifies all of c. Otherwise it reads only what the two do not share, so
-// verifying a chain of versions costs what changes from one to the next. If the values that are stored apart do not
-// match the rows, it reads all of c to find the flaw.
+// VerifySince verifies c as [Collection.Verify] does, with the same errors, but skips the objects that c shares
+// with known. The collection known must be sound; normally it is an earlier or later version of c. If known is
+// nil, or either collection has at most 32 rows, VerifySince verifies all of c. Otherwise it reads only objects
+// that c and known do not share. So the cost of verifying a chain of versions depends only on their changes. If
+// the values that are stored apart do not match the rows, VerifySince reads all of c to find the damage.
 func (c *Collection) VerifySince(known *Collection) error {
 	if known == nil || known.rows <= smallRows || c.rows <= smallRows {
 		return c.Verify()
@@ -54,9 +54,9 @@ type sinceVerifier struct {
 	pages       []int // pages that are not shared
 }
 
-// splitPages returns the pages, sorted, that linear hashing splits while a collection grows from one number of pages to
-// another. If the number does not grow, there are none. An added page takes its rows from the page whose number is its
-// own without the highest bit.
+// splitPages returns the sorted numbers of the pages that linear hashing splits while a collection grows from
+// one number of pages to another. If the number does not grow, the result is empty. An added page takes its
+// rows from the page whose number is its own without the highest bit.
 func splitPages(from, to int) []int {
 	var splits []int
 	for added := from; added < to; added++ {
@@ -66,8 +66,9 @@ func splitPages(from, to int) []int {
 	return slices.Compact(splits)
 }
 
-// verify checks the directories at and below p, a position that the two collections do not share. It adds the pages
-// that they do not share to v.pages; their rows are still unchecked.
+// verify checks the directories at p and below p. p is a position whose nodes in the two collections differ.
+// verify adds to v.pages the numbers of the pages that the collections do not share. It does not check the rows
+// of these pages.
 func (v *sinceVerifier) verify(p position) error {
 	if p.level == 0 {
 		v.pages = append(v.pages, p.index)
@@ -86,9 +87,9 @@ func (v *sinceVerifier) verify(p position) error {
 	return nil
 }
 
-// shared reports whether known has the same pages as next at and below p, and the same rows belong on these pages in
-// both. p is a position of next. If the numbers of pages below p differ, or a page below p was split, shared returns
-// false without comparing ids.
+// shared reports whether known and next have the same pages at p and below p, and whether the same rows belong
+// on these pages in both. p is a position of next. If the numbers of pages below p differ, or a page below p
+// was split, shared returns false without comparing ids.
 func (v *sinceVerifier) shared(p position) (bool, error) {
 	first, end := p.index<<(digitBits*p.level), (p.index+1)<<(digitBits*p.level)
 	if !v.known.has(p) || min(end, v.known.pages) != min(end, v.next.pages) {
@@ -105,20 +106,23 @@ func (v *sinceVerifier) shared(p position) (bool, error) {
 	return was == id, err
 }
 
-// sameValues compares the trees of values of two collections. from and to are their lines on the pages that they do not
-// share. For each line of to that is new or changed, sameValues reads the value that is stored apart, and returns the
-// error if the value is flawed. It then reports whether these lines account for every difference of the trees: no value
-// is missing, none is left over, and all others are the same.
-func sameValues(known, next *values, from, to []line) (bool, error) {
+// sameValues compares the trees of values of two collections. oldLines and newLines are the lines of known and
+// next on the pages that the two do not share. For each new or changed line, sameValues reads a value that is
+// stored apart, and returns the error if the value is damaged.
+//
+// It then reports whether the changes of the lines explain every difference of the trees. It returns false if a
+// value is new or changed in the tree but not in the lines, if the tree lost a value that a row still has, or
+// if the tree has a value that no row has any more.
+func sameValues(known, next *values, oldLines, newLines []line) (bool, error) {
 	before, after := make(map[string]line), make(map[string]bool)
-	for _, l := range from {
+	for _, l := range oldLines {
 		if l.apart {
 			before[valueName(l.key)] = l
 		}
 	}
 	changed := make(map[string]bool)
-	for i := range to {
-		l := &to[i]
+	for i := range newLines {
+		l := &newLines[i]
 		if !l.apart {
 			continue
 		}
@@ -160,8 +164,9 @@ func valueName(key string) string {
 	return folder + name
 }
 
-// differentValues returns the names of the values that known lacks or has with another id (added), and of the values
-// that only known has (removed). The names are those of valueName.
+// differentValues compares two trees of values. added has the names of the values that known lacks or has with
+// another mode or id. removed has the names of the values that only known has. The names are those of
+// valueName.
 func differentValues(known, next *values) (added []string, removed map[string]bool, err error) {
 	if known.root == next.root {
 		return nil, nil, nil
@@ -204,15 +209,16 @@ func differentValues(known, next *values) (added []string, removed map[string]bo
 	return added, removed, nil
 }
 
-// lacking returns the entries of a folder of v that other lacks or has with another mode or id.
-func lacking(v, other *values, folder string) ([]objstore.TreeEntry, error) {
+// lacking returns the entries in a folder of v that are missing in the same folder of base, or have another
+// mode or id there.
+func lacking(v, base *values, folder string) ([]objstore.TreeEntry, error) {
 	entries, err := v.list(folder)
 	if err != nil {
 		return nil, err
 	}
 	var out []objstore.TreeEntry
 	for _, e := range entries {
-		o, _, err := other.entry(folder, e.Name)
+		o, _, err := base.entry(folder, e.Name)
 		if err != nil {
 			return nil, err
 		}

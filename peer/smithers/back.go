@@ -41,7 +41,7 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	}
 	atMs, upTo, jumped := r.Events.Jump(r.behind)
 	if !jumped {
-		atMs, upTo = r.entry.AtMs, r.behind
+		atMs, upTo = r.entry.AtMs, r.behind // the database does not have the rewind's event
 	}
 	op := snapshot.Op{
 		Number: ops.Len() + 1, Kind: snapshot.OpTravel, AtMs: atMs, Before: r.entry.ID, Frame: new(r.next()), To: &to,

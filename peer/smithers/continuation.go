@@ -16,10 +16,13 @@ type continuation struct {
 	had    int64            // the number of imported events of Smithers
 }
 
-// refuseOther returns import_refused if the database does not continue the imported run: either the database is an
-// older copy, or the run continued in two databases. The comparison of events is enough, because Smithers never
-// removes an event, even in a rewind. cut means that c.events has no rows before the newest imported event, so
-// refuseOther compares only that event.
+// refuseOther returns the error import_refused if the database lacks an imported event. Smithers never removes an
+// event, even in a rewind. So a database that lacks an event does not continue the imported run. If the database
+// has fewer events than were imported, and its newest event is in the repository, the error says that the database
+// is older. Otherwise it says that the run continued in two databases.
+//
+// If cut is true, c.events has no rows before the newest imported event. refuseOther then compares only that
+// event.
 func (c continuation) refuseOther(cut bool) error {
 	count := len(c.events.All)
 	has := c.events.HasAll
@@ -27,6 +30,7 @@ func (c continuation) refuseOther(cut bool) error {
 		has = func(stored []snapshot.Event) bool { return c.events.HasOne(stored, int(c.had)-1) }
 	}
 	switch {
+	// The newest event of the database is also in the repository: the database is an older copy.
 	case int64(count) < c.had && c.events.HasOne(c.stored, count-1):
 		return fault.New(fault.ImportRefused, "the database has an older state of run %q, with only %d of the %d imported events", c.run, count, c.had).
 			Hint("import the newest copy of the database").Detail("runId", c.run)
@@ -65,7 +69,8 @@ func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool)
 		Hint("import the newest copy of the database").Detail("runId", c.run)
 }
 
-// continuation returns the continuation that compares the pass's run in the database with the run's imported part.
+// continuation returns a value that compares two states of the run: its rows in the database, and what the last
+// import read.
 func (r *runPass) continuation() continuation {
 	return continuation{run: r.ID, events: &r.Events, stored: r.stored, had: r.was.Pass.Events}
 }

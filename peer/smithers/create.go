@@ -16,10 +16,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// create begins the series of a run that the repository does not have, and sets r.series and r.entry. If the run
-// is a fork and the repository has the parent's frame, the series begins at that frame, and create sets r.parent,
-// r.journal and r.ours. If the database has snapshots, create sets the layout of outputs from the newest
-// snapshot. If the database has no snapshot 0, create appends the start entry. See notBegun for the errors.
+// create begins the series of a run that the repository does not have, and sets r.series and r.entry. notBegun
+// lists the errors.
+//
+// If the run is a fork and the repository has the parent's frame, the series begins at that frame. create then
+// also sets r.parent, r.journal and r.ours.
+//
+// If the database has snapshots, create sets the layout of outputs from the newest snapshot. If the database has
+// no snapshot 0, create appends the start entry.
 func (r *runPass) create(ctx context.Context) error {
 	forked, err := r.forkedFrom(ctx)
 	if err != nil {
@@ -95,27 +99,29 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	return entry, nil
 }
 
-// forkedAt returns the frame from which the fork by was made. frames has the frames of the fork's parent, and of
-// has Smithers' numbers of these frames. The returned frame has Smithers' number by.FrameNo. After rewinds,
-// several frames can have this number: forkedAt takes the last such frame that is not newer than the fork, or
-// else the first such frame. ok is false if no frame has the number.
-func forkedAt(frames []kept.Frame, of *kept.Peer, by *dbrun.Fork) (found kept.Frame, ok bool) {
+// forkedAt returns the frame from which a fork was made. fork is the fork. frames has the frames of the fork's
+// parent, and numbers has Smithers' numbers of these frames. The returned frame has Smithers' number fork.FrameNo.
+// After rewinds, several frames can have this number. forkedAt then takes the last such frame that is not newer
+// than the fork, or else the first such frame. ok is false if no frame has the number.
+func forkedAt(frames []kept.Frame, numbers *kept.Peer, fork *dbrun.Fork) (found kept.Frame, ok bool) {
 	for _, f := range frames {
-		if of.PeerNo(f.Number) == by.FrameNo && (f.Entry.AtMs <= by.AtMs || !ok) {
+		if numbers.PeerNo(f.Number) == fork.FrameNo && (f.Entry.AtMs <= fork.AtMs || !ok) {
 			found, ok = f, true
 		}
 	}
 	return found, ok
 }
 
-// revives reports whether the request names run and asks to import named runs that were pruned and collected.
+// revives reports whether the import may import again the run with the id run after it was pruned and collected.
+// The request must ask for this with Revive, and must name the run.
 func (im *importJob) revives(run string) bool {
 	return im.req.Revive && slices.Contains(im.req.Runs, run)
 }
 
-// notBegun returns err, an error of beginning the series of run, as an error for the user. run_exists becomes
-// the error of errOvertaken, because another process has created the run. If the run was collected, the hint
-// becomes the command with --revive. Every other error stays unchanged.
+// notBegun turns err into an error for the user. err is an error from the creation of the series of the run with
+// the id run. If the code is run_exists, another process has created the run, and the result is the error of
+// errOvertaken. If the run was collected, the result is err with one hint: the command with --revive. Every other
+// error stays unchanged.
 func (im *importJob) notBegun(run string, err error) error {
 	if fault.CodeOf(err) == fault.RunExists {
 		return errOvertaken(run)
@@ -127,10 +133,13 @@ func (im *importJob) notBegun(run string, err error) error {
 	return err
 }
 
-// appendStart appends the entry before the run's first snapshot, with the events of the run's start. If r.parent
-// is nil, the entry is frame 0. If the database has a snapshot, frame 0 gets the input and the working copy of
-// the first snapshot. If r.parent is set, the entry is not a frame and has no input, because the fork begins with
-// its parent's frame. appendStart records that Smithers does not have frame 0.
+// appendStart appends the entry before the run's first snapshot. The entry has the events of the run's start.
+//
+// If r.parent is nil, the entry is frame 0. If the database has a snapshot, frame 0 also gets the input and the
+// working copy of the first snapshot. If r.parent is set, the entry is not a frame and has no input, because the
+// fork begins with its parent's frame.
+//
+// appendStart records that Smithers does not have frame 0.
 func (r *runPass) appendStart(ctx context.Context) error {
 	draft := snapshot.Draft{AtMs: r.Ours.CreatedAtMs, Subject: "run started", Run: r.During(""), Limits: r.im.limits}
 	if r.parent == nil {

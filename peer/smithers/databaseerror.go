@@ -11,8 +11,8 @@ import (
 )
 
 // explainDatabase returns err, an error about the database at path, with an error code and hints. It returns nil
-// for nil, and a *fault.Error unchanged. If err is about anything else, explainDatabase returns timeline.Explain
-// of err.
+// for nil, and a *fault.Error unchanged. If err is not an error of the database or its file, explainDatabase calls
+// timeline.Explain.
 func explainDatabase(path string, err error) error {
 	if err == nil {
 		return nil

@@ -18,10 +18,13 @@ const (
 	markFrame   = "frame"
 )
 
-// describe returns the differences between a frame's rows and the predicted rows, and the marks of the frame. s is
-// the frame's snapshot, one has the frame's facts, and differs has the differences of the snapshot's texts. wrong, if
-// not nil, says why the frame does not have Smithers' tree. end has the frame's tree and the earlier rows. If the
-// frame has a row in _smithers_frames, describe sets end.lastRow and end.lastTree.
+// describe returns a note about one frame: how the frame's rows differ from the predicted rows, and the marks of
+// the frame. A mark says that a hash in a row does not match the data, or that the tree cannot be used. s is the
+// frame's snapshot. one has the frame's facts. differs has the differences of the snapshot's texts. wrong is the
+// reason why the frame does not have Smithers' tree, or nil.
+//
+// end has the frame's tree and the earlier rows. If the frame has a row in _smithers_frames, describe sets
+// end.lastRow and end.lastTree.
 func (d *drafter) describe(end *lineEnd, s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) (note frameNote, err error) {
 	row := &note.row
 	mark := func(what, stored, found string) {

@@ -34,17 +34,17 @@ type peerFrame struct {
 	captured *jjbridge.Captured // the captured working copy of the frame, or nil
 }
 
-// moment returns the frame's time and revision, which determine the frame's working copies.
+// moment returns the time and the revision of the frame. Together they determine the frame's working copies.
 func (f *peerFrame) moment() workcopy.Moment {
 	return workcopy.Moment{AtMs: f.AtMs, Pointer: dbrow.TextOf(f.Row, "vcs_pointer")}
 }
 
 // frame returns the step that appends one frame of Smithers to line. of has the frame's snapshot and captured
-// files. The step begins with entries for earlier working copies that no frame has. In a live pass, the newest
-// frame also records the progress of the import.
+// files. The step begins with entries for earlier working copies that no frame has. In a live pass, the step for
+// the newest frame also records the progress of the import.
 //
-// The draft is usually a frame. The draft is an entry that is not a frame if the snapshot is the first snapshot
-// of a fork, changes nothing outside the mailbox of the parent's frame, and has no new rendered tree.
+// The draft of the step is a frame, with one exception: the first snapshot of a fork becomes an entry that is not
+// a frame if it has no new rendered tree and changes nothing but the mailbox.
 func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	tree, rendered, wrong := d.treesOf(&line.lineEnd, of)
 	end := line.lineEnd
@@ -92,11 +92,13 @@ func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	return step, nil
 }
 
-// treesOf returns the rendered trees of a frame. tree is the frame's tree in the database. If the database has no
-// row for the frame, tree is the tree of the previous frame; if the row cannot be read, tree is "". rendered is
-// the new tree of the frame in the repository, or nil if the frame keeps end.ours, the tree of the previous
-// frame. The frame keeps end.ours if tree is missing, equal to end.ours, or invalid. wrong says why the row
-// cannot be read or the tree is invalid; otherwise wrong is nil.
+// treesOf returns the rendered tree of a frame in the database and in the repository. of is the frame, and end is
+// the end of the line before it.
+//
+// tree is the tree in the database. If the database has no row for the frame, tree is the tree of the previous
+// frame. If the row cannot be read, tree is "". rendered is the new tree in the repository. It is nil if tree is
+// missing, invalid or equal to end.ours; the frame then keeps end.ours. wrong is the reason why the row cannot be
+// read or why the tree is invalid, or nil.
 func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []byte, wrong error) {
 	before := int64(tables.NoNumber)
 	if of.index > 0 {
@@ -113,15 +115,15 @@ func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []b
 	return tree, []byte(tree), wrong
 }
 
-// inSnapshot returns err, an error about the texts of s, with Smithers' number of s.
+// inSnapshot returns an error that wraps err and names Smithers' number of s. err must be about the texts of s.
 func inSnapshot(s *source.Snapshot, err error) error {
 	return fmt.Errorf("snapshot %d: %w", s.Frame, err)
 }
 
-// wholeOf returns the state of s, a snapshot that follows entry, with the mailbox at the snapshot's time. entry
-// is nil before a run's first entry. The Shape has the differences between the snapshot's texts and the texts
-// that follow from the state; layout is the layout of outputs. ours is the frame's rendered tree. If ours is "",
-// the nodes' needs come from the times of attempts.
+// wholeOf returns the state of s, a snapshot, with the mailbox at the snapshot's time. It also returns the
+// differences between the snapshot's texts and the texts that follow from the state. entry is the entry before the
+// snapshot, or nil before a run's first entry. layout is the layout of outputs. ours is the frame's rendered tree.
+// If ours is "", the nodes' needs come from the times of attempts.
 func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string, layout contents.Layout) (snapshot.Whole, contents.Shape, error) {
 	texts, err := contents.Parse(s.Contents, ours, d.limits)
 	if err != nil {
@@ -142,10 +144,10 @@ func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string
 	return w, texts.Shape(d.peer.ID, s.Contents, w, signals, layout), nil
 }
 
-// addFiles sets the working copy of step.draft to the working copy at the frame. It leaves the working copy nil
-// if no new working copy is known. It adds entries to step.passing for earlier working copies that no frame has,
-// except before the run's first entry. If the frame has captured files, addFiles sets the working copy of
-// step.draft and end.files to these files.
+// addFiles sets the working copy of step.draft to the working copy at the frame of. If no new working copy is
+// known, addFiles leaves it nil. For each earlier working copy that no frame has, addFiles adds an entry to
+// step.passing, except before the run's first entry. If the frame has captured files, addFiles sets the working
+// copy of step.draft and end.files to these files.
 func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lineEnd) error {
 	current, err := filesOf(line.entry)
 	if err != nil {
@@ -167,14 +169,14 @@ func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lin
 	return nil
 }
 
-// filesOnly returns the draft of an entry at atMs for vcs, files that an attempt left and that the next entry does
-// not have.
+// filesOnly returns the draft of an entry that only records files. vcs has the files, which an attempt left and
+// which the next entry does not have. atMs is the time of the entry.
 func (d *drafter) filesOnly(vcs *snapshot.VCS, atMs int64) snapshot.Draft {
 	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: d.limits}
 }
 
 // addHistory sets the subject of step.draft, and adds the events and the attempts up to a frame. one has the
-// facts of the frame and nodes its nodes. files are the files captured for the frame, or nil.
+// frame's facts, and nodes has its nodes. files are the files captured for the frame, or nil.
 func (d *drafter) addHistory(line *runLine, step *lineStep, one tables.FrameFacts, files *snapshot.VCS, nodes []snapshot.Node) {
 	step.upTo = d.peer.Events.UpTo(line.behind, one.PeerNo, one.AtMs)
 	step.draft.Events = line.eventsOf(d.peer, step.upTo, &one)
@@ -182,15 +184,16 @@ func (d *drafter) addHistory(line *runLine, step *lineStep, one tables.FrameFact
 	d.addAttempts(line, step, one.AtMs, d.attemptFiles(line, one.Frame, files))
 }
 
-// addAttempts sets the journal of step and of step.draft to the attempts as they were at atMs. files names the
-// files that ended attempts left.
+// addAttempts sets the journals of step and step.draft to the changes since line.journal. The changes show the
+// attempts as they were at atMs. files names the files that ended attempts left.
 func (d *drafter) addAttempts(line *runLine, step *lineStep, atMs int64, files attemptFiles) {
 	step.journal = line.journal.changesTo(atMs, d.peer.Attempts, line.done, files)
 	step.draft.Journal = step.journal.changes
 }
 
-// attemptFiles returns the attemptFiles for attempts that end by the next entry. frame is the number of the next
-// frame or, if no frame follows, of the newest frame. captured has the files captured for that frame, or is nil.
+// attemptFiles returns the value that names, in the journal of the next entry of line, the files that ended
+// attempts left. frame is the number of the next frame or, if no frame follows, of the newest frame. captured has
+// the files captured for that frame, or is nil.
 func (d *drafter) attemptFiles(line *runLine, frame int64, captured *snapshot.VCS) attemptFiles {
 	return attemptFiles{frame: frame, before: line.before, first: d.isNew, captured: captured, copies: d.peer.Copies}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// addFirst adds to draft, the first entry of a run, the parts of ext/smithers that a fork of any frame needs. These
-// parts are the layout of outputs, the schema, and the overrides of the run's row. They replace the ext/smithers of a
-// fork's parent. If the run is not a fork and draft has a working copy, addFirst also sets the draft's base commit.
-// addFirst sets r.ext.
+// addFirst adds to draft, the first entry of a run, the parts of ext/smithers that a fork of any frame needs: the
+// layout of outputs, the schema, and the overrides of the run's row. These parts replace the ext/smithers of a
+// fork's parent. addFirst sets r.ext to them. If the run is not a fork and draft has a working copy, addFirst also
+// sets the draft's base commit.
 func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	row := snapshot.Run{Parent: r.parent} // the run's row after this pass, without frame and event numbers
 	if r.head != nil {
@@ -42,10 +42,12 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	return err
 }
 
-// appendExt appends the last entry of a pass, with the new Pass and the differences between the database's rows
-// and the predicted rows. changed means that the pass has appended other entries. If changed is false and
-// ext/smithers would stay the same, appendExt appends nothing. The exception is a run of which an earlier pass of
-// a watch imported only frames.
+// appendExt appends the last entry of a pass. The entry has the new Pass, and the differences between the
+// database's rows and the predicted rows. changed reports whether the pass has appended other entries.
+//
+// If changed is false and the ext/smithers of the run would stay the same, appendExt appends nothing. It still
+// appends the entry if an earlier pass of a watch imported only frames, because the new Pass then has the digest
+// of all rows.
 func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	entry := r.entry
 	f, err := kept.FactsAt(entry)
@@ -75,9 +77,9 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	return r.append(ctx, snapshot.Draft{Ext: draft, AtMs: entry.AtMs, Subject: "imported", Limits: r.im.limits}, r.behind)
 }
 
-// describeTables sets r.now.Schema, and sets r.now.Tables to the differences between the database's rows and
-// the rows predicted from f. The rows that belong to no single run, and the rows of _smithers_frames without a
-// snapshot, have no prediction.
+// describeTables sets r.now.Schema, and sets r.now.Tables to the differences between the database's rows and the
+// rows predicted from f. Two kinds of rows have no prediction, so r.now.Tables has all of them: rows that belong
+// to no single run, and rows of _smithers_frames without a snapshot.
 func (r *runPass) describeTables(f *tables.Facts) error {
 	r.now.Tables, r.now.Schema = map[string][]dbrow.Override{}, r.Schema(r.Knows)
 	note := func(table string, over []dbrow.Override, err error) error {

@@ -14,10 +14,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// follow sets r.line to the frames of Smithers on the line to at.End. If a watch knows the line, follow takes the
-// line and its end from the watch. Otherwise, if the run was never imported, follow describes each frame with
-// describeOurs, which also sets the end of the line. Otherwise, follow sets the end of the line from the newest
-// of these frames, but only if another frame of Smithers or files of attempts follow.
+// follow sets r.line to the frames of Smithers on the line to at.End. If another frame or files of attempts can
+// follow, it also sets the end of the line.
+//
+//   - If a watch knows the line, follow takes the line and its end from the watch.
+//   - If the run was never imported, git-smithers made the frames. follow describes each frame with describeOurs,
+//     which also sets the end of the line.
+//   - In every other case, follow reads the end of the line from the rows of the newest of these frames. It does
+//     this only if another frame of Smithers follows, or if attempts have left files since.
 func (r *runPass) follow(at kept.Meeting) error {
 	if r.Had != nil {
 		r.followKnown(r.recalled)
@@ -61,9 +65,11 @@ func (r *runPass) follow(at kept.Meeting) error {
 	return nil
 }
 
-// knownFrame returns the facts of f, a stored frame, without the tree. head is Smithers' snapshot of the frame. If a
-// hash of the frame has a mark, knownFrame returns the computed hash. It also computes the hash of the tree if
-// Smithers has no row in _smithers_frames, or if the run was never imported.
+// knownFrame returns the facts of f, a stored frame, without the tree. head is Smithers' snapshot of the frame.
+// The hash of the contents is that of the snapshot. If the contents have a mark, it is the hash in the mark.
+//
+// The hash of the tree is that of Smithers' row in _smithers_frames. knownFrame computes this hash from the stored
+// tree if the tree has a mark, if Smithers has no row, or if the run was never imported.
 func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts, error) {
 	one := tables.FrameFacts{Frame: f.Number, PeerNo: head.Frame, AtMs: f.Entry.AtMs, ContentHash: head.ContentHash}
 	row, has := r.Trees.Rows[head.Frame]

@@ -12,8 +12,8 @@ func (r *runPass) drafter() *drafter {
 }
 
 // appendFrame appends the frame of the snapshot with index i in r.Heads. Before the frame, it appends entries for
-// working copies that no frame has. If the request asks for files, appendFrame captures the working copy for the
-// newest frame, and for each frame that is close to the newest frame: see dbrun.Run.IsTogether.
+// working copies that no frame has. If the request asks for files, appendFrame captures the present working copy
+// for the newest frame and for each frame close to it in time: see dbrun.Run.IsTogether.
 func (r *runPass) appendFrame(ctx context.Context, i int) (err error) {
 	of := peerFrame{index: i}
 	if of.Snapshot, err = r.Snapshot(r.Heads[i].Frame); err != nil {
@@ -31,7 +31,8 @@ func (r *runPass) appendFrame(ctx context.Context, i int) (err error) {
 	return r.take(ctx, step)
 }
 
-// take appends the entries of step, updates the line, and counts the frame and its marks in r.out.
+// take appends the entries of step to the series, and moves the end of the line behind them. It counts the frame
+// and its marks in r.out.
 func (r *runPass) take(ctx context.Context, step *lineStep) error {
 	for _, draft := range step.passing {
 		if err := r.append(ctx, draft, r.behind); err != nil {
@@ -49,9 +50,11 @@ func (r *runPass) take(ctx context.Context, step *lineStep) error {
 	return nil
 }
 
-// append appends the entry of draft to the series and updates the end of the line, the stored events and the
-// journal. upTo is the number of the database's events that the run has after the entry. To a run's first
-// entry, append adds the first parts of ext/smithers. To a frame, it adds an undo for each op of r.overtakes.
+// append appends the entry of draft to the series. It updates the end of the line, the stored events and the
+// journal. upTo is the number of the database's events that the run has after the entry.
+//
+// If the entry is the first of the run, append adds the first parts of ext/smithers to draft. If the entry is a
+// frame, append adds an undo for each op of r.overtakes.
 func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) error {
 	if r.first() {
 		if err := r.addFirst(ctx, &draft); err != nil {
@@ -73,8 +76,8 @@ func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) er
 	return r.journal.take(draft.Journal)
 }
 
-// stateOf returns the state of entry. It returns the empty state if entry is nil or the state cannot be read. append
-// returns the error of an unreadable state.
+// stateOf returns the state of entry. It returns the empty state if entry is nil or the state cannot be read. This
+// hides no error: append also reads the state, and returns the error.
 func stateOf(entry *snapshot.Entry) *snapshot.State {
 	if entry != nil {
 		if state, err := entry.State(); err == nil {

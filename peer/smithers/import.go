@@ -88,8 +88,8 @@ func Import(ctx context.Context, s *timeline.Store, path string, req ImportReque
 	return newImportJob(s, path, req).from(ctx, db)
 }
 
-// from imports the runs of the open database db and returns the result and the error as Import does. If no error
-// ended the import, from also packs the new entries.
+// from imports the runs of the open database db, and returns the results of Import. If no error ended the import,
+// from also packs the new entries. If an error ended the import before the first run, the result is nil.
 func (im *importJob) from(ctx context.Context, db *source.DB) (*Imported, error) {
 	out, err := im.passes(ctx, db)
 	switch {

@@ -47,8 +47,8 @@ type importJob struct {
 // watch, leaves the packing to a later merge.
 const manyEntries = 32
 
-// pack packs the new entries as deltas, because consecutive entries differ little. If the packing fails, pack warns:
-// the entries are stored, but take more space.
+// pack packs the new entries as deltas, because consecutive entries differ little. It does nothing for fewer than
+// manyEntries entries. If the packing fails, pack warns: the entries are stored, but take more space.
 func (im *importJob) pack(ctx context.Context) {
 	if len(im.made) < manyEntries {
 		return
@@ -113,9 +113,12 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 	return out, nil
 }
 
-// passRun imports one run. A refused run is a result with the reason in Err, and passRun adds the reason to
-// im.failed. The result is nil if passesOver skips the run. An error ends the pass; the result then has the run if
-// the run was imported before the error.
+// passRun imports one run. The result is nil if passesOver skips the run. If the run cannot be imported, but the
+// other runs can, passRun returns a refused run with the reason in Err and no error. It also adds the reason to
+// im.failed.
+//
+// If passRun returns an error, the error ends the pass. It then returns the run, too, if the run was imported
+// before the error.
 func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (*ImportedRun, error) {
 	over, err := im.passesOver(tx, from)
 	if over || err != nil {
@@ -141,8 +144,8 @@ func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from dbrun.RunR
 	return nil, err
 }
 
-// noSuchRun returns run_not_found for run, which the database does not have. rows has the database's runs. A hint
-// names at most three of these runs and counts the others.
+// noSuchRun returns the error run_not_found for the id run, which the database does not have. rows has the
+// database's runs. A hint names at most three of these runs and counts the others.
 func noSuchRun(run string, rows []source.Row) error {
 	const most = 3
 	out := fault.New(fault.RunNotFound, "the database has no run %q", run).Detail("runId", run)
@@ -169,9 +172,10 @@ func stopsImport(ctx context.Context, err error) bool {
 	return slices.Contains([]fault.Code{fault.Interrupted, fault.DiskFull, fault.ReadOnly, fault.WriteFailed}, code)
 }
 
-// refused returns the error of a run that was refused because of err. If err has an error code other than
-// invalid_state and limit_exceeded, refused returns err. Otherwise it returns import_refused with err as the
-// reason, and a hint about the limits or the other runs.
+// refused returns the error for a run that was refused because of err. If err has an error code that tells the
+// reason, refused returns err. The codes invalid_state and limit_exceeded do not tell it. For these codes, and
+// without a code, refused returns import_refused with err as the reason. A hint is about the limits or about the
+// other runs.
 func refused(run string, err error) error {
 	if coded, ok := errors.AsType[*fault.Error](err); ok && coded.Code != fault.InvalidState && coded.Code != fault.LimitExceeded {
 		return err

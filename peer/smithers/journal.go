@@ -30,7 +30,8 @@ func readJournal(entry *snapshot.Entry) (j journal, err error) {
 	return j, err
 }
 
-// take adds the attempts of changes, which were just stored, to j. It leaves out logs, which runLine.move adds.
+// take adds the attempts of changes to j. The entry with changes must be stored. take leaves out logs, which
+// runLine.move adds.
 func (j *journal) take(changes []snapshot.Change) error {
 	for _, c := range changes {
 		if c.Collection != snapshot.CollectionAttempts {
@@ -45,8 +46,8 @@ func (j *journal) take(changes []snapshot.Change) error {
 	return nil
 }
 
-// leftMore reports whether rows has an attempt that has a commit, ended after sinceMs, and has not ended in the
-// journal. Such an attempt may have left files that no entry has.
+// leftMore reports whether any attempt may have left files that no entry has. This is an attempt of rows that has
+// a commit, ended after sinceMs, and has not ended in the journal.
 func (j *journal) leftMore(rows []dbrun.Attempt, sinceMs int64) bool {
 	return slices.ContainsFunc(rows, func(row dbrun.Attempt) bool {
 		a := row.Attempt
@@ -64,14 +65,14 @@ type attemptFiles struct {
 	copies   *workcopy.Run
 }
 
-// addTo sets the fields of a that name the files which the attempt left. had is the same attempt in the journal;
-// known is false if the journal does not have the attempt. If had ended at the same time and has a frame, a gets
-// the fields of had.
+// addTo sets the fields of a, an attempt, that name the files which the attempt left. had is the same attempt in
+// the journal. known is false if the journal does not have the attempt.
 //
-// Otherwise, addTo changes only an attempt that ended since the newest stored frame; in a new run without a
-// stored frame, any ended attempt counts. Such an attempt gets the captured files. If no files were captured, or
-// if the attempt has a recorded revision or its own worktree, it gets the working copy that Smithers recorded, if
-// any.
+// If had ended at the same time and has a frame, a gets the fields of had. Otherwise, addTo changes only an
+// attempt that ended after the newest stored frame. In a new run without a stored frame, any ended attempt counts.
+//
+// Such an attempt gets the captured files. If no files were captured, it gets the working copy that Smithers
+// recorded, if any. An attempt with a recorded revision or its own worktree gets that working copy in every case.
 func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bool) {
 	since := f.before == nil && f.first || f.before != nil && a.FinishedAtMs != nil && *a.FinishedAtMs > f.before.AtMs
 	switch {
@@ -91,10 +92,12 @@ type journalStep struct {
 	done    map[int]bool      // changes to runLine.done
 }
 
-// changesTo returns the step that brings the journal to atMs: the new and changed attempts of rows as they were
-// at atMs, and the new logs of ended attempts. It leaves out attempts that began later. done is runLine.done,
-// with one element for each row. An attempt is complete if it is done and ended by the newest stored frame and by
-// atMs; changesTo leaves out complete attempts, too. files sets the files that ended attempts left.
+// changesTo returns the step that changes the journal to the attempts of rows as they were at atMs. The step has
+// the new and the changed attempts, and the new logs of ended attempts. It leaves out attempts that began later.
+// files sets the files that ended attempts left.
+//
+// done has one element for each row: see runLine.done. changesTo skips an attempt whose element is true, if the
+// attempt ended by atMs and by the newest stored frame. The journal already has the whole attempt.
 func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files attemptFiles) journalStep {
 	step := journalStep{logs: make(map[string]string), done: make(map[int]bool)}
 	for i := range rows {
@@ -108,6 +111,7 @@ func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files
 		}
 		key := snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)
 		had, known := j.attempts[key]
+		// An attempt is done once it ended by the newest stored frame.
 		if now := files.before != nil && row.EndedBy(files.before.AtMs); now != done[i] {
 			step.done[i] = now
 		}
@@ -124,7 +128,7 @@ func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files
 	return step
 }
 
-// doneOf returns Attempt.Done of each of the attempts.
+// doneOf returns the field Done of each attempt, in the order of attempts.
 func doneOf(attempts []dbrun.Attempt) []bool {
 	done := make([]bool, len(attempts))
 	for i, a := range attempts {

@@ -38,9 +38,10 @@ func (r *runPass) rowsKnown() *knownRows {
 	return k
 }
 
-// lineKnown returns the state of the line at the newest frame, for the next pass of a watch. If this pass found
-// no new frame, lineKnown returns a copy of r.recalled. Otherwise it returns a new knownRows, whose Seen and seq
-// the caller sets. It returns nil if the line does not end at the newest frame.
+// lineKnown returns the state of the line at the newest frame, for the next pass of a watch. If this pass found no
+// new frame, lineKnown returns a copy of r.recalled. Otherwise it returns a new knownRows, whose Seen and seq the
+// caller sets. It returns nil if the run has no frame, or if the pass does not know the line up to the newest
+// frame.
 func (r *runPass) lineKnown() *knownRows {
 	n := len(r.Heads)
 	switch {
@@ -61,7 +62,7 @@ func (r *runPass) lineKnown() *knownRows {
 	}
 }
 
-// followKnown sets the line to the state k, which the previous pass left.
+// followKnown sets the line to k, the state at the end of the previous pass.
 func (l *runLine) followKnown(k *knownRows) {
 	l.line, l.byPeer, l.seq = k.line, k.byPeer, &k.seq
 	l.last, l.lastRow, l.before, l.tree, l.lastTree = k.last, k.lastRow, &k.before, k.tree, k.lastTree

@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// captureFirst captures the working copies of the runs in im.filesOf, which probably have new frames, and sets
-// im.copies. It runs before the read of the database, so that the read transaction is short. If im.filesOf is
+// captureFirst captures the working copies of the runs in im.filesOf, which probably have new frames. It sets
+// im.copies. It runs before the pass reads the database, so that the read transaction is short. If im.filesOf is
 // empty, captureFirst does nothing.
 func (im *importJob) captureFirst(ctx context.Context) (err error) {
 	if len(im.filesOf) == 0 {
@@ -42,11 +42,15 @@ func (im *importJob) letGo() error {
 	return err
 }
 
-// framesFirst imports the frames of one run up to the frame upTo, the newest frame that a watch found, and leaves
-// the run's other rows to a later pass. from has the run's row. framesFirst must be fast: the captured files must
-// still belong to the frame. If the watch knows the run's earlier rows, framesFirst reads only the new rows.
-// Otherwise, or if these rows are not enough, it reads all rows that frames need. done is true if the repository
-// then has the frames. If done is false and err is nil, the run is unchanged and needs a pass over all rows.
+// framesFirst imports the frames of one run up to the frame upTo, and leaves the run's other rows to a later pass.
+// from has the run's row. upTo is the newest frame that a watch found. framesFirst must be fast, because the
+// captured files must still belong to this frame.
+//
+// If the watch knows the run's earlier rows, framesFirst first reads only the new rows. If these rows are not
+// enough, or the watch does not know the earlier rows, it reads all rows that frames need.
+//
+// done is true if the repository then has the frames. If done is false and err is nil, the run is unchanged and
+// needs a pass over all rows.
 func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.RunRow, upTo source.Head) (out ImportedRun, done bool, err error) {
 	r := im.runPass(tx, from)
 	enough := false
@@ -69,10 +73,14 @@ func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.
 	return r.out, done, err
 }
 
-// appendFrames appends the frames up to upTo in a live pass that has read its rows. done is true if the
-// repository then has the frames, even if another process has imported them. done is false, and nothing is
-// appended, if the rows lack the frame upTo or the run was never imported. The same holds if Smithers' frames do
-// not continue from the run's newest frame, or if the repository has other frames than the watch knows.
+// appendFrames appends the frames up to upTo in a live pass that has read its rows. done is true if the repository
+// then has the frames, even if another process has imported them. In these cases, done is false and nothing is
+// appended:
+//
+//   - The rows lack the frame upTo.
+//   - The run was never imported.
+//   - Smithers' frames do not continue from the run's newest frame.
+//   - The repository has other frames than the watch knows.
 func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool, err error) {
 	at := slices.Index(r.Heads, upTo)
 	if at < 0 {
@@ -110,8 +118,8 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 	return err == nil, err
 }
 
-// addPass adds the progress of the import, and the ext/smithers rows of the new frames, to the last frame of a live
-// pass. The progress has no digest of the rows, because a live pass does not read most rows.
+// addPass adds the progress of the import to the last frame of a live pass, with the ext/smithers rows of the new
+// frames. The progress has no digest of the rows, because a live pass does not read most rows.
 func (d *drafter) addPass(line *runLine, step *lineStep) (err error) {
 	frame := step.frame
 	frame.pass = &kept.Pass{

@@ -21,11 +21,12 @@ type mailbox struct {
 	dropped   []Dropped    // sorted by node, iteration and kind
 }
 
-// fill sets the mailbox of w to the mailbox at atMs: the requests made, the signals received and the waits begun
-// by then. A request that was decided after atMs is undecided. fill also adds all answers of m.here, even those
-// given after atMs, because the new entries follow these answers in the repository. had has the numbers of the
-// signals in the previous state, by digest. fill returns both numbers of each signal that Smithers had by atMs:
-// git-smithers' number and Smithers' number.
+// fill sets the mailbox of w to the mailbox at the time atMs. The mailbox has the requests, signals and waits of
+// Smithers that began by then. A request that was decided later is undecided. The mailbox also has all answers of
+// m.here, even later ones, because the new entries follow these answers in the repository.
+//
+// had has the numbers of the signals in the previous state, by digest. fill returns both numbers of each signal
+// that Smithers had by atMs: git-smithers' number and Smithers' number.
 func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (signals []contents.SignalSeq) {
 	w.Approvals, w.HumanRequests, w.Signals = []snapshot.Approval{}, []snapshot.HumanRequest{}, []snapshot.Signal{}
 	for _, a := range m.Approvals {
@@ -53,8 +54,8 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 	return signals
 }
 
-// fillHumanRequests adds the human requests at atMs to w, with the answers of m.here. If an agent asked several
-// questions for one iteration of a node, fillHumanRequests adds only the newest question.
+// fillHumanRequests adds the human requests at the time atMs to w, with the answers of m.here. An agent may ask
+// several questions for one iteration of a node. fillHumanRequests then adds only the newest question.
 func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 	at := make(map[string]int)
 	for _, h := range m.HumanRequests {
@@ -83,6 +84,7 @@ func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, e
 	if err != nil {
 		return nil, err
 	}
+	// want has all rows of the mailbox of w, by collection and key.
 	want := make(map[[2]string]snapshot.Change)
 	for _, c := range empty {
 		want[[2]string{c.Collection, c.Key}] = c

@@ -37,8 +37,8 @@ type knownRun struct {
 	rows    *knownRows       // the rows of the database; nil if the pass did not know enough rows
 }
 
-// take returns the knownRun of run, and removes the knownRun from m, because the caller changes the knownRun. It
-// returns nil if m does not have the run, or has the run at a tip other than tip.
+// take removes the knownRun of the run with the id run from m, and returns it. The caller may change the knownRun.
+// take returns nil if m does not have the run, or has the run at a tip other than tip.
 func (m *memory) take(run string, tip objstore.ID) *knownRun {
 	if m == nil {
 		return nil
@@ -79,8 +79,8 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 	return nil
 }
 
-// recall sets the stored part of the run from known, as if the pass had read the repository. r.now is a copy of the
-// known ext/smithers, so that changes of r.now do not change r.was.
+// recall sets the fields of r that readKept reads from the repository. It takes them from known, a run that a
+// watch remembers. r.now is a copy of the known ext/smithers, so that changes of r.now do not change r.was.
 func (r *runPass) recall(known *knownRun) {
 	r.imported = true
 	r.frames, r.journal, r.stored, r.ours = known.frames, known.journal, known.stored, known.tree
@@ -97,8 +97,8 @@ type settledRun struct {
 	event  source.Value // the greatest seq of the run's events
 }
 
-// settledOf returns the present state of the run with the given row of _smithers_runs. ok is false if the run has
-// not ended or has no snapshot.
+// settledOf returns a value that identifies the present state of a run in the database. row is the run's row of
+// _smithers_runs. ok is false if the run has not ended or has no snapshot.
 func settledOf(tx *source.Tx, row source.Row) (now settledRun, ok bool, err error) {
 	id := dbrow.TextOf(row, "run_id")
 	run, _ := tables.ReadRun(row)
@@ -118,10 +118,13 @@ func settledOf(tx *source.Tx, row source.Row) (now settledRun, ok bool, err erro
 	return now, true, nil
 }
 
-// passesOver reports whether a pass of a watch can skip from, a run of the database. A pass over new frames skips all
-// runs except runs with new frames, parents of new runs, and runs that the watch does not know. Any other pass skips
-// ended runs that have not changed since their import. A thorough pass, and an import without memory, skip no run. A
-// run without a row is never skipped, because the import of the run reports the error.
+// passesOver reports whether a pass of a watch can skip from, a run of the database.
+//
+//   - No pass skips a run without a row, because the import of the run reports the error.
+//   - An import without memory and a pass with im.thorough skip no run.
+//   - A pass over new frames skips all runs but three kinds: runs with new frames, parents of new runs, and runs
+//     that the watch does not know.
+//   - Any other pass skips an ended run that has not changed since its import.
 func (im *importJob) passesOver(tx *source.Tx, from dbrun.RunRow) (bool, error) {
 	switch {
 	case im.memory == nil || im.thorough || from.Row == nil:
@@ -136,9 +139,10 @@ func (im *importJob) passesOver(tx *source.Tx, from dbrun.RunRow) (bool, error) 
 	return known && ended && now == was, err
 }
 
-// settle remembers the state of from, a run of the database, if the run has ended, so that later passes skip the run.
-// The pass must have imported all rows of the run. settle does nothing in an import without memory and in a pass over
-// new frames. The error is source.ErrOvertaken if the rows may be from two states of the database.
+// settle remembers the state of from, a run of the database, so that later passes skip the run. It does so only if
+// the run has ended. The pass must have imported all rows of the run. An import without memory and a pass over new
+// frames do not need settle, which then does nothing. The error is source.ErrOvertaken if the rows may be from two
+// states of the database.
 func (im *importJob) settle(tx *source.Tx, from dbrun.RunRow) error {
 	if im.memory == nil || im.upTo != nil {
 		return nil

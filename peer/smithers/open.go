@@ -13,11 +13,11 @@ import (
 )
 
 // open reads the stored part of the run and prepares the pass. If the repository does not have the run, r.head
-// stays nil. known is true if the database has no news of the run: all rows are as in the last import, or only an
-// export wrote the rows. Then open does not read the rest of the stored part.
+// stays nil. known is true if the database has no news of the run: all rows are as in the last import, or an
+// export wrote them. In this case open does not read the rest of the stored part.
 //
-// The error is conflict if the run's tip has changed since the pass began, run_owned if a live process owns the
-// run, and import_refused if the run was imported with another version of the predictions.
+// The error has one of these codes: conflict if the run's tip has changed since the pass began, run_owned if a
+// live process owns the run, and import_refused if the run was imported with another version of the predictions.
 func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
 		r.found = r.RowsDigest()
@@ -67,9 +67,9 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	return false, r.readKept(tip)
 }
 
-// readKept reads the stored part of the run at tip from the repository. A fork that was never imported has its
-// parent's ext/smithers, which describes frames of the parent. Only the layout of outputs of that ext/smithers
-// applies to the fork.
+// readKept reads the stored part of the run at tip from the repository. If the run is a fork that was never
+// imported, its ext/smithers is that of its parent and describes frames of the parent. r.now then takes only the
+// layout of outputs.
 func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
 	store := r.im.store
 	if r.frames, err = kept.FramesOf(store, tip); err != nil {
@@ -96,9 +96,12 @@ func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
 }
 
 // begin begins the series and returns the index in r.Heads of the first new snapshot. If the repository does not
-// have the run, begin calls create and returns its error. Otherwise the error is run_exists if the repository has
-// another run with the id, and import_refused if the database is an older copy or the run continued in two
-// databases.
+// have the run, begin calls create. Otherwise begin compares the database with the stored part of the run, sets
+// r.behind, and calls goOn.
+//
+// The error has the code run_exists if the repository has another run with the id. An imported run is another run
+// if it began at another time. A run that was never imported is another run if no frames agree. The code is
+// import_refused if the database is an older copy, or if the run continued in two databases.
 func (r *runPass) begin(ctx context.Context) (int, error) {
 	if r.head == nil {
 		return 0, r.create(ctx)
@@ -138,9 +141,11 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 }
 
 // goOn begins the series of a run that the repository has. at is the meeting of Smithers' list of frames with the
-// frames in the repository. If Smithers rewound the run, goOn takes the run back. If an undo in the repository
-// hid Smithers' newest frame, goOn takes the run to that frame. Otherwise, if at.End is not the run's newest
-// frame, the next frame will be based on at.End.
+// frames in the repository: they agree up to at.End.
+//
+// If Smithers rewound the run, goOn appends a frame that takes the run back: see goBack. If an undo in the
+// repository hid Smithers' newest frame, goOn appends a frame that takes the run forward: see goForward. In any
+// other case, the next frame will be based on at.End.
 func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 	more, newest := at.Count < len(r.Heads), r.head.Row().Frame
 	back := r.imported && at.End < r.newestPeer(r.now)
@@ -177,8 +182,9 @@ func (k *keptRun) newestPeer(now *kept.Peer) int64 {
 	return snapshot.NoFrame
 }
 
-// keepAnswers adds to the mailbox the answers in the repository that Smithers lacks, and sets r.now.Answers to their
-// keys. The error is import_refused if the database lacks signals that Smithers had at the last import.
+// keepAnswers looks for the answers in the repository that Smithers lacks. It adds these answers to r.box, and
+// sets r.now.Answers to their keys. The error is import_refused if the database lacks signals that Smithers had at
+// the last import.
 func (r *runPass) keepAnswers() error {
 	r.now.Answers = nil
 	given, err := kept.AnswersAt(r.im.store, r.head.Entry(), r.was.Answers)
@@ -195,8 +201,9 @@ func (r *runPass) keepAnswers() error {
 	return nil
 }
 
-// isExported reports whether all rows of the run in the database are rows that an export of the run wrote. tip is
-// the run's tip. isExported returns false if a row of _smithers_frames has no snapshot.
+// isExported reports whether an export of the run wrote all rows of the run in the database. tip is the run's tip.
+// An export of a changed run writes no row of _smithers_frames without a snapshot, so isExported returns false for
+// such a row.
 func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, error) {
 	if len(r.Trees.Lonely) > 0 {
 		return false, nil
@@ -205,9 +212,9 @@ func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, er
 	return found.IsExported(ctx, r.im.store, tip)
 }
 
-// otherPredictions returns import_refused for a run that was imported with had, another version of the
-// predictions. Such a run cannot be continued: its stored differences and the new differences would refer to
-// different predictions.
+// otherPredictions returns the error import_refused for the run with the id run, which was imported with another
+// version of the predictions. had is the number of this version. Such a run cannot be continued: its stored
+// differences and the new differences would refer to different predictions.
 func otherPredictions(run string, had int) error {
 	return fault.New(fault.ImportRefused, "run %q was imported by a version of git-smithers that stores rows in another form: form %d, not %d",
 		run, had, kept.Predictions).

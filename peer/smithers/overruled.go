@@ -18,8 +18,9 @@ type Overruled struct {
 	Smithers    string `json:"smithers"`    // the status in Smithers
 }
 
-// overrule returns the answers of given for which Smithers has a different answer, in the order of Smithers' rows. An
-// approval differs by the status, and a human request by the status or the response.
+// overrule returns the answers of given for which Smithers has a different answer, in the order of Smithers' rows.
+// An approval differs if Smithers has decided it with another status. A human request differs if Smithers has the
+// same request, no longer pending, with another status or response.
 func (m *mailbox) overrule(given kept.Answers) (list []Overruled) {
 	for _, is := range m.Approvals {
 		here, ok := given.Approvals[snapshot.Key(is.NodeID, is.Iteration)]
@@ -47,10 +48,9 @@ type Dropped struct {
 	AskedAgain  bool   `json:"askedAgain"`  // Smithers asked again; false if Smithers removed the question
 }
 
-// drop returns the answers of given that no longer answer a question of Smithers, because Smithers removed the
-// question or asked again. The answers are sorted by node, iteration and kind. An answer to a question that
-// Smithers has decided is not in the result. drop removes the dropped answers to human requests from
-// given.HumanRequests.
+// drop returns the answers of given that no longer answer a question of Smithers: Smithers removed the question or
+// asked again. An answer to a question that Smithers has decided is not in the result. The result is sorted by
+// node, iteration and kind. drop removes the dropped answers to human requests from given.HumanRequests.
 func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 	for key, here := range given.Approvals {
 		is := m.approvalOf(key)
@@ -84,7 +84,7 @@ func (m *mailbox) approvalOf(key string) *snapshot.Approval {
 }
 
 // requestsOf returns the newest of Smithers' human requests with the given key, or nil if Smithers has no such
-// request. decided is true if the request with the key that was made at atMs is no longer pending.
+// request. decided is true if Smithers has a request with this key that was made at atMs and is no longer pending.
 func (m *mailbox) requestsOf(key string, atMs int64) (newest *snapshot.HumanRequest, decided bool) {
 	for i, h := range m.HumanRequests {
 		if snapshot.Key(h.NodeID, h.Iteration) != key {

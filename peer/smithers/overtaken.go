@@ -24,10 +24,11 @@ type takeBack struct {
 	from int64         // git-smithers' number
 }
 
-// overtake prepares the undo of git-smithers' travels and resets, because Smithers continues from at.End, the
-// last common frame. It sets r.overtakes to the ops of opsHere, which the next frame takes back. These ops
-// include ops that Smithers knows from an export: a later undo of such an op would drop Smithers' newer frames.
-// overtake adds the ops whose frames leave the run's line to r.overtaken, for the user.
+// overtake prepares the undo of travels and resets that git-smithers did in the repository. The undo is necessary
+// because Smithers continues from at.End, the last common frame. overtake sets r.overtakes to the result of
+// opsHere; the next frame takes these ops back. They include ops that Smithers knows from an export, because a
+// later undo of such an op would drop Smithers' newer frames. For the user, overtake adds to r.overtaken the ops
+// whose frames leave the run's line.
 //
 // If opsHere returns no ops, overtake returns at unchanged. Otherwise, in an imported run, the returned meeting
 // ends at the result of beforeOps.
@@ -49,8 +50,8 @@ func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 	return at, nil
 }
 
-// opsHere returns the travels and resets at tip that git-smithers did and that are not undone, oldest first. It
-// leaves out ops of engines, and ops without a frame in k.frames.
+// opsHere returns the travels and resets at tip that are not undone, oldest first. It leaves out ops of engines,
+// because only ops of git-smithers itself count, and ops without a frame in k.frames.
 func (k *keptRun) opsHere(tip *snapshot.Entry) ([]snapshot.Op, error) {
 	ops, err := timeline.OpsAt(tip)
 	return slices.DeleteFunc(ops, func(op snapshot.Op) bool {
@@ -58,15 +59,15 @@ func (k *keptRun) opsHere(tip *snapshot.Entry) ([]snapshot.Op, error) {
 	}), err
 }
 
-// goesBack reports whether op is a travel or a reset, which set the run's state back.
+// goesBack reports whether op is a travel or a reset. Both set the run's state to an earlier state.
 func goesBack(op snapshot.Op) bool {
 	return op.Kind == snapshot.OpTravel || op.Kind == snapshot.OpReset
 }
 
-// beforeOps returns the number of the frame that the run had before the oldest of ops: the frame on which the
-// op's frame is based. end is the number of the newest frame of a line. Only ops count whose frames are on this
-// line, after the newest frame on the line that Smithers has. If no such op exists, the result is end. now has
-// Smithers' numbers of frames.
+// beforeOps returns the number of the frame from which the oldest of ops went away. end is the number of the
+// newest frame on a line, and now has Smithers' numbers of frames. beforeOps follows the line back from end to the
+// newest frame that Smithers has. If one of ops made a frame on this part, the result is the frame on which the
+// oldest such frame is based. Otherwise the result is end.
 func (k *keptRun) beforeOps(now *kept.Peer, end int64, ops []snapshot.Op) int64 {
 	before := end
 	for at := end; at != snapshot.NoFrame && now.PeerNo(at) == tables.NoNumber; at = k.frames[at].Based {
@@ -87,9 +88,9 @@ func onLine(frames []kept.Frame, last int64) map[int64]bool {
 	return on
 }
 
-// addTo adds an undo for each op of o to draft, marks each op as undone by this undo, and then removes the ops
-// from o. draft is the draft of the next frame, frame is the frame's number, and tip is the entry before the
-// frame.
+// addTo takes back the ops of o: it adds an undo for each op to draft, marks the op as undone by this undo, and
+// then removes the ops from o. draft is the draft of the next frame. frame is the number of the next frame, and
+// tip is the entry before it.
 func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64) error {
 	rows, err := tip.Ops()
 	if err != nil {
@@ -116,16 +117,17 @@ func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64
 	return nil
 }
 
-// hidesImported reports whether an undo in the repository hides imported frames: git-smithers undid a travel or
-// reset after the last import, and the travel or reset was done before that import. The run then went back to a
-// state before the import, and the imported frames are not in the run's timeline. tip is the run's tip, and last
-// is the Pass of the last import.
+// hidesImported reports whether an undo in the repository hides imported frames. An undo does so if git-smithers
+// did it after the last import, and if it undid a travel or a reset from before that import. The run then went
+// back to a state before the import, and the imported frames are not in the run's timeline. tip is the run's tip,
+// and last is the Pass of the last import.
 func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass) (bool, error) {
 	ops, err := timeline.OpsAt(tip)
 	if err != nil {
 		return false, err
 	}
 	for _, op := range slices.Backward(ops) {
+		// Ops before the last import end the search, because all older ops are before it, too.
 		since, err := isSince(objects, op, last)
 		if err != nil || !since {
 			return false, err
@@ -140,8 +142,8 @@ func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass)
 	return false, nil
 }
 
-// isSince reports whether op was done after the import with the Pass last. It returns false if op does not name the
-// entry before the op.
+// isSince reports whether op was done after the import with the Pass last: the entry before op has this Pass. It
+// returns false if op.Before is zero.
 func isSince(objects objstore.Reader, op snapshot.Op, last kept.Pass) (bool, error) {
 	if op.Before.IsZero() {
 		return false, nil

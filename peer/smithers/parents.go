@@ -18,8 +18,9 @@ func (im *importJob) isHere(ctx context.Context, run string) (bool, error) {
 	return err == nil, err
 }
 
-// parentsOfNew returns the set of the parents of new forks. A new fork is a fork in sources that the repository
-// does not have. A watch must import the parents first. parentsOfNew leaves out a fork whose ref cannot be read.
+// parentsOfNew returns the set of the ids of the parents of new forks. A watch must import these parents first. A
+// new fork is a fork in sources that has a row and that the repository does not have. parentsOfNew leaves out a
+// fork whose ref cannot be read.
 func (im *importJob) parentsOfNew(ctx context.Context, sources []dbrun.RunRow) map[string]bool {
 	parents := make(map[string]bool)
 	for _, one := range sources {
@@ -33,11 +34,13 @@ func (im *importJob) parentsOfNew(ctx context.Context, sources []dbrun.RunRow) m
 	return parents
 }
 
-// refuseOrphan returns import_refused if from is a new fork and this pass refused the fork's parent: a fork that
-// is imported before its parent never gets a parent. The error is conflict if other processes appended to the
-// parent, so another import may succeed. If the parent was pruned, refuseOrphan returns nil, and the fork is
-// imported without a parent. If the fork itself was pruned, refuseOrphan also returns nil, unless the request
-// revives the fork.
+// refuseOrphan returns an error if from is a new fork and this pass refused the fork's parent. A fork that is
+// imported before its parent never gets a parent. The code is conflict if another process appended to the parent
+// or held a lock, because another import may succeed. Otherwise the code is import_refused.
+//
+// refuseOrphan returns nil if the parent was pruned; the fork is then imported without a parent. It also returns
+// nil if the fork itself was pruned and the request does not revive the fork, because the import of the fork
+// reports that error.
 func (im *importJob) refuseOrphan(ctx context.Context, from dbrun.RunRow) error {
 	if from.Fork == nil {
 		return nil

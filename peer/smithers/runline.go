@@ -61,9 +61,9 @@ func (l *runLine) next() int64 {
 	return row.Frame + 1
 }
 
-// eventsOf returns the events of p that are not stored and whose index is less than upTo. An event whose number
-// does not follow the previous number gets Smithers' number in its payload. Invalid rows are left out. next has
-// the facts of the frame that is being drafted, or is nil.
+// eventsOf returns the events of p that are not stored and whose index is less than upTo. It leaves out invalid
+// rows. An event whose number is not the previous number plus 1 gets Smithers' number in its payload. next has the
+// facts of the frame that is being drafted, or is nil: an event may refer to this frame.
 func (l *runLine) eventsOf(p *dbrun.Run, upTo int, next *tables.FrameFacts) []snapshot.Event {
 	frames := func(no int64) (tables.FrameFacts, bool) {
 		if next != nil && next.PeerNo == no {
@@ -85,8 +85,8 @@ func (l *runLine) eventsOf(p *dbrun.Run, upTo int, next *tables.FrameFacts) []sn
 	return events
 }
 
-// nextSeq returns the number after Smithers' number of the newest stored event. Smithers gives this number to the
-// next event unless there is a gap.
+// nextSeq returns Smithers' number of the newest stored event, plus 1. The next event has this number unless
+// Smithers' numbers have a gap.
 func (l *runLine) nextSeq() int64 {
 	if l.seq != nil {
 		return *l.seq
@@ -95,7 +95,8 @@ func (l *runLine) nextSeq() int64 {
 	return next
 }
 
-// store adds events to l.stored and updates l.seq.
+// store records that events are stored: it adds them to l.stored. It also sets l.seq to the number after the last
+// event. The number of an event is the one kept in its payload, or else the previous number plus 1.
 func (l *runLine) store(events []snapshot.Event) {
 	next := l.nextSeq()
 	for _, e := range events {
@@ -107,7 +108,7 @@ func (l *runLine) store(events []snapshot.Event) {
 	l.stored, l.seq = append(l.stored, events...), &next
 }
 
-// addFrame adds one, the facts of a frame of Smithers, to l.line and l.byPeer.
+// addFrame adds a frame of Smithers to l.line and l.byPeer. one has the facts of the frame.
 func (l *runLine) addFrame(one tables.FrameFacts) {
 	if l.byPeer == nil {
 		l.byPeer = make(map[int64]tables.FrameFacts)
@@ -115,13 +116,15 @@ func (l *runLine) addFrame(one tables.FrameFacts) {
 	l.line, l.byPeer[one.PeerNo] = append(l.line, one), one
 }
 
-// note records in l.now the differences n of the frame with the number frame.
+// note records in l.now how a frame differs from its prediction. frame is the number of the frame, and n has the
+// differences and the marks.
 func (l *runLine) note(frame int64, n frameNote) {
 	l.setFrameRow(frame, n.row)
 	l.now.Marks = append(l.now.Marks, n.marks...)
 }
 
-// setFrameRow sets the row of frame in l.now.Frames, and adds the frame to l.described.
+// setFrameRow sets the row of a frame in l.now.Frames, and adds the frame to l.described. frame is git-smithers'
+// number of the frame.
 func (l *runLine) setFrameRow(frame int64, row kept.FrameRow) {
 	if l.now.Frames == nil {
 		l.now.Frames = map[int64]kept.FrameRow{}
@@ -130,8 +133,8 @@ func (l *runLine) setFrameRow(frame int64, row kept.FrameRow) {
 	l.described = append(l.described, frame)
 }
 
-// move updates the line after the entries of step were stored: the logs, l.done and, if step has a frame of Smithers,
-// the end of the line and ext/smithers.
+// move updates the line after the entries of step were stored. It adds the logs and updates l.done. If step has a
+// frame of Smithers, move also sets the end of the line and changes l.now.
 func (l *runLine) move(step *lineStep) {
 	maps.Copy(l.journal.logs, step.journal.logs)
 	for i, done := range step.journal.done {

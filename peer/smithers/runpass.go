@@ -31,9 +31,11 @@ type runPass struct {
 }
 
 // importRun imports one run and returns the result. from has the run's row. All new entries of the run become
-// visible at once. If a watch wants only the new frames of the run, importRun tries framesFirst before a pass
-// over all rows. A new running run without snapshots stays unimported, because the first snapshot has the run's
-// input.
+// visible at once. If a watch wants only the new frames of the run, importRun first calls framesFirst, and imports
+// all rows only if framesFirst is not enough.
+//
+// A running run that the repository does not have stays unimported until it has a snapshot, because the first
+// snapshot has the run's input.
 func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (ImportedRun, error) {
 	if upTo, live := im.upTo[from.ID]; live {
 		if out, done, err := im.framesFirst(ctx, tx, from, upTo); done || err != nil {
@@ -84,8 +86,9 @@ func (im *importJob) runPass(tx *source.Tx, from dbrun.RunRow) *runPass {
 }
 
 // commit makes the new entries visible and returns the result of the pass. before is the newest entry before the
-// pass, for the outcome. The error is source.ErrOvertaken if the rows may be from two states of the database, and the
-// conflict of errOvertaken if another process created the run. A watch remembers the run: see memory.keep.
+// pass; the outcome depends on it. The error is source.ErrOvertaken if the rows may be from two states of the
+// database. It is the conflict of errOvertaken if another process created the run. commit also keeps the run in
+// the memory of a watch: see memory.keep.
 func (r *runPass) commit(ctx context.Context, before *snapshot.Entry) (ImportedRun, error) {
 	if err := r.Tx.Check(); err != nil {
 		return r.out, err

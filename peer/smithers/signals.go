@@ -20,10 +20,9 @@ func signalNumbers(state *snapshot.State) (map[string]int64, error) {
 	return numbers, nil
 }
 
-// numberSignals sets Seq of each of signals to the signal's new number, from 0. had has the old numbers of
-// signals, from the previous state, by digest. Signals with an old number come first, in the order of the old
-// numbers. The other signals follow, in the order of signals. So a signal keeps its number unless an earlier
-// signal is removed.
+// numberSignals sets Seq of each of signals to a new number, from 0. had has the numbers in the previous state, by
+// digest. Signals with such a number come first, in its order. The other signals follow, in the order of signals.
+// So a signal keeps its number unless an earlier signal is removed.
 func numberSignals(signals []snapshot.Signal, had map[string]int64) {
 	const unknown = math.MaxInt64
 	order, was := make([]int, len(signals)), make([]int64, len(signals))

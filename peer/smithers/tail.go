@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// appendTail appends an entry with the run's row, events, attempts and mailbox after the newest frame. It appends
-// nothing if nothing has changed since the newest entry.
+// appendTail appends one entry with the changes that Smithers stored after the newest frame: events, attempts, files,
+// mail and the run's row. If nothing has changed since the newest entry, it appends nothing.
 func (r *runPass) appendTail(ctx context.Context) error {
 	step, err := r.drafter().tail(r.runLine)
 	if err != nil || step == nil {
@@ -20,8 +20,8 @@ func (r *runPass) appendTail(ctx context.Context) error {
 	return r.take(ctx, step)
 }
 
-// tail returns the step that appends all events, attempts, files and mail after the newest frame, with the run's
-// present row. It returns nil if nothing has changed since the newest entry.
+// tail returns the step that appends the changes after the newest frame: events, attempts, files, mail and the run's
+// present row. If nothing has changed since the newest entry, it returns nil.
 func (d *drafter) tail(line *runLine) (*lineStep, error) {
 	step := &lineStep{
 		draft: snapshot.Draft{Run: d.peer.Ended, Limits: d.limits, Subject: "smithers: " + string(d.peer.Ours.Status)},
@@ -55,9 +55,9 @@ func (d *drafter) tail(line *runLine) (*lineStep, error) {
 	return step, nil
 }
 
-// addLastFiles sets the working copy of step, the last entry of a pass, to the files that attempts left since the
-// newest frame. It adds entries for earlier files to step.passing. It does nothing if no frame is stored or read, or
-// if the pass captured the newest frame's files.
+// addLastFiles sets the working copy of step to the newest files that attempts left since the newest frame. If
+// attempts left files several times, addLastFiles adds an entry for each earlier time to step.passing. It does
+// nothing if no frame is stored or read, or if the pass captured the files of the newest frame.
 func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
 	if line.before == nil || line.files != nil {
 		return nil
@@ -77,8 +77,8 @@ func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
 	return nil
 }
 
-// newest returns the time of the entry that tail drafts: the latest time among the newest entry, events, and the ends
-// of attempts. If the run is new, the end of the run counts too.
+// newest returns the time of the entry that tail drafts: the latest of the newest entry's time, the times of events and
+// the ends of attempts. If the run had no entry before the pass, but has an entry now, the end of the run counts too.
 func (d *drafter) newest(line *runLine, events []snapshot.Event) int64 {
 	atMs := line.entry.AtMs
 	for _, e := range events {

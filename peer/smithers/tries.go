@@ -16,16 +16,19 @@ import (
 // write to the database.
 const maxTries = 16
 
-// errOvertaken returns a conflict error: another process has created the run with the id run, or appended to
-// it, since the pass began.
+// errOvertaken returns an error with the code conflict. The error means that since the pass began, another process
+// has created the run or has appended to the run. run is the id of the run.
 func errOvertaken(run string) error {
 	return fault.New(fault.Conflict, "another process is appending to run %q", run).Hint("run the import again")
 }
 
-// passes imports the runs in at most maxTries passes, and returns the combined result. It repeats a pass for the
-// runs to which other processes have appended. If Smithers has written to the database during a pass, it repeats
-// the pass for all requested runs. A run to which other processes append even during the last pass keeps the
-// error conflict. If an error ends the import, passes also returns the result before the error, or nil.
+// passes imports the runs in at most maxTries passes, and returns the combined result. It repeats a pass in two
+// cases:
+//   - Other processes appended to some of the runs. Then it repeats the pass for these runs. If this happens even in
+//     the last pass, the run keeps the error conflict.
+//   - Smithers wrote to the database during the pass. Then it repeats the pass for all requested runs.
+//
+// If an error ends the import, passes also returns the result of the earlier passes, or nil.
 func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, err error) {
 	wanted := im.req.Runs
 	for range maxTries {
@@ -64,7 +67,7 @@ func (im *importJob) onePass(ctx context.Context, db *source.DB) (out *Imported,
 	return out, errors.Join(err, im.letGo())
 }
 
-// readTips returns the set of the tips of all runs. It leaves out runs with a broken ref.
+// readTips returns the set of the ids of the tips of all runs. A broken ref is not an error: the set lacks its run.
 func (im *importJob) readTips(ctx context.Context) (map[objstore.ID]bool, error) {
 	list, err := im.store.Refs().Tips(ctx)
 	if err != nil && !errors.Is(err, refs.ErrBroken) { // the import of a run reports the run's broken ref
@@ -77,7 +80,7 @@ func (im *importJob) readTips(ctx context.Context) (map[objstore.ID]bool, error)
 	return tips, nil
 }
 
-// overtaken returns the ids of the runs in out with the error conflict, because another process appended to the run
+// overtaken returns the ids of the runs in out that have the error conflict: another process appended to the run
 // during the import.
 func overtaken(out *Imported) (runs []string) {
 	for _, run := range out.Runs {
@@ -88,8 +91,9 @@ func overtaken(out *Imported) (runs []string) {
 	return runs
 }
 
-// merged returns the combined result of out and the later pass. It changes out, and takes Left from later. If either
-// result is nil, merged returns the other.
+// merged combines out, the result of the passes so far, with the result of a later pass. It changes and returns out.
+// If both have a run, mergedRun combines its results. Left comes from the later pass. If either result is nil, merged
+// returns the other.
 func merged(out, later *Imported) *Imported {
 	switch {
 	case out == nil:
@@ -109,10 +113,12 @@ func merged(out, later *Imported) *Imported {
 	return out
 }
 
-// mergedRun returns the combined result of two passes over one run: run is the result of the earlier pass. If the
-// earlier pass failed or changed nothing, the result is later. If the later pass failed with an error other than
-// conflict, the result is also later. If it failed with conflict or changed nothing, the result is run. If both
-// passes changed the run, the result has the frames and lists of both.
+// mergedRun returns the combined result of two passes over one run. run is the result of the earlier pass, and later
+// is the result of the later pass:
+//   - If the earlier pass failed or changed nothing, mergedRun returns the later result.
+//   - If the later pass failed with an error other than conflict, mergedRun returns the later result.
+//   - If the later pass failed with conflict or changed nothing, mergedRun returns the earlier result.
+//   - If both passes changed the run, mergedRun adds up the frames and the lists of both results.
 func mergedRun(run, later ImportedRun) ImportedRun {
 	switch {
 	case run.Err != nil || run.Outcome == OutcomeUnchanged:

@@ -7,7 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// needUnowned reads the rows that belong to no single run into im.left, unless the pass has read these rows.
+// needUnowned ensures that im.left has the rows that belong to no single run. If this pass has already read these
+// rows, it does nothing.
 func (im *importJob) needUnowned(tx *source.Tx) error {
 	if im.leftRead {
 		return nil
@@ -16,10 +17,15 @@ func (im *importJob) needUnowned(tx *source.Tx) error {
 	return err
 }
 
-// readUnowned sets im.left to the rows of unknown tables without a run column, and sets im.leftRead. For each other
-// table, it returns the number of rows that belong to no run, if not 0. It leaves out tables of frames,
-// tables.Migrated and tables.Columns. In a watch, which does not report these rows, readUnowned returns nil. runs has
-// the database's rows of _smithers_runs.
+// readUnowned handles the rows that belong to no single run. runs has the database's rows of _smithers_runs. Each
+// table is one of four kinds:
+//   - A table of frames, tables.Migrated or tables.Columns is left out.
+//   - In a table with a run column, readUnowned counts the rows that belong to none of runs.
+//   - In a table of Smithers without a run column, it counts all rows.
+//   - The rows of any other table become part of im.left.
+//
+// The result has the counts that are not 0. In a watch, which does not report counts, the result is nil. If
+// readUnowned succeeds, it sets im.leftRead.
 func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable, error) {
 	im.left = nil
 	var left []LeftTable
@@ -47,7 +53,7 @@ func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable,
 	return left, nil
 }
 
-// ownerless returns the number of rows in table that belong to no run of runs.
+// ownerless returns the number of rows in table that belong to none of runs. table must have a run column.
 func ownerless(tx *source.Tx, table source.Table, runs []source.Row) (int64, error) {
 	rows, err := tx.Count(table.Name, "")
 	for _, run := range runs {
@@ -61,7 +67,7 @@ func ownerless(tx *source.Tx, table source.Table, runs []source.Row) (int64, err
 	return rows, err
 }
 
-// keepUnowned adds table with all its rows to im.left, unless the table is empty.
+// keepUnowned appends table, with all its rows, to im.left. It skips an empty table.
 func (im *importJob) keepUnowned(tx *source.Tx, table source.Table) error {
 	one := dbrun.Unowned{Table: table}
 	for row, err := range tx.Rows(table.Name, "") {

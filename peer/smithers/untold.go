@@ -15,7 +15,8 @@ type Untold struct {
 	answers  kept.Answers
 }
 
-// ReadUntold returns the answers in the run's mailbox at head that have not reached Smithers.
+// ReadUntold returns the answers in the run's mailbox that have not reached Smithers. head is the run's tip. If the
+// run was not imported from Smithers, the result has no answers.
 func ReadUntold(s *timeline.Store, head *timeline.Head) (*Untold, error) {
 	known, err := kept.ReadTip(s, head.Entry())
 	if err != nil || !known.Imported {
@@ -39,8 +40,9 @@ func (u *Untold) HumanRequest(nodeID string, iteration int) (h snapshot.HumanReq
 	return h, ok
 }
 
-// Signal returns the first signal that has not reached Smithers and that ends a wait for name and correlation. A nil
-// or empty correlation matches only signals without a correlation. ok is false if u has no such signal.
+// Signal returns the first signal that has not reached Smithers and that ends a wait for this name and correlation.
+// If correlation is nil or points to "", only a signal without a correlation matches. ok is false if u has no such
+// signal.
 func (u *Untold) Signal(name string, correlation *string) (s snapshot.Signal, ok bool) {
 	for _, s := range u.answers.Signals {
 		if s.Name == name && kept.SameCorrelation(s.CorrelationID, correlation) {

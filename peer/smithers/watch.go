@@ -47,16 +47,17 @@ const (
 	lastLooks = 50
 )
 
-// Watch imports the database at path and every later change to the database, each change with the working copy of
-// that moment. When ctx ends, Watch imports the last changes and returns nil. The database may appear after Watch
-// begins. Runs that exist at the beginning are imported without the working copy. If a run cannot be imported, Watch
-// reports the run once for each reason, and tries again when the database changes. Between two looks, Watch holds no
-// lock on the database.
+// Watch imports the database at path, and later every change to the database. With a change, it imports the files
+// that the working copies have at that moment. Runs that exist at the beginning are imported without files. When ctx
+// ends, Watch imports the last changes and returns nil. Between two looks at the database, Watch holds no lock.
 //
-// Watch returns an error if the database's folder is missing at the beginning, or if the database is unreadable
-// before the first import. After the first import, an unreadable database is a warning, and Watch tries again. A
-// database without Smithers' tables is always a warning. If the end of the database file is missing, another program
-// may still be copying the file: Watch waits for the rest, and warns after a while.
+// The database may appear after Watch begins, but its folder must exist: otherwise Watch returns an error. Before the
+// first import, an unreadable database is an error. After the first import, it is a warning, and Watch tries again. A
+// database without Smithers' tables is always a warning.
+//
+// If a run cannot be imported, Watch reports the run once for each reason, and tries again when the database changes.
+// If the end of the database file is missing, another program may still be copying the file. Then Watch waits for the
+// rest, and warns after a while.
 func Watch(ctx context.Context, s *timeline.Store, path string, req WatchRequest) error {
 	if err := export.NeedFolder(path); err != nil {
 		return err
@@ -119,13 +120,13 @@ type watcher struct {
 	live bool
 }
 
-// behind reports whether the database is locked, incomplete, or has a version that is not imported completely. It
-// returns false for a missing database.
+// behind reports whether some of the database is not yet imported: the database is locked or incomplete, or changed
+// after the last complete import. It returns false for a missing database.
 func (w *watcher) behind() bool {
 	return w.busy > 0 || w.cut > 0 || w.db != nil && (!w.begun || w.found != w.imported)
 }
 
-// close closes the database, if open, and forgets the versions of the database.
+// close closes the database if it is open. It also resets the version numbers of the database that w has seen.
 func (w *watcher) close() {
 	if w.db != nil {
 		_ = w.db.Close() // opened for reading
@@ -133,10 +134,10 @@ func (w *watcher) close() {
 	w.db, w.imported, w.found = nil, 0, 0 // a reopened database counts its versions from 1
 }
 
-// look imports the changes of the database and returns the time until the next look. A missing, locked or
-// incomplete database is not an error: a later look tries again. After many looks at a locked or incomplete
-// database, look warns. After the first import, an error about the database is only a warning. All other errors
-// end the watch.
+// look imports the changes of the database and returns the time until the next look. A missing, locked or incomplete
+// database is not an error: look returns nil, and a later look tries again. After many looks at a locked or
+// incomplete database, look warns. After the first import, any other error about the database is a warning too, and
+// the pause is longer. All other errors end the watch.
 func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 	started := w.store.Now()
 	w.brief = false
@@ -176,10 +177,10 @@ func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 // errNotYet means that the database does not exist, or that Smithers has not created its tables in the database.
 var errNotYet = errors.New("the database does not exist yet")
 
-// try opens the database if necessary, and imports new frames at once. It imports all other changes after
-// quietLooks looks without a change, and at the latest after mostLooks looks. Until a first import has succeeded,
-// each call imports everything. If the database is unchanged since a complete import, try imports nothing. The
-// error is errNotYet if the database does not exist or is still being created.
+// try opens the database if necessary and imports its changes. New frames are imported at once. All other changes are
+// imported after quietLooks looks without a change, and at the latest after mostLooks looks. Until a first import has
+// succeeded, each call imports everything. If the database is unchanged since a complete import, try imports nothing.
+// The error is errNotYet if the database does not exist or is still being created.
 func (w *watcher) try(ctx context.Context) error {
 	if err := w.open(ctx); err != nil {
 		return err
@@ -233,8 +234,9 @@ func (w *watcher) open(ctx context.Context) error {
 	return nil
 }
 
-// notYet returns errNotYet if err says that the database is missing or has no tables of Smithers. It warns once about
-// missing tables, after troubleLooks looks. notYet returns every other error with its error code, and nil for nil.
+// notYet maps err to the error that a look returns. If the database is missing or has no tables of Smithers, the
+// result is errNotYet. notYet warns once about missing tables, after troubleLooks looks. Any other error gets its
+// error code. If err is nil, the result is nil.
 func (w *watcher) notYet(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -285,7 +287,7 @@ func (w *watcher) survey(ctx context.Context) (runs []surveyedRun, err error) {
 	return runs, err
 }
 
-// fresh returns the runs whose newest frame is not imported. It leaves out runs without frames.
+// fresh returns the runs that have a newest frame that w has not imported. It leaves out runs without frames.
 func (w *watcher) fresh(runs []surveyedRun) (fresh []surveyedRun) {
 	for _, run := range runs {
 		if run.newest != nil && w.frames[run.id] != *run.newest {
@@ -295,8 +297,8 @@ func (w *watcher) fresh(runs []surveyedRun) (fresh []surveyedRun) {
 	return fresh
 }
 
-// bringFrames imports the new frames of runs, with the files of the current working copies, and reports the news. It
-// sets w.brief. If other processes interfered, the next look imports the frames again.
+// bringFrames imports the new frames of runs, with the files of the current working copies, reports the changed runs,
+// and sets w.brief. If other processes interfered, the next look imports the frames again.
 func (w *watcher) bringFrames(ctx context.Context, runs []surveyedRun) (err error) {
 	im := newImportJob(w.store, w.path, ImportRequest{Files: true})
 	im.memory, im.upTo = w.memory, make(map[string]source.Head)
@@ -317,10 +319,10 @@ func (w *watcher) bringFrames(ctx context.Context, runs []surveyedRun) (err erro
 	return nil
 }
 
-// bring imports the whole database, or the requested runs, and reports the news. version and runs are the
-// database's version and the watched runs before the import. If runs were requested and the database has none of
-// them, bring imports nothing, and version counts as imported. If other processes interfered, version does not
-// count as imported, and a later look repeats the import.
+// bring imports the database, or only the requested runs, and reports the changed runs. version is the version of the
+// database before the import, and runs are the watched runs at that version. If runs were requested and the database
+// has none of them, bring imports nothing. Afterwards version counts as imported. But if other processes interfered,
+// version does not count, and a later look repeats the import.
 func (w *watcher) bring(ctx context.Context, version int64, runs []surveyedRun) (err error) {
 	again := false
 	if w.req.Runs == nil || len(runs) > 0 {
@@ -347,8 +349,8 @@ func (w *watcher) bring(ctx context.Context, version int64, runs []surveyedRun) 
 	return nil
 }
 
-// from runs the import job im on the database and reports the result, even if an error ended the import. It returns
-// true if other processes interfered, so the caller must repeat the import.
+// from runs the import job im on the database and reports the result, even if an error ended the import. again is
+// true if other processes interfered, so that the caller must repeat the import.
 func (w *watcher) from(ctx context.Context, im *importJob) (again bool, err error) {
 	imported, err := im.from(ctx, w.db)
 	if imported != nil {
@@ -357,8 +359,9 @@ func (w *watcher) from(ctx context.Context, im *importJob) (again bool, err erro
 	return again, err
 }
 
-// late returns the rows of the runs that have not ended, if the database has changed since version: these runs
-// may have new frames. It returns nil if the database has not changed, or if w.live is false.
+// late returns the rows of the runs that have not ended. The import captures the files of these runs, because they
+// may have frames that are newer than version. If the database still has this version, or w.live is false, late
+// returns nil. runs are the watched runs.
 func (w *watcher) late(version int64, runs []surveyedRun) (rows []source.Row, err error) {
 	now, err := w.db.Version()
 	if err != nil || !w.live || now == version {
@@ -381,9 +384,9 @@ func (w *watcher) imports(runs []surveyedRun) {
 	}
 }
 
-// report calls the Report callback with the news of imported: the changed runs, and the runs refused for a new
-// reason. Without news it calls nothing. It returns true if a run failed because other processes interfered
-// (fault.Conflict or fault.Locked), so the caller must repeat the import.
+// report calls the Report callback with the changed runs of imported, and with the runs that were refused for a new
+// reason. If there are no such runs, it calls nothing. again is true if a run failed because other processes
+// interfered (fault.Conflict or fault.Locked), so that the caller must repeat the import.
 func (w *watcher) report(imported *Imported) (again bool) {
 	news := &Imported{}
 	for _, run := range imported.Runs {
@@ -419,15 +422,16 @@ func withoutNumbers(reason string) string {
 	}, reason)
 }
 
-// last imports all remaining changes after ctx has ended, without waiting for a quiet time. It looks at a locked
-// database at most lastLooks times. If the import fails, last warns. It always returns nil, and does nothing
-// before the first import.
+// last imports all remaining changes after ctx has ended, without waiting for a quiet time. If the database is
+// locked, it tries at most lastLooks times. If the import fails, last only warns: the result is always nil. Before
+// the first import, last does nothing.
 func (w *watcher) last(ctx context.Context) error {
 	if !w.begun {
 		return nil
 	}
 	err := source.ErrBusy
 	for look := 0; look < lastLooks && errors.Is(err, source.ErrBusy); look++ {
+		// The changes are due at once, and the import is thorough.
 		w.waited, w.passes = mostLooks, 0
 		err = w.try(context.WithoutCancel(ctx))
 	}

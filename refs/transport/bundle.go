@@ -40,8 +40,9 @@ func (t *Transport) Bundle(ctx context.Context, w io.Writer, names []refs.Name, 
 // bundleSignatures holds the valid first lines of a bundle, which all have the same length.
 var bundleSignatures = []string{"# v2 git bundle\n", "# v3 git bundle\n"}
 
-// takeBundle stores the objects of the bundle at path in this repository. It does nothing if remote is a
-// configured remote or if path is not a bundle.
+// takeBundle stores the objects of the bundle at path in this repository. remote is the remote that was given to
+// Fetch. takeBundle does nothing if remote is the name of a configured remote, or if the file at path is not a
+// bundle.
 func (t *Transport) takeBundle(ctx context.Context, path, remote string) error {
 	if t.isConfigured(remote) {
 		return nil

@@ -46,13 +46,15 @@ var brokenHere = regexp.MustCompile(`(?m)^fatal: bad object (refs/\S+)$`)
 // secret matches the user and the password of a URL in git's messages.
 var secret = regexp.MustCompile(`([^\s/:@'"]*):[^\s/@'"]+@`)
 
-// withoutSecrets returns a message without the passwords in its URLs. It keeps the names of the users.
+// withoutSecrets returns a message of git without the passwords in its URLs. The names of users stay. said is the
+// message.
 func withoutSecrets(said string) string { return secret.ReplaceAllString(said, "$1@") }
 
-// classify returns err wrapped in the error that git's message means: a *refs.BrokenError, refs.ErrNotFound, ErrBundle,
-// ErrUnsound or ErrRemote. It returns err itself if the message has another meaning. In both cases it removes progress
-// and passwords from the message inside err. It leaves err unchanged if git did not fail or was stopped, or if ctx has
-// ended.
+// classify wraps err, an error of a git command, in the error that git's message means: a *refs.BrokenError,
+// refs.ErrNotFound, ErrBundle, ErrUnsound or ErrRemote. If the message means none of these, the result is err itself.
+// In each case, classify removes progress and passwords from the message in err.
+//
+// If err is nil or not a *gitexec.Error, if git was stopped, or if ctx has ended, classify returns err unchanged.
 func classify(ctx context.Context, err error) error {
 	var failed *gitexec.Error
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failed) || failed.Stopped() {
@@ -78,7 +80,7 @@ func classify(ctx context.Context, err error) error {
 	}
 }
 
-// saysAny reports whether said contains one of the texts in all.
+// saysAny reports whether a message of git contains at least one of the texts in all. said is the message.
 func saysAny(said string, all []string) bool {
 	for _, words := range all {
 		if strings.Contains(said, words) {

@@ -19,10 +19,11 @@ type Spec struct {
 // conflict with tombstones.
 const notTips = "^refs/smithers/_tip/_gone\n^refs/smithers/_tip/_gone/*\n"
 
-// Fetch fetches the refs that specs name, with their objects, from remote. remote may be the path of a bundle. With
-// prune, Fetch deletes each ref of this repository that matches a To with "*" and whose ref at the remote is missing.
-// If a spec without "*" names a missing ref, Fetch moves no ref and the error wraps refs.ErrNotFound. If another
-// process is fetching the same refs, Fetch tries again up to maxContended times.
+// Fetch fetches the refs that specs name, with their objects, from remote. remote may be the path of a bundle. If
+// prune is true, Fetch also deletes refs of this repository: those that match the To of a spec with "*" and whose
+// source the remote no longer has. If a spec without "*" names a ref that the remote lacks, Fetch moves no ref and
+// the error wraps refs.ErrNotFound. If another process is fetching the same refs, Fetch tries again up to
+// maxContended times.
 //
 // Fetch checks objects as git fsck does, with the user's fetch.fsck settings. The objects are on stable storage if
 // git's core.fsync has its default value.
@@ -57,8 +58,8 @@ func (t *Transport) Fetch(ctx context.Context, remote string, specs []Spec, prun
 	}
 }
 
-// fetchArgs returns the arguments of git fetch. They make git write nothing except the requested refs and
-// their objects.
+// fetchArgs returns the arguments of git fetch. With them, git writes only the requested refs and their objects. If
+// prune is true, git also deletes refs: see Fetch.
 func (t *Transport) fetchArgs(remote string, prune bool) []string {
 	args := []string{
 		"fetch", t.progress(), "--stdin", "--refmap=", "--no-tags", "--no-prune-tags",
@@ -78,7 +79,7 @@ func (t *Transport) fetchArgs(remote string, prune bool) []string {
 	return append(args, "--", remote)
 }
 
-// fetchSettings returns configuration that applies only to git fetch.
+// fetchSettings returns the configuration for one git fetch from remote, as "name=value" settings.
 func (t *Transport) fetchSettings(remote string) []string {
 	settings := []string{
 		"fetch.fsckObjects=true", "advice.fetchShowForcedUpdates=false",

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// List returns the refs of remote whose names begin with prefix, sorted by name. remote may be the path of a
-// bundle. The remote sends the names of all of its refs, so prefer Fetch to find runs.
+// List returns the refs of remote whose names begin with prefix, sorted by name. remote may be the path of a bundle.
+// The remote sends the names of all of its refs, so prefer Fetch if you only look for runs.
 func (t *Transport) List(ctx context.Context, remote, prefix string) ([]refs.Ref, error) {
 	stdout, err := t.run(ctx, t.process([]string{"ls-remote", "--quiet", "--refs", "--", remote}, nil))
 	if err != nil {

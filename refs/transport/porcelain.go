@@ -35,10 +35,13 @@ type answer struct {
 	reason  string
 }
 
-// push runs git push for one chunk and returns the answer for each ref of the chunk. If the remote does not support
-// atomic pushes, push sets p.atomic to false and tries again. If git cannot read an object of this repository, each ref
-// is unsent; if the remote or a proxy refuses the push as a whole, each ref is declined. If any other failure leaves a
-// ref without an answer, the error is that of classify, or wraps ErrRemote.
+// push runs git push for one chunk and returns the answer for each ref of the chunk:
+//   - If git cannot read an object of this repository, the answer for each ref is unsent.
+//   - If the remote or a proxy refuses the push as a whole, the answer for each ref is declined.
+//   - Otherwise git reports the answer for each ref: see parsePorcelain.
+//
+// If the remote does not support atomic pushes, push sets p.atomic to false and tries again. If another failure
+// leaves a ref without an answer, push returns an error: that of classify, or one that wraps ErrRemote.
 func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, error) {
 	process := p.t.process(p.args(chunk), p.settings())
 	stdout, _, err := process.Run(ctx)
@@ -76,7 +79,8 @@ func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, 
 // reference-transaction hook, and messages of a proxy that refuses the size.
 var refusedAll = []string{"ref updates aborted by hook", "HTTP 413", "returned error: 413"}
 
-// args returns the arguments of git push for a chunk.
+// args returns the arguments of git push for a chunk. git moves a ref only if the remote's ref permits it: Create
+// needs a missing ref, Delete needs the value Old, and FastForward needs an ancestor of New.
 func (p *pusher) args(chunk []Move) []string {
 	args := []string{"push", "--porcelain", p.t.progress(), "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"}
 	if p.atomic {
@@ -99,7 +103,8 @@ func (p *pusher) args(chunk []Move) []string {
 	return append(append(args, "--", p.remote), specs...)
 }
 
-// settings returns configuration that disables the user's own settings for pushes.
+// settings returns the configuration for git push, as "name=value" settings. It overrides settings of the user that
+// would change the push or its output.
 func (p *pusher) settings() []string {
 	settings := []string{"push.pushOption=", "color.push=false", "color.transport=false", "advice.pushUpdateRejected=false"}
 	if p.t.isConfigured(p.remote) {
@@ -110,9 +115,9 @@ func (p *pusher) settings() []string {
 	return settings
 }
 
-// parsePorcelain returns the answer for each ref of chunk in out, the output of git push --porcelain. It adds
-// said, the remote's message, to the reasons of refused and raced refs. A ref without a result is an error
-// that wraps ErrRemote.
+// parsePorcelain returns the answer for each ref of chunk. out is the output of git push --porcelain. said is the
+// remote's message: parsePorcelain adds it to the reason of each declined or raced ref. If out has no result for a
+// ref, the error wraps ErrRemote.
 func parsePorcelain(out []byte, said string, chunk []Move) (map[refs.Name]answer, error) {
 	answers := make(map[refs.Name]answer, len(chunk))
 	for line := range strings.Lines(string(out)) {
@@ -146,8 +151,9 @@ var (
 	ofRaces  = []string{"failed to update ref", "atomic transaction failed", "failed to lock", "transaction failed to start"}
 )
 
-// judge returns the answer in one line of git push --porcelain, from its flag and its summary. If the line does not
-// give a result, the answer is zero.
+// judge returns the answer in one line of git push --porcelain. flag and summary are two fields of the line. If the
+// ref was rejected, summary says why: another ref held it up, another process raced, the ref is stale, or the remote
+// declined it. If the line does not give a result, the answer is zero.
 func judge(flag, summary string) answer {
 	switch flag {
 	case "=":
@@ -174,7 +180,8 @@ func judge(flag, summary string) answer {
 	}
 }
 
-// remoteSaid returns the remote's messages in stderr without progress, at most maxSaid bytes of them.
+// remoteSaid returns the messages of the remote in stderr, one a line. It leaves out lines of progress, and cuts the
+// result after maxSaid bytes.
 func remoteSaid(stderr string) string {
 	var lines []string
 	for line := range strings.Lines(withoutProgress(stderr)) {

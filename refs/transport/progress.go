@@ -31,8 +31,8 @@ type progressFilter struct {
 	line []byte // an incomplete line
 }
 
-// Write passes on each complete line that is progress. A line ends with LF or CR. An incomplete line waits
-// for the next Write.
+// Write passes each complete line of progress in p on to f.to, and drops all other lines. A line ends with LF or CR.
+// If p ends within a line, the next Write continues the line. Write returns the error of f.to, if any.
 func (f *progressFilter) Write(p []byte) (int, error) {
 	for _, c := range p {
 		f.line = append(f.line, c)

@@ -63,18 +63,18 @@ type Outcome struct {
 	Reason string // the message of the remote or of the local git; "" for Moved and UpToDate
 }
 
-// Push moves refs at remote, which is the name of a configured remote or a URL, and returns the outcome of
-// each move, in order. No two moves may name the same ref. Push sends the moves in chunks. A chunk moves as a
-// whole or not at all if the remote supports that. Stale refs are left out and do not hold up the other refs
-// of their chunk.
+// Push moves refs at remote, which is the name of a configured remote or a URL. It returns the outcome of each move,
+// in order. Each move must name another ref.
 //
-// If the remote refuses a chunk, Push tries the halves of the chunk, down to single refs. If both halves are
-// accepted, the chunk was too large, and later chunks have the accepted size. After three successive refusals
-// of single refs, Push gives up, and the remaining moves are Refused. If this repository cannot read an
-// object, Push also halves the chunk until the ref that needs the object is alone.
+// Push sends the moves in chunks. If the remote supports atomic pushes, a chunk moves as a whole or not at all. A
+// stale ref is left out, so that it does not hold up the rest of its chunk. If the remote refuses a chunk, Push tries
+// the halves of the chunk, down to single refs. If both halves are accepted, the chunk was too large, and later
+// chunks have the accepted size. After three successive refusals of single refs, Push gives up, and the remaining
+// moves are Refused. If this repository cannot read an object, Push also halves the chunk, until the ref that needs
+// the object is alone.
 //
-// An error is about the connection or this repository. The returned outcomes are valid even then. The results
-// of the other moves are unknown, and a repeated Push completes them.
+// If the connection or this repository fails, Push returns an error. The returned outcomes are valid even then. The
+// results of the other moves are unknown, and a repeated Push completes them.
 func (t *Transport) Push(ctx context.Context, remote string, moves []Move) ([]Outcome, error) {
 	p := &pusher{t: t, remote: remote, atomic: true, size: t.opts.Chunk, contended: maxContended}
 	if p.size <= 0 {
@@ -127,8 +127,9 @@ func (p *pusher) each(ctx context.Context, moves []Move) error {
 	return nil
 }
 
-// try pushes a chunk, and parts of it again, until each move of the chunk has an outcome. If p.over is set,
-// all moves are Refused.
+// try pushes a chunk, and repeats the push with parts of the chunk until each move has an outcome. If the remote has
+// refused too often, p.over has the reason: then try pushes nothing, and all moves are Refused. An error means that
+// some moves have no outcome.
 func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	if p.over != "" {
 		for _, move := range chunk {
@@ -176,8 +177,9 @@ func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	return p.try(ctx, left) // now without the moves that held them up
 }
 
-// sort records the final outcomes of a chunk. It returns the moves without an outcome: left were held up by
-// others, refused were declined by the remote, and contended lost a race against another process.
+// sort records the outcomes in answers that are final, and returns the other moves of chunk. The moves in left were
+// held up by other moves. The moves in refused were declined by the remote. The moves in contended lost a race
+// against another process.
 func (p *pusher) sort(chunk []Move, answers map[refs.Name]answer) (left, refused, contended []Move) {
 	for _, move := range chunk {
 		switch a := answers[move.Name]; a.verdict {
@@ -199,8 +201,8 @@ func (p *pusher) sort(chunk []Move, answers map[refs.Name]answer) (left, refused
 	return left, refused, contended
 }
 
-// halve pushes a refused chunk again in halves. If the remote then accepts all moves, the chunk was too
-// large, and p.size keeps the smaller size.
+// halve pushes a refused chunk again, in halves. If this leads to no Refused or Unreadable move, the chunk was too
+// large, and p.size keeps the smaller size. Otherwise halve restores p.size.
 func (p *pusher) halve(ctx context.Context, chunk []Move) error {
 	size, refused := p.size, p.refused
 	p.size = len(chunk) / 2
@@ -247,7 +249,8 @@ func unsettled(moves []Move, settled map[refs.Name]Outcome) []Move {
 	return left
 }
 
-// without returns moves without the move of the ref name. It leaves the slice moves unchanged.
+// without returns moves without the move of the ref name, or moves itself if no move is of this ref. It does not
+// change the array of moves.
 func without(moves []Move, name refs.Name) []Move {
 	for i, move := range moves {
 		if move.Name == name {
@@ -257,7 +260,7 @@ func without(moves []Move, name refs.Name) []Move {
 	return moves
 }
 
-// pause waits for d. If ctx is done first, pause returns the cause.
+// pause waits for the duration d. If ctx ends first, pause returns the cause.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -35,8 +35,9 @@ type Transport struct {
 // New returns a Transport. It reads nothing.
 func New(opts Options) *Transport { return &Transport{opts: opts} }
 
-// process returns a git command that runs in the user's folder, so that a relative path of a remote has the
-// user's meaning. settings holds configuration for this command only.
+// process returns a git command with the given arguments. settings has configuration for this command only. The
+// command runs in the top folder of the working copy or, in a bare repository, in the git directory. So a relative
+// path of a remote has the same meaning as for the user's own git.
 func (t *Transport) process(args, settings []string) gitexec.Process {
 	repo := t.opts.Repo
 	gitDir := cmp.Or(repo.GitDir, repo.CommonDir)
@@ -57,8 +58,7 @@ func (t *Transport) run(ctx context.Context, process gitexec.Process) (stdout []
 	return stdout, classify(ctx, err)
 }
 
-// progress returns the option that makes git print progress if Options.Talk is set, or the option that
-// prevents it.
+// progress returns git's option to print progress if Options.Talk is set, and otherwise the option to print none.
 func (t *Transport) progress() string {
 	if t.opts.Talk != nil {
 		return "--progress"

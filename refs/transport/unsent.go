@@ -13,8 +13,8 @@ var ofObjectsHere = []string{
 	"cannot read", "not a valid object",
 }
 
-// isUnsent reports whether a push failed in this repository: stderr has a reason that is neither about the
-// connection nor about the remote's refs.
+// isUnsent reports whether a push failed because of this repository. It returns true if stderr, git's messages, has a
+// fatal error that is about neither the connection nor the remote.
 func isUnsent(stderr string) bool {
 	for line := range strings.Lines(withoutProgress(stderr)) {
 		// If the connection breaks, pack-objects dies by SIGPIPE.

@@ -48,8 +48,8 @@ func readFrameBlob(r objstore.Reader, id objstore.ID) (frameBlob, error) {
 	return decodeFrameBlob(id, data)
 }
 
-// encode returns the content of the blob: a line with the encoding, the number of deltas, the digest and, in a
-// delta, the base; then a line with the payload.
+// encode returns the content of the blob, which has two lines. The first line has the encoding, the number of deltas,
+// the digest and, for a delta, the base. The second line has the payload.
 func (b frameBlob) encode() []byte {
 	out := make([]byte, 0, len(b.payload)+160)
 	out = append(append(out, b.encoding...), ' ')
@@ -63,8 +63,8 @@ func (b frameBlob) encode() []byte {
 }
 
 // decodeFrameBlob decodes data, the content of the blob with the given id. If encode would not have written data, the
-// error wraps objstore.ErrCorrupt. decodeFrameBlob checks the digest of a whole tree. The digest of a delta can only be
-// checked with the base, see frame.advance.
+// error wraps objstore.ErrCorrupt. For a whole tree, decodeFrameBlob also checks the digest. For a delta, only
+// frame.advance can check the digest, because it needs the base.
 func decodeFrameBlob(id objstore.ID, data []byte) (frameBlob, error) {
 	head, payload, _ := bytes.Cut(data, []byte{'\n'})
 	payload, ok := bytes.CutSuffix(payload, []byte{'\n'})
@@ -88,7 +88,8 @@ func decodeFrameBlob(id objstore.ID, data []byte) (frameBlob, error) {
 	return b, nil
 }
 
-// checkPayload returns an error if payload cannot be a tree or a delta, because of its size or its JSON.
+// checkPayload returns an error if payload is too large, or is not a single valid JSON value. It does not check that
+// payload is a tree or a delta.
 func checkPayload(payload []byte) error {
 	switch {
 	case len(payload) > page.MaxValue:
@@ -133,8 +134,8 @@ func (b *frameBlob) decodeHead(line string) (err error) {
 	return fmt.Errorf("unknown encoding %q", b.encoding)
 }
 
-// checkWhole returns an error if the payload of a whole tree is not a canonical tree, or does not have the
-// digest.
+// checkWhole returns an error if b.payload is not a tree in its canonical JSON, or does not have the digest b.sum. b
+// must be the blob of a whole tree, and not of a delta.
 func (b *frameBlob) checkWhole() error {
 	tree, err := Parse(b.payload)
 	switch {
@@ -150,7 +151,8 @@ func (b *frameBlob) checkWhole() error {
 	return nil
 }
 
-// corrupt returns an error that wraps objstore.ErrCorrupt: this package has not written the blob with the given id.
+// corrupt returns an error that wraps objstore.ErrCorrupt and has the formatted text. The error means that this
+// package has not written the blob with the given id.
 func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }

@@ -34,9 +34,9 @@ func NewCache(n int) *Cache {
 	return &Cache{lru.New[objstore.ID](int64(n), func(f frame) int64 { return 1 + int64(len(f.rendered)/frameUnit) })}
 }
 
-// Read returns the rendered tree of a frame's blob as canonical JSON, "null" for the zero id. It reads the blob
-// and at most 49 blobs that it builds on. If a blob is damaged, the error wraps objstore.ErrCorrupt. The bytes
-// are shared and must not be changed.
+// Read returns the rendered tree in the blob of a frame, as canonical JSON. For the zero id, it returns "null". Read
+// reads the blob and at most 49 blobs that this blob builds on. If a blob is damaged, the error wraps
+// objstore.ErrCorrupt. The caller must not change the bytes.
 func (c *Cache) Read(r objstore.Reader, id objstore.ID) (json.RawMessage, error) {
 	if id.IsZero() {
 		return json.RawMessage("null"), nil
@@ -45,8 +45,9 @@ func (c *Cache) Read(r objstore.Reader, id objstore.ID) (json.RawMessage, error)
 	return f.rendered, err
 }
 
-// read returns and caches the frame of the blob with the given id, which must not be zero. If the tree does not have
-// the digest in the blob, the error wraps objstore.ErrCorrupt.
+// read returns the frame in the blob with the given id, and caches it. id must not be zero. If the numbers of the
+// deltas do not follow each other, or the tree does not have the digest in the blob, the error wraps
+// objstore.ErrCorrupt.
 func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
 	if f, ok := c.get(id); ok {
 		return f, nil
@@ -84,9 +85,9 @@ func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
 	return f, nil
 }
 
-// advance applies deltas to the tree of f and returns the resulting frame. deltas has the newest blob first. If
-// deltas is empty, advance returns f. If the result does not have the digest in the newest blob, the error wraps
-// objstore.ErrCorrupt.
+// advance applies deltas to the tree of f and returns the resulting frame. deltas are sorted from the newest to the
+// oldest. If deltas is empty, the result is f. If a delta is invalid, or the result does not have the digest in the
+// newest blob, the error wraps objstore.ErrCorrupt.
 func (f frame) advance(deltas []frameBlob) (frame, error) {
 	if len(deltas) == 0 {
 		return f, nil
@@ -115,11 +116,13 @@ func (f frame) advance(deltas []frameBlob) (frame, error) {
 	return out, nil
 }
 
-// Write adds the blob of a frame with the rendered tree to w, caches the tree, and returns the blob's id.
-// before is the blob of the previous frame, or the zero ID if no frame has a blob yet. If the tree is the same as the
-// tree of before, Write adds nothing and returns before; for the null tree, it returns the zero ID. parse parses and
-// checks a tree, and Write returns the error of parse. Write does not call parse if the cache shows that tree equals
-// the tree of before.
+// Write stores the rendered tree of a frame as a blob in w, caches the tree, and returns the blob's id. before is the
+// id of the previous frame's blob, or zero if no frame has a blob yet. If the tree is the same as the previous
+// frame's tree, Write stores nothing and returns the id of the previous frame's blob. For the null tree, it stores
+// nothing and returns the zero ID.
+//
+// parse must parse and check a tree. Write returns the errors of parse. If the cache shows that the tree is the same
+// as the previous frame's tree, Write does not call parse.
 func (c *Cache) Write(
 	w objstore.Writer, before objstore.ID, tree json.RawMessage, parse func(json.RawMessage) (*Tree, error),
 ) (objstore.ID, error) {
@@ -151,9 +154,9 @@ func (c *Cache) Write(
 	return id, nil
 }
 
-// shorten turns b, the blob of tree, into a delta if the delta is shorter than the tree. It leaves b unchanged if the
-// delta would be one of more than maxDeltas in a row, or would have more than maxOps ops. before is the id of the
-// previous blob, on which the delta builds, and last is the frame of the previous blob.
+// shorten turns b, the blob of tree, into a delta if the delta is shorter than the tree. The delta builds on the
+// previous blob: before is the id of this blob, and last is its frame. If there are already maxDeltas deltas in a
+// row, or the delta would have more than maxOps ops, shorten leaves b unchanged.
 func (b *frameBlob) shorten(before objstore.ID, last frame, tree *Tree) error {
 	if last.deltas == maxDeltas {
 		return nil
@@ -173,7 +176,8 @@ func (b *frameBlob) shorten(before objstore.ID, last frame, tree *Tree) error {
 	return nil
 }
 
-// get returns the cached frame of a blob, and whether the frame is cached. c may be nil.
+// get returns the frame of the blob with the given id from the cache, and true. If the cache lacks the frame, it
+// returns false. c may be nil.
 func (c *Cache) get(id objstore.ID) (frame, bool) {
 	if c == nil || id.IsZero() {
 		return frame{}, false
@@ -181,7 +185,7 @@ func (c *Cache) get(id objstore.ID) (frame, bool) {
 	return c.frames.Get(id)
 }
 
-// put caches the frame of a blob. c may be nil.
+// put adds f, the frame of the blob with the given id, to the cache. If c is nil, put does nothing.
 func (c *Cache) put(id objstore.ID, f frame) {
 	if c != nil {
 		c.frames.Put(id, f)

@@ -51,10 +51,10 @@ type step struct {
 	isIndex bool
 }
 
-// nameStep returns the step with a name.
+// nameStep returns the step of a path that leads to the member with the given name.
 func nameStep(name string) step { return step{name: name} }
 
-// indexStep returns the step to the child at an index.
+// indexStep returns the step of a path that leads to the child with the given index.
 func indexStep(index int) step { return step{index: index, isIndex: true} }
 
 // hasValue reports whether the op has a value or a node. A removal has neither.
@@ -102,9 +102,9 @@ func (o deltaOp) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// decodeDelta decodes data, the payload of a delta. id is the id of its blob. data must be valid JSON within the
-// limits. If encodeDelta would not have written data, the error wraps objstore.ErrCorrupt or, for a later version,
-// row.ErrNewerFormat.
+// decodeDelta decodes data, the payload of a delta. id is the id of the delta's blob, for errors. data must be valid
+// JSON within the limits. If the delta has a later version, the error wraps row.ErrNewerFormat. If encodeDelta would
+// not have written data, the error wraps objstore.ErrCorrupt.
 func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
 	m := row.Reader{Rest: data}
 	m.Expect(`{"version":`)
@@ -134,8 +134,8 @@ func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
 	return ops, nil
 }
 
-// readOp reads an op that append has written. If m.Bad is true afterwards, or the op is unknown, readOp returns
-// an error.
+// readOp reads one op of a delta from m. If the op is unknown, or m.Bad becomes true, readOp returns an error. It
+// does not check whether the op is in its canonical form: decodeDelta compares the encoding of the whole delta.
 func readOp(m *row.Reader) (o deltaOp, err error) {
 	m.Expect(`{"op":`)
 	o.op = m.Text()
@@ -165,7 +165,8 @@ func readOp(m *row.Reader) (o deltaOp, err error) {
 	return o, nil
 }
 
-// readStep reads one step of a path. A value that is neither a string nor an integer sets m.Bad.
+// readStep reads one step of a path from m: a string is a name, and an integer is an index. For any other value, it
+// sets m.Bad.
 func readStep(m *row.Reader) step {
 	if len(m.Rest) > 0 && m.Rest[0] == '"' {
 		return nameStep(m.Text())
@@ -173,8 +174,8 @@ func readStep(m *row.Reader) step {
 	return indexStep(int(m.Int()))
 }
 
-// readValue reads the value of the op from m: a string into o.value, or a tree into o.node. A tree that Parse
-// rejects is an error.
+// readValue reads the value of the op from m: a string into o.value, or a tree into o.node. For null, which is the
+// null tree, o.node is nil. If Parse would reject the tree, readValue returns an error.
 func (o *deltaOp) readValue(m *row.Reader) (err error) {
 	if m.Bad || len(m.Rest) == 0 {
 		return row.ErrNotCanonical
@@ -217,8 +218,8 @@ func applyDelta(root *Tree, ops []deltaOp) (*Tree, error) {
 	return root, nil
 }
 
-// apply applies the op to the tree n and modifies the tree. If the op does not fit the tree, the error is
-// errMisplacedOp.
+// apply applies the op to the tree n, which it modifies. The op must not replace n itself: applyDelta handles this
+// case. If the op does not fit the tree, the error is errMisplacedOp.
 func (o deltaOp) apply(n *Tree) error {
 	path := o.path
 	// Go down to the node that the op changes, or whose prop or child it changes.
@@ -260,8 +261,8 @@ func (o deltaOp) applyProp(n *Tree, name string) error {
 	return nil
 }
 
-// applyChild sets or removes the child of n at index i, or inserts a child before it. An insertion may be at
-// the end. If the op does not fit, the error is errMisplacedOp.
+// applyChild applies the op to the child of n at index i: it sets or removes this child, or inserts a child before
+// it. An insertion may also be at the end. If the op does not fit, the error is errMisplacedOp.
 func (o deltaOp) applyChild(n *Tree, i int) error {
 	if i < 0 || i > len(n.children) || i == len(n.children) && o.op != opInsert {
 		return errMisplacedOp

@@ -5,9 +5,12 @@ import (
 	"sort"
 )
 
-// diffTrees returns the ops that turn the first tree, from, into the second, to. The order of the ops depends only
-// on the trees: the props of a node, sorted by name; then removals of children, from the last to the first;
-// insertions, from the first to the last; and changes within the remaining children, in their new order.
+// diffTrees returns the ops that turn the old tree into the new tree. The parameter from is the old tree, and to is
+// the new tree. The order of the ops depends only on the trees. For each node, the order is:
+//  1. changes of props, sorted by name
+//  2. removals of children, from the last to the first
+//  3. insertions of children, from the first to the last
+//  4. changes within the remaining children, in their new order
 func diffTrees(from, to *Tree) []deltaOp {
 	var d differ
 	d.node(from, to, "")
@@ -26,8 +29,9 @@ func (d *differ) emit(o deltaOp, steps ...step) {
 	d.ops = append(d.ops, o)
 }
 
-// node compares two nodes at one place, the old node from and the new node to, and appends the ops that turn the
-// old node into the new one. nearest is the id of the nearest enclosing element with an id, or "".
+// node appends the ops that turn the old node at the current path into the new node. The parameter from is the old
+// node, and to is the new node. Either may be nil. nearest is the id of the nearest enclosing element with an id, or
+// "".
 func (d *differ) node(from, to *Tree, nearest string) {
 	if from == nil || to == nil || from.isText != to.isText || from.tag != to.tag {
 		if from != to {
@@ -57,8 +61,9 @@ func nearestID(n *Tree, enclosing string) string {
 	return enclosing
 }
 
-// props appends the ops that turn the props of from, the old node, into the props of to, the new node. It merges the
-// two sorted lists. nearest is the id of the nearest element with an id, or "".
+// props appends the ops that turn the props of the old node into the props of the new node. The parameter from is the
+// old node, and to is the new node. Both lists of props are sorted, and the function merges them. nearest is the id
+// of the nearest element with an id, or "".
 func (d *differ) props(from, to *Tree, nearest string) {
 	i, j := 0, 0
 	for i < len(from.props) || j < len(to.props) {
@@ -86,8 +91,10 @@ func (d *differ) props(from, to *Tree, nearest string) {
 	}
 }
 
-// children appends the ops that turn the old children, from, into the new children, to. It skips equal children at
-// both ends. Among the other children, the pairs of pairChildren stay, and are compared. nearest is as for props.
+// children appends the ops that turn the old children into the new children. The parameter from has the old children,
+// and to has the new children. Equal children at both ends need no op. Among the others, pairChildren selects the old
+// children that stay. The other old children are removed, and the other new children are inserted. Then each child
+// that stays is compared with its new form. nearest is the id of the nearest element with an id, or "".
 func (d *differ) children(from, to []*Tree, nearest string) {
 	head := 0
 	for head < len(from) && head < len(to) && from[head].equal(to[head]) {
@@ -134,7 +141,9 @@ type identity struct {
 	nth     int
 }
 
-// identities returns the identity of each child, in the order of children. No two children have the same identity.
+// identities returns the identity of each child, in the order of children. The identity has the id of an element or,
+// without an id, its tag, and a number. The number counts the earlier children with the same id or tag. So no two
+// children have the same identity.
 func identities(children []*Tree) []identity {
 	out := make([]identity, len(children))
 	seen := make(map[identity]int, len(children))
@@ -150,9 +159,9 @@ func identities(children []*Tree) []identity {
 	return out
 }
 
-// pairChildren returns the longest list of children, by identity, that are in both lists in the same order.
-// Because identities are unique, the result is the longest increasing subsequence of old indexes, in the new
-// order.
+// pairChildren returns the longest list of children, by identity, that are in both lists in the same order. The
+// identities in a list are unique. So the result is the longest increasing subsequence of the old indexes, taken in
+// the new order. Each pair has the old index and the new index of a child.
 func pairChildren(from, to []*Tree) []pair {
 	places := make(map[identity]int, len(from))
 	for i, id := range identities(from) {

@@ -26,11 +26,12 @@ type Tree struct {
 // prop is a named property of an element.
 type prop struct{ name, value string }
 
-// compareProps orders props by the UTF-16 code units of their names.
+// compareProps compares a and b by the UTF-16 code units of their names. This is the order of members in canonical
+// JSON.
 func compareProps(a, b prop) int { return jsontext.CompareUTF16(a.name, b.name) }
 
-// findProp returns the index of the prop with the name and true. If n has no such prop, findProp returns the
-// index at which the prop belongs, and false.
+// findProp returns the index of the prop with the given name, and true. If n has no such prop, findProp returns the
+// index at which the prop would be inserted, and false.
 func (n *Tree) findProp(name string) (int, bool) {
 	return slices.BinarySearchFunc(n.props, prop{name: name}, compareProps)
 }
@@ -52,7 +53,7 @@ func (n *Tree) equal(other *Tree) bool {
 		slices.Equal(n.props, other.props) && slices.EqualFunc(n.children, other.children, (*Tree).equal)
 }
 
-// Append appends the canonical JSON of the tree to b, "null" for a nil tree.
+// Append appends the canonical JSON of the tree to b. A nil tree is "null".
 func (n *Tree) Append(b []byte) []byte {
 	if n == nil {
 		return append(b, "null"...)
@@ -79,9 +80,9 @@ func (n *Tree) Append(b []byte) []byte {
 	return append(b, ']', '}')
 }
 
-// Parse parses a rendered tree in any JSON spelling. The null tree is nil. An element may omit props and
-// children. Any other missing member, and an unknown, repeated or ill-typed member, is an error. data must be
-// valid JSON.
+// Parse parses a rendered tree in any JSON spelling. For the null tree, it returns nil. An element may omit props and
+// children. If another member is missing, or a member is unknown, repeated or of the wrong type, Parse returns an
+// error. data must be valid JSON.
 func Parse(data []byte) (*Tree, error) {
 	p := treeParser{b: data}
 	return p.tree()
@@ -94,8 +95,8 @@ type treeParser struct {
 	i int
 }
 
-// next skips white space and returns the first byte of the next token, or 0 at the end. It does not read the
-// token.
+// next skips white space and returns the first byte of the next token, or 0 at the end of the input. The token itself
+// stays unread.
 func (p *treeParser) next() byte {
 	p.i = jsontext.SkipSpace(p.b, p.i)
 	if p.i >= len(p.b) {
@@ -104,7 +105,7 @@ func (p *treeParser) next() byte {
 	return p.b[p.i]
 }
 
-// tree parses an element, a text or null. For null, it returns nil and reads nothing.
+// tree parses an element, a text or null. For null, it returns nil and leaves null unread.
 func (p *treeParser) tree() (*Tree, error) {
 	if p.next() == 'n' {
 		return nil, nil
@@ -124,11 +125,12 @@ const (
 	hasChildren
 )
 
-// node parses an element or a text. Any other value, an unknown or repeated member, and a missing required member are
-// errors.
+// node parses an element or a text. For any other value, it returns an error. It also returns an error if a member is
+// unknown or repeated, or if a required member is missing.
 func (p *treeParser) node() (*Tree, error) {
 	n := new(Tree)
 	var kind string
+	// seen has one bit for each member that was read, such as hasKind.
 	seen := 0
 	err := p.members(func(name string) (err error) {
 		member := 0
@@ -170,8 +172,9 @@ func (p *treeParser) node() (*Tree, error) {
 	return nil, errNotNode
 }
 
-// members reads an object and calls read for every member. read must read the member's value. members ends with the
-// first error of read. If the value is not an object, the error is errNotNode.
+// members reads an object and calls read for each member, after the colon. read must read the member's value. members
+// ends with the first error of read. If the value is not an object, the error is errNotNode. The input must be valid
+// JSON.
 func (p *treeParser) members(read func(name string) error) error {
 	if p.next() != '{' {
 		return errNotNode
@@ -195,7 +198,8 @@ func (p *treeParser) members(read func(name string) error) error {
 	return nil
 }
 
-// readProps reads an object of strings into the props of n, and sorts the props. A repeated prop is an error.
+// readProps reads an object whose values are strings into the props of n, and sorts the props by name. If a prop is
+// repeated, or a value is not a string, readProps returns an error.
 func (p *treeParser) readProps(n *Tree) error {
 	err := p.members(func(name string) error {
 		value, err := p.str()
@@ -219,7 +223,8 @@ func (p *treeParser) readProps(n *Tree) error {
 	return nil
 }
 
-// readChildren reads an array of nodes into the children of n. Any other value is an error.
+// readChildren reads an array of nodes into the children of n. If the value is not an array, or an element is not a
+// node, readChildren returns an error.
 func (p *treeParser) readChildren(n *Tree) error {
 	if p.next() != '[' {
 		return errors.New("children: not an array")
@@ -239,7 +244,7 @@ func (p *treeParser) readChildren(n *Tree) error {
 	return nil
 }
 
-// str reads a string and returns its text. A value that is not a string is an error.
+// str reads a string and returns its text. If the next value is not a string, str returns an error.
 func (p *treeParser) str() (string, error) {
 	if p.next() != '"' {
 		return "", errors.New("not a string")

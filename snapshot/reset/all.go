@@ -43,7 +43,8 @@ func All(s *snapshot.State) ([]snapshot.Change, error) {
 	return out, nil
 }
 
-// results yields the collections of a state that All empties, with their names: the outputs and the mailbox.
+// results yields the collections that All empties, with their names: all collections of s except the nodes and the
+// loops. These are the outputs and the mailbox.
 func results(s *snapshot.State) iter.Seq2[string, *page.Collection] {
 	return func(yield func(string, *page.Collection) bool) {
 		for name, rows := range s.Collections() {

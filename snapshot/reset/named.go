@@ -7,13 +7,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Named returns the changes by which Smithers makes nodes run again when it forks. The named nodes become pending
-// without a last attempt, and nothing else changes: outputs, loops, the mailbox and dependent nodes stay. Each of
-// nodes is a node id, which means all iterations of the node, or, if no node has this id, "nodeId::iteration". As in
-// Smithers, the part of a node id before its first "::" is a name of the node too. A node that is already pending
-// without a last attempt needs no change.
+// Named returns the changes by which Smithers makes nodes run again when it forks a run. The named nodes become
+// pending without a last attempt. Nothing else changes: outputs, loops, the mailbox and dependent nodes stay. A node
+// that is already pending without a last attempt needs no change.
 //
-// If a node is unknown, the error wraps ErrUnknownNode.
+// Each element of nodes is a node id, which means all iterations of the node. As in Smithers, the part of a node id
+// before its first "::" also names the node. If an element is neither, it must have the form "nodeId::iteration". If
+// a node is unknown, the error wraps ErrUnknownNode.
 func Named(s *snapshot.State, nodes []string) ([]snapshot.Change, error) {
 	var all []snapshot.Node
 	for n, err := range s.AllNodes() {
@@ -42,8 +42,8 @@ func Named(s *snapshot.State, nodes []string) ([]snapshot.Change, error) {
 	return out, nil
 }
 
-// namedKeys returns the keys of the nodes that a name of Named selects, in the order of nodes. It returns nil if no
-// node has the name.
+// namedKeys returns the keys of the nodes that name selects, in the order of nodes. For the meaning of name, see
+// Named. If name selects no node, the result is nil.
 func namedKeys(nodes []snapshot.Node, name string) []string {
 	var keys []string
 	exact := false

@@ -15,17 +15,16 @@ import (
 var ErrUnknownNode = errors.New("no such node")
 
 // Nodes returns the changes that make nodes run again. The nodes become pending without a last attempt, and their
-// outputs, approvals, human requests and waits are removed. Signals stay. Each of nodes is a node id, which means all
-// iterations of the node, or "nodeId::iteration". With noDeps, only the named nodes are reset. Otherwise, all nodes
-// that need a named node, directly or through other nodes, are reset too.
+// outputs, approvals, human requests and waits are removed. Signals stay. Each element of nodes is a node id, which
+// means all iterations of the node, or "nodeId::iteration". If a node is unknown, the error wraps ErrUnknownNode.
 //
-// A loop with a node that is reset goes back to the first iteration that is reset, and is not done. The loop
-// repeats its work from this iteration on. So the nodes of later iterations are removed with their outputs, and
-// every node outside of the loop that needs a node of the loop is reset too. Nodes of the iteration itself and
-// of earlier iterations stay, unless they need a node that is reset. With noDeps, later iterations of other
-// nodes stay.
+// Unless noDeps is true, Nodes also resets all nodes that need a named node, directly or through other nodes.
 //
-// If a node is unknown, the error wraps ErrUnknownNode.
+// If a node of a loop is reset, the loop goes back to the first iteration that is reset, and is not done. The loop
+// repeats its work from this iteration on. So Nodes removes the loop's nodes of later iterations, with their outputs,
+// and resets every node outside of the loop that needs a node of the loop. Nodes of this iteration and of earlier
+// iterations stay, unless they need a node that is reset. If noDeps is true, only the named nodes are reset, and
+// later iterations of other nodes stay.
 func Nodes(s *snapshot.State, nodes []string, noDeps bool) ([]snapshot.Change, error) {
 	r := resetter{state: s, byID: make(map[string][]snapshot.Node), from: make(map[string]int), back: make(map[string]int)}
 	for n, err := range s.AllNodes() {
@@ -60,8 +59,9 @@ type resetter struct {
 	back  map[string]int             // ralph id -> iteration that the loop goes back to
 }
 
-// find returns the node id and the iteration that a name of Nodes selects. exact is false if the name is a node id;
-// the iteration is then 0, the first one. If no node has the name, the error wraps ErrUnknownNode.
+// find returns the node id and the iteration that name selects. For the meaning of name, see Nodes. If name is a node
+// id, exact is false and iteration is 0, the first iteration. If no node has the name, the error wraps
+// ErrUnknownNode.
 func (r *resetter) find(name string) (id string, iteration int, exact bool, err error) {
 	if _, ok := r.byID[name]; ok {
 		return name, 0, false, nil
@@ -75,9 +75,9 @@ func (r *resetter) find(name string) (id string, iteration int, exact bool, err 
 	return "", 0, false, fmt.Errorf("%w: %q", ErrUnknownNode, name)
 }
 
-// mark marks a node to be reset from an iteration on, and the node's loop to go back to that iteration. id is the
-// node's id. If the node is already marked from this or an earlier iteration on, mark changes nothing and returns
-// false.
+// mark records that a node is to be reset from the given iteration on, and that the node's loop goes back to this
+// iteration. id is the node's id. If the node is already marked from this or an earlier iteration on, mark changes
+// nothing and returns false.
 func (r *resetter) mark(id string, iteration int) bool {
 	if at, ok := r.from[id]; ok && at <= iteration {
 		return false
@@ -101,9 +101,9 @@ func (r *resetter) loopOf(id string) string {
 	return ""
 }
 
-// spread marks all nodes that need a marked node, directly or through other nodes. A dependent in the same loop
-// is marked from the same iteration on, any other dependent from iteration 0 on. If a node of a loop is marked,
-// every node outside of the loop that needs any node of the loop is marked, too.
+// spread marks all nodes that need a marked node, directly or through other nodes. A dependent in the same loop is
+// marked from the same iteration on. Any other dependent is marked from iteration 0 on. If a node of a loop is
+// marked, spread also marks every node outside of the loop that needs any node of the loop.
 func (r *resetter) spread() {
 	dependents := make(map[string][]string)
 	members := make(map[string][]string)
@@ -141,8 +141,8 @@ func (r *resetter) spread() {
 	}
 }
 
-// changes returns the changes that reset the marked nodes and rewind the marked loops. They remove the nodes of
-// these loops in iterations after the one to which the loop goes back.
+// changes returns the changes that reset the marked nodes and move the marked loops back. In a loop that goes back,
+// they remove the nodes of all iterations after the one to which the loop goes back.
 func (r *resetter) changes() ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.byID)) {
@@ -164,9 +164,10 @@ func (r *resetter) changes() ([]snapshot.Change, error) {
 	return r.rewind(out)
 }
 
-// changesAlone returns the changes for noDeps. names are the names given to Nodes, and exact are the keys of the
-// iterations among these names. A name that is a node id resets all iterations of the node; in a loop, it resets the
-// first iteration and removes the others. A key in exact resets one iteration. The loops of the nodes are rewound.
+// changesAlone returns the changes for noDeps. names are the names given to Nodes, and exact are the keys among these
+// names. For a name that is a node id, changesAlone resets all iterations of the node. But in a loop, it resets only
+// the first iteration and removes the others. For a key in exact, it resets only this iteration. It also moves the
+// loops of the nodes back: see rewind.
 func (r *resetter) changesAlone(names, exact []string) ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.from)) {
@@ -188,8 +189,8 @@ func (r *resetter) changesAlone(names, exact []string) ([]snapshot.Change, error
 	return r.rewind(out)
 }
 
-// reset appends to out the changes that clear the node n and make it pending. If n is already pending without a
-// last attempt, the row of n stays.
+// reset appends to out the changes that clear the node n and make it pending without a last attempt. See clear. If n
+// already has this state, its row is not changed.
 func (r *resetter) reset(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
 	out, err := r.clear(out, n)
 	if err != nil || n.State == snapshot.NodePending && n.LastAttempt == nil {
@@ -200,14 +201,14 @@ func (r *resetter) reset(out []snapshot.Change, n snapshot.Node) ([]snapshot.Cha
 	return append(out, snapshot.SetRow(snapshot.CollectionNodes, row)), nil
 }
 
-// remove appends to out the changes that clear the node n and remove its row.
+// remove appends to out the changes that clear the node n and remove its row. See clear.
 func (r *resetter) remove(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
 	out, err := r.clear(out, n)
 	return append(out, snapshot.RemoveRow(snapshot.CollectionNodes, snapshot.Key(n.NodeID, n.Iteration))), err
 }
 
-// clear appends to out the changes that remove the outputs of n and its rows in the mailbox. Signals stay,
-// because their keys have another form.
+// clear appends to out the changes that remove the outputs of the node n and its approvals, human requests and waits.
+// Signals stay, because the key of a signal is not the key of a node.
 func (r *resetter) clear(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
 	key := snapshot.Key(n.NodeID, n.Iteration)
 	for name, rows := range results(r.state) {
@@ -222,8 +223,8 @@ func (r *resetter) clear(out []snapshot.Change, n snapshot.Node) ([]snapshot.Cha
 	return out, nil
 }
 
-// rewind appends to out the changes that move each loop in r.back to the iteration in r.back and make it not done. A
-// loop never moves forward. rewind ignores a loop without a row.
+// rewind appends to out the changes for the loops in r.back: each loop moves back to its iteration in r.back and is
+// not done. rewind never moves a loop forward, and skips a loop without a row.
 func (r *resetter) rewind(out []snapshot.Change) ([]snapshot.Change, error) {
 	for _, id := range slices.Sorted(maps.Keys(r.back)) {
 		value, found, err := r.state.Loops().Get(id)

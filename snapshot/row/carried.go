@@ -54,8 +54,8 @@ type others struct {
 	inner string  // the name of the first such member of a nested object; "" if there is no such member
 }
 
-// add records m, a member that fields do not declare. If m is a member of a nested object, add keeps only its name,
-// and only of the first such member.
+// add records m, a member that the fields do not declare. If m is a member of a nested object, add records only its
+// name, and only the first such name.
 func (o *others) add(m Member) {
 	if o.depth == 1 {
 		o.outer = append(o.outer, m)
@@ -64,9 +64,9 @@ func (o *others) add(m Member) {
 	}
 }
 
-// refused returns nil if the members in o may be carried: if all of them are members of the object itself, and open
-// is true, because the object's kind carries unknown members. Otherwise, the error wraps ErrNewerFormat. If o has no
-// members, the error is ErrNotCanonical, because the object was not in its only valid encoding either.
+// refused returns nil if a row may keep all members in o. For this, open must be true, which means that the row's
+// kind carries unknown members, and no member in o may be in a nested object. Otherwise, the error wraps
+// ErrNewerFormat. But if o has no members, the error is ErrNotCanonical: the object was invalid for another reason.
 func (o *others) refused(open bool) error {
 	switch {
 	case o.inner != "":
@@ -79,7 +79,7 @@ func (o *others) refused(open bool) error {
 	return nil
 }
 
-// takeOthers reads an object into v as take does, and adds the members that fields does not declare to r.others.
+// takeOthers reads an object into v: see take. It adds the members that fields does not declare to r.others.
 func takeOthers[T any](r *Reader, fields []Field[T], v *T) {
 	r.others.depth++
 	last := ""
@@ -94,9 +94,9 @@ func takeOthers[T any](r *Reader, fields []Field[T], v *T) {
 	r.others.depth--
 }
 
-// readOthers reads the next members into r.others while their values are canonical and their names are in ascending
-// order, greater than after and less than before. An empty before means that the names have no upper bound. The first
-// member that does not fit stays in r.Rest, with all members behind it.
+// readOthers reads members into r.others as long as their values are canonical and their names are in ascending
+// order. Each name must be greater than the name in after and less than the name in before. If before is "", there is
+// no upper bound. The first member that does not fit stays in r.Rest, with all members behind it.
 func (r *Reader) readOthers(after, before string) {
 	for {
 		m, rest, ok := r.ahead()
@@ -109,8 +109,9 @@ func (r *Reader) readOthers(after, before string) {
 	}
 }
 
-// ahead returns the next member of the current object, with any name, and the bytes after the member. It does not
-// change r. ok is false if no member with a canonical name and value follows.
+// ahead returns the next member of the current object, whatever its name, and the bytes after the member. It does not
+// change r. ok is false if the next member does not have a canonical name and a canonical value, or if there is no
+// member.
 func (r *Reader) ahead() (m Member, rest []byte, ok bool) {
 	next := Reader{Rest: r.Rest, Bad: r.Bad}
 	if r.inside {
@@ -129,8 +130,8 @@ func (r *Reader) ahead() (m Member, rest []byte, ok bool) {
 	return m, next.Rest, true
 }
 
-// canonical reads a value that is canonical JSON as in the metadata of git-smithers: RFC 8785, with integers as the
-// only numbers. Another value sets Bad. depth is the number of arrays and objects around the value.
+// canonical reads a value that is canonical JSON as git-smithers writes it: RFC 8785, with integers as the only
+// numbers. For any other value, it sets r.Bad. depth is the number of arrays and objects around the value.
 func (r *Reader) canonical(depth int) {
 	if r.Bad || len(r.Rest) == 0 {
 		r.Bad = true
@@ -151,7 +152,8 @@ func (r *Reader) canonical(depth int) {
 	}
 }
 
-// canonicalNested reads an array or an object as canonical does. depth counts the array or object itself.
+// canonicalNested reads an array or an object that is canonical JSON. Otherwise, it sets r.Bad. depth is the number
+// of arrays and objects around the value, plus one for the value itself. It must not exceed maxDepth.
 func (r *Reader) canonicalNested(depth int) {
 	switch {
 	case depth > maxDepth:
@@ -166,8 +168,8 @@ func (r *Reader) canonicalNested(depth int) {
 	}
 }
 
-// canonicalObject reads an object as canonicalNested does. Its names must be sorted by their UTF-16 code units,
-// each once.
+// canonicalObject reads an object that is canonical JSON. Otherwise, it sets r.Bad. The names must be sorted by their
+// UTF-16 code units, each only once. For depth, see canonicalNested.
 func (r *Reader) canonicalObject(depth int) {
 	r.Expect("{")
 	last := ""

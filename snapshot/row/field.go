@@ -31,82 +31,95 @@ type value[T any] interface {
 // integer is an integer type of a member.
 type integer interface{ int | int64 }
 
-// Text returns the field for a string.
+// Text returns the field for a string. name is the name of the member. at returns a pointer to the string in a T.
 func Text[T any](name string, at func(*T) *string) Field[T] { return Field[T]{name, text[T](at)} }
 
-// OptionalText returns the field for a string. The member is left out if the string is empty.
+// OptionalText returns the field for a string that may be missing. If the string is empty, the member is left out.
+// name is the name of the member. at returns a pointer to the string in a T.
 func OptionalText[T any](name string, at func(*T) *string) Field[T] {
 	return Field[T]{name, optionalText[T](at)}
 }
 
-// EmptyIsNull returns the field for a string. The member is null if the string is empty.
+// EmptyIsNull returns the field for a string that may be null. If the string is empty, the member is null. name is
+// the name of the member. at returns a pointer to the string in a T.
 func EmptyIsNull[T any](name string, at func(*T) *string) Field[T] {
 	return Field[T]{name, emptyIsNull[T](at)}
 }
 
-// NullText returns the field for a string or nil. The member is null if the pointer is nil.
+// NullText returns the field for a *string. If it is nil, the member is null. name is the name of the member. at
+// returns a pointer to the *string in a T.
 func NullText[T any](name string, at func(*T) **string) Field[T] {
 	return Field[T]{name, nullText[T](at)}
 }
 
-// Int returns the field for an integer from -MaxInteger to MaxInteger.
+// Int returns the field for an integer from -MaxInteger to MaxInteger. name is the name of the member. at returns a
+// pointer to the integer in a T.
 func Int[T any, N integer](name string, at func(*T) *N) Field[T] {
 	return Field[T]{name, number[T, N](at)}
 }
 
-// Count returns the field for an integer. The member is left out if the integer is 0.
+// Count returns the field for an integer that may be missing. If the integer is 0, the member is left out. name is
+// the name of the member. at returns a pointer to the integer in a T.
 func Count[T any, N integer](name string, at func(*T) *N) Field[T] {
 	return Field[T]{name, count[T, N](at)}
 }
 
-// NullInt returns the field for an integer or nil. The member is null if the pointer is nil.
+// NullInt returns the field for a pointer to an integer. If it is nil, the member is null. name is the name of the
+// member. at returns the address of the pointer in a T.
 func NullInt[T any, N integer](name string, at func(*T) **N) Field[T] {
 	return Field[T]{name, nullNumber[T, N](at)}
 }
 
-// OptionalInt returns the field for an integer or nil. The member is left out if the pointer is nil.
+// OptionalInt returns the field for a pointer to an integer. If it is nil, the member is left out. name is the name
+// of the member. at returns the address of the pointer in a T.
 func OptionalInt[T any, N integer](name string, at func(*T) **N) Field[T] {
 	return Field[T]{name, optionalNumber[T, N](at)}
 }
 
-// Bool returns the field for a boolean.
+// Bool returns the field for a boolean. name is the name of the member. at returns a pointer to the boolean in a T.
 func Bool[T any](name string, at func(*T) *bool) Field[T] { return Field[T]{name, boolean[T](at)} }
 
-// True returns the field for a boolean. The member is left out if the boolean is false.
+// True returns the field for a boolean that may be missing. If the boolean is false, the member is left out. name is
+// the name of the member. at returns a pointer to the boolean in a T.
 func True[T any](name string, at func(*T) *bool) Field[T] { return Field[T]{name, onlyTrue[T](at)} }
 
-// OptionalBool returns the field for a boolean or nil. The member is left out if the pointer is nil.
+// OptionalBool returns the field for a *bool. If it is nil, the member is left out. name is the name of the member.
+// at returns a pointer to the *bool in a T.
 func OptionalBool[T any](name string, at func(*T) **bool) Field[T] {
 	return Field[T]{name, optionalBoolean[T](at)}
 }
 
-// ID returns the field for an object id.
+// ID returns the field for an object id. name is the name of the member. at returns a pointer to the id in a T.
 func ID[T any](name string, at func(*T) *objstore.ID) Field[T] {
 	return Field[T]{name, objectID[T](at)}
 }
 
-// OptionalID returns the field for an object id. The member is left out if the id is zero.
+// OptionalID returns the field for an object id that may be missing. If the id is zero, the member is left out. name
+// is the name of the member. at returns a pointer to the id in a T.
 func OptionalID[T any](name string, at func(*T) *objstore.ID) Field[T] {
 	return Field[T]{name, optionalID[T](at)}
 }
 
-// Set returns the field for an array of strings that is a set. The stored array is sorted, each string once.
+// Set returns the field for a set of strings. The member is an array, sorted and with each string only once. name is
+// the name of the member. at returns a pointer to the slice of strings in a T.
 func Set[T any](name string, at func(*T) *[]string) Field[T] { return Field[T]{name, set[T](at)} }
 
-// OptionalList returns the field for an array of strings in a fixed order. The member is left out if the array
-// is empty.
+// OptionalList returns the field for a list of strings, whose order is kept. If the list is empty, the member is left
+// out. name is the name of the member. at returns a pointer to the slice of strings in a T.
 func OptionalList[T any](name string, at func(*T) *[]string) Field[T] {
 	return Field[T]{name, optionalList[T](at)}
 }
 
-// JSON returns the field for any JSON value, byte for byte as the user gave it. The member is null if the value
-// is nil. A kind with a JSON field must have [Kind.Valid].
+// JSON returns the field for any JSON value, byte for byte as the user gave it. If the value is nil, the member is
+// null. A kind with a JSON field must have [Kind.Valid]. name is the name of the member. at returns a pointer to the
+// value in a T.
 func JSON[T any](name string, at func(*T) *json.RawMessage) Field[T] {
 	return Field[T]{name, rawJSON[T](at)}
 }
 
-// OptionalJSON returns the field for any JSON value, byte for byte as the user gave it. The member is left out if
-// the value is nil; JSON null is a value. A kind with such a field must have [Kind.Valid].
+// OptionalJSON returns the field for any JSON value, byte for byte as the user gave it. If the value is nil, the
+// member is left out, but the JSON null is a value. A kind with such a field must have [Kind.Valid]. name is the name
+// of the member. at returns a pointer to the value in a T.
 func OptionalJSON[T any](name string, at func(*T) *json.RawMessage) Field[T] {
 	return Field[T]{name, optionalJSON[T](at)}
 }
@@ -360,7 +373,7 @@ func (at set[T]) take(r *Reader, name string, of *T) {
 
 func (at set[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
-// IsSet reports whether values are sorted and each value occurs once.
+// IsSet reports whether values is sorted and has each value only once.
 func IsSet(values []string) bool {
 	for i := 1; i < len(values); i++ {
 		if values[i-1] >= values[i] {
@@ -400,8 +413,8 @@ func (at rawJSON[T]) take(r *Reader, name string, of *T) {
 	*at(of) = r.Raw()
 }
 
-// set sets the variable of the T to value as it is. Unlike the set of other fields, it also sets the variable for
-// null. Kind.Adjust can make the variable nil again.
+// set stores value, without decoding it, in the variable that at returns for a T. Unlike the set of most fields, it
+// also stores the value null. Kind.Adjust can replace the stored null by nil.
 func (at rawJSON[T]) set(of *T, value json.RawMessage) error {
 	*at(of) = value
 	return nil
@@ -423,7 +436,8 @@ func (at optionalJSON[T]) take(r *Reader, name string, of *T) {
 	}
 }
 
-// set sets the variable of the T to value as it is, also for null, as the set of a JSON field does.
+// set stores value, without decoding it, in the variable that at returns for a T. Unlike the set of most fields, it
+// also stores the value null.
 func (at optionalJSON[T]) set(of *T, value json.RawMessage) error {
 	*at(of) = value
 	return nil

@@ -68,12 +68,13 @@ func (k *Kind[T]) Append(b []byte, v *T) []byte {
 	return AppendObject(b, k.Fields, v)
 }
 
-// AppendObject appends v to b as a JSON object with the members in fields.
+// AppendObject appends a JSON object to b. The object has the members that fields declare, with their values in v.
 func AppendObject[T any](b []byte, fields []Field[T], v *T) []byte {
 	return append(AppendFields(append(b, '{'), fields, v), '}')
 }
 
-// AppendFields appends the members in fields of v to b, without braces. b must end with "{" or with a member.
+// AppendFields appends the members that fields declare, with their values in v, to b. It appends no braces. b must
+// end with "{" or with a member.
 func AppendFields[T any](b []byte, fields []Field[T], v *T) []byte {
 	for i := range fields {
 		b = fields[i].value.put(b, fields[i].Name, v)
@@ -82,8 +83,9 @@ func AppendFields[T any](b []byte, fields []Field[T], v *T) []byte {
 }
 
 // Decode decodes a stored row. If Encode would not have written the row, or Check fails, the error wraps
-// objstore.ErrCorrupt. If the row is canonical but for members that a closed kind does not have, or that a nested
-// object does not have, the error wraps ErrNewerFormat instead, and Decode does not call Check.
+// objstore.ErrCorrupt. A newer version may have written the row with members that this version does not know. If the
+// kind carries unknown members, Decode keeps them. Otherwise, and for an unknown member of a nested object, the error
+// wraps ErrNewerFormat.
 func (k *Kind[T]) Decode(row page.Row) (T, error) {
 	v, err := k.Read(row)
 	if err == nil {
@@ -96,8 +98,8 @@ func (k *Kind[T]) Decode(row page.Row) (T, error) {
 	return none, &objstore.CorruptError{Reason: fmt.Sprintf("%s %q: %v", k.Name, row.Key, err)}
 }
 
-// Read decodes a stored row as Decode does. Its error is only the reason: it has no prefix and does not wrap
-// objstore.ErrCorrupt. It wraps ErrNewerFormat if the error of Decode does.
+// Read decodes a stored row: see Decode. Its errors have no prefix and do not wrap objstore.ErrCorrupt. They wrap
+// ErrNewerFormat in the same cases.
 func (k *Kind[T]) Read(row page.Row) (*T, error) {
 	d := struct {
 		v T
@@ -118,8 +120,8 @@ func (k *Kind[T]) Read(row page.Row) (*T, error) {
 	return k.checked(&d.v, row.Key)
 }
 
-// readCarrying reads a row as Read does, but allows members that k.Fields does not declare. The key and the value
-// must be valid. If the row has no such members, the error is ErrNotCanonical.
+// readCarrying reads a row that has members which k.Fields does not declare: see Read. The key and the value must
+// have passed the checks of Read. If the row has no such members, the error is ErrNotCanonical.
 func (k *Kind[T]) readCarrying(row page.Row) (*T, error) {
 	v := new(T)
 	if err := k.split(v, row.Key); err != nil {
@@ -137,8 +139,8 @@ func (k *Kind[T]) readCarrying(row page.Row) (*T, error) {
 	return k.checked(v, row.Key)
 }
 
-// split sets the fields of v that the key contains, or returns an error if the key is invalid. It does nothing if
-// the key is a digest.
+// split sets the fields of v that key contains. If key is invalid, it returns an error. If keys of the kind are
+// digests, which contain no fields, split does nothing.
 func (k *Kind[T]) split(v *T, key string) error {
 	if k.Key.Split == nil {
 		return nil
@@ -146,8 +148,8 @@ func (k *Kind[T]) split(v *T, key string) error {
 	return k.Key.Split(v, key)
 }
 
-// checked adjusts v and returns it. v was read from a row with the given key. If v cannot be stored under that key,
-// checked returns an error.
+// checked adjusts v, a value that was read from a row with the given key, and returns v. If v cannot be stored under
+// this key, checked returns an error.
 func (k *Kind[T]) checked(v *T, key string) (*T, error) {
 	if k.Adjust != nil {
 		k.Adjust(v)
@@ -161,8 +163,9 @@ func (k *Kind[T]) checked(v *T, key string) (*T, error) {
 	return v, nil
 }
 
-// take reads an object with the members in fields into v. If the object is not canonical, it sets r.Bad. If the
-// object has other members, it collects them in r.others, or sets r.Bad if r.others is nil.
+// take reads an object with the members that fields declare into v. If the object is not canonical, take sets r.Bad.
+// If r.others is not nil, take adds other members to r.others. If r.others is nil, another member is not canonical
+// either.
 func take[T any](r *Reader, fields []Field[T], v *T) {
 	if r.others != nil {
 		takeOthers(r, fields, v)
@@ -174,10 +177,11 @@ func take[T any](r *Reader, fields []Field[T], v *T) {
 	r.Close()
 }
 
-// Parse decodes a value as engines write it: members in any order, optional members left out. value must be
-// valid JSON. If key is empty, the members that Key.Fields declares must make a valid key. Otherwise, each of them may
-// be left out, or must agree with the key. A member that the kind does not declare is an error in an open kind,
-// too. If the row cannot be stored, Parse returns an error that names the row.
+// Parse decodes a value as an engine writes it: the members are in any order, and optional members may be missing.
+// value must be valid JSON. If key is empty, the members that Key.Fields declares must make a valid key. If key is
+// not empty, each of these members may be missing, or must agree with key. If the kind does not declare a member,
+// Parse returns an error, even if the kind carries unknown members in stored rows. If the row cannot be stored, the
+// error names the row.
 func (k *Kind[T]) Parse(key string, value json.RawMessage) (T, error) {
 	v := new(T)
 	err := k.parse(key, value, v)
@@ -191,8 +195,8 @@ func (k *Kind[T]) Parse(key string, value json.RawMessage) (T, error) {
 	return none, fmt.Errorf("%s %q: %w", k.Name, key, err)
 }
 
-// parse decodes a value into v as Parse does. Its errors do not name the row. After an error, v has the members
-// that parse has read.
+// parse decodes a value into v: see Parse. Its errors do not name the row. If parse fails, v has the members that
+// parse has read so far.
 func (k *Kind[T]) parse(key string, value json.RawMessage, v *T) error {
 	if key != "" {
 		if err := k.split(v, key); err != nil {
@@ -214,8 +218,8 @@ func (k *Kind[T]) parse(key string, value json.RawMessage, v *T) error {
 	return cmp.Or(k.differs(key, &before, v), k.Check(*v), k.notDigest(key, v))
 }
 
-// differs returns an error if a member of v contradicts the key. before is v as Split set it from the key. If
-// key is empty, differs returns nil.
+// differs returns an error if a member of v contradicts key. before is a copy of v from before the members were read,
+// with only the fields that Split set from key. If key is empty, differs returns nil.
 func (k *Kind[T]) differs(key string, before, v *T) error {
 	if key == "" {
 		return nil
@@ -229,7 +233,8 @@ func (k *Kind[T]) differs(key string, before, v *T) error {
 	return nil
 }
 
-// notDigest returns errNotDigest if keys of the kind are digests and key, unless empty, is not the digest of v.
+// notDigest returns errNotDigest if key is not the digest of v. It returns nil if key is empty, or if keys of the
+// kind are not digests.
 func (k *Kind[T]) notDigest(key string, v *T) error {
 	if key != "" && k.Key.Split == nil && k.Key.Of(v) != key {
 		return errNotDigest

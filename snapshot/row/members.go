@@ -11,9 +11,9 @@ import (
 // errNotObject is the error about a JSON value that should be an object.
 var errNotObject = errors.New("not a JSON object")
 
-// EachMember calls visit for every member of a JSON object, in order, and ends with the first error. object must be
-// valid JSON. A repeated name is an error, and so is a value that is not an object. EachMember adds the member's name
-// as a prefix to an error of visit. value shares memory with object.
+// EachMember calls visit for each member of a JSON object, in order, and ends with the first error. It adds the
+// member's name as a prefix to an error of visit. If a name is repeated, or the value is not an object, EachMember
+// returns an error. object must be valid JSON. The value given to visit shares memory with object.
 func EachMember(object []byte, visit func(name string, value json.RawMessage) error) error {
 	i := jsontext.SkipSpace(object, 0)
 	if i >= len(object) || object[i] != '{' {
@@ -43,9 +43,9 @@ func EachMember(object []byte, visit func(name string, value json.RawMessage) er
 	return nil
 }
 
-// EachElement calls visit for every element of a JSON array, in order, and ends with the first error. array must
-// be valid JSON. i is the index of the element. EachElement adds the index as a prefix to an error of visit. value
-// shares memory with array.
+// EachElement calls visit for each element of a JSON array, in order, and ends with the first error. It adds the
+// element's index, i, as a prefix to an error of visit. If the value is not an array, EachElement returns an error.
+// array must be valid JSON. The value given to visit shares memory with array.
 func EachElement(array []byte, visit func(i int, value json.RawMessage) error) error {
 	i := jsontext.SkipSpace(array, 0)
 	if i >= len(array) || array[i] != '[' {
@@ -67,8 +67,8 @@ func EachElement(array []byte, visit func(i int, value json.RawMessage) error) e
 // ErrUnknownField is the error about a member that its row does not have.
 var ErrUnknownField = errors.New("unknown field")
 
-// Into decodes value, the JSON value of a member, into the variable to which target points. Null does not change the
-// variable. A value of the wrong type is an error that names the type.
+// Into decodes value, the JSON value of a member, into the variable that target points to. For the value null, it
+// leaves the variable unchanged. If value has the wrong type, the error names the type of value.
 func Into(value json.RawMessage, target any) error {
 	if string(value) == "null" {
 		return nil

@@ -2,14 +2,13 @@ package row
 
 import "encoding/json"
 
-// Document returns v as the content of a file: a JSON object with the members in fields, and an LF.
+// Document returns the content of a file for v: a JSON object with the members that fields declare, and an LF.
 func Document[T any](fields []Field[T], v *T) []byte {
 	return append(AppendObject(make([]byte, 0, 512), fields, v), '\n')
 }
 
 // ReadDocument decodes data, the content of a file. If Document would not have written data, the error is
-// ErrNotCanonical. If data is canonical but for members that fields does not declare, the error wraps
-// ErrNewerFormat.
+// ErrNotCanonical. But if the only difference is members that fields do not declare, the error wraps ErrNewerFormat.
 func ReadDocument[T any](fields []Field[T], data []byte) (*T, error) {
 	v := new(T)
 	r := Reader{Rest: data}
@@ -25,8 +24,9 @@ func ReadDocument[T any](fields []Field[T], data []byte) (*T, error) {
 	return nil, r.others.refused(false)
 }
 
-// Members decodes an object as engines write it into v: members in any order, each at most once. tables declare
-// the members. If a member is in no table, the error wraps [ErrUnknownField]. object must be valid JSON.
+// Members decodes object into v, as an engine writes it: the members are in any order, each at most once. tables
+// declare the members. If a member is in none of tables, the error wraps [ErrUnknownField]. object must be valid
+// JSON.
 func Members[T any](object []byte, v *T, tables ...[]Field[T]) error {
 	return EachMember(object, func(name string, value json.RawMessage) error {
 		for _, fields := range tables {
@@ -40,8 +40,8 @@ func Members[T any](object []byte, v *T, tables ...[]Field[T]) error {
 	})
 }
 
-// Object returns the field for a nested object with its own fields. The member is left out if the pointer is
-// nil.
+// Object returns the field for a nested object with its own fields. If the pointer to the object is nil, the member
+// is left out. name is the name of the member. at returns the address of the pointer in a T.
 func Object[T, P any](name string, at func(*T) **P, fields []Field[P]) Field[T] {
 	return Field[T]{name, object[T, P]{at, fields}}
 }
@@ -77,8 +77,8 @@ func (o object[T, P]) set(of *T, value json.RawMessage) error {
 	return Members(value, p, o.fields)
 }
 
-// List returns the field for an array of objects, each with the members in fields. The member is left out if
-// the array is empty.
+// List returns the field for a list of objects with the members that fields declare. The member is an array, and is
+// left out if the list is empty. name is the name of the member. at returns a pointer to the slice of objects in a T.
 func List[T, E any](name string, at func(*T) *[]E, fields []Field[E]) Field[T] {
 	return Field[T]{name, list[T, E]{at, fields}}
 }
@@ -129,8 +129,8 @@ func (l list[T, E]) set(of *T, value json.RawMessage) error {
 	})
 }
 
-// Part returns fields of a P as fields of a T that contains the P, with the same names and order. at returns the P of
-// a T.
+// Part converts the fields of a P to fields of a T that contains the P. The members become members of the T's object
+// itself, with the same names and in the same order. at returns a pointer to the P in a T.
 func Part[T, P any](fields []Field[P], at func(*T) *P) []Field[T] {
 	parts := make([]Field[T], len(fields))
 	for i, f := range fields {
@@ -150,7 +150,8 @@ func (p part[T, P]) take(r *Reader, name string, of *T)      { p.value.take(r, n
 
 func (p part[T, P]) set(of *T, value json.RawMessage) error { return p.value.set(p.at(of), value) }
 
-// Spelled returns the field for a string that has a different spelling in JSON.
+// Spelled returns the field for a string that has another form in JSON, which spelling defines. name is the name of
+// the member. at returns a pointer to the string in a T.
 func Spelled[T any](name string, at func(*T) *string, spelling Spelling) Field[T] {
 	return Field[T]{name, spelled[T]{at, spelling}}
 }

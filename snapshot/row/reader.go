@@ -36,8 +36,8 @@ func (r *Reader) Expect(text string) {
 	}
 }
 
-// Optional reports whether the next member has the given name. If so, Optional reads the name, with the brace or
-// comma before the name and the colon after the name. Otherwise, it changes nothing.
+// Optional reports whether the next member has the given name. If so, it reads everything up to the member's value:
+// the brace or comma before the name, the name, and the colon. Otherwise, it changes nothing.
 func (r *Reader) Optional(name string) bool {
 	n := len(name) // the brace or comma, two quotes and the colon are four more bytes
 	rest := r.Rest
@@ -52,25 +52,26 @@ func (r *Reader) Optional(name string) bool {
 	return true
 }
 
-// Name reads the name of the next member as Optional does. If the next member does not have the given name, Name sets
-// Bad.
+// Name reads everything up to the next member's value: see Optional. If the next member does not have the given name,
+// Name sets Bad.
 func (r *Reader) Name(name string) {
 	if !r.Optional(name) {
 		r.Bad = true
 	}
 }
 
-// Close reads the closing brace of an object. Afterwards, the object counts as a member of the enclosing
+// Close reads the closing brace of an object. Afterwards, a comma must precede the next member of the enclosing
 // object.
 func (r *Reader) Close() {
 	r.Expect("}")
 	r.inside = true
 }
 
-// Null reads null if the next value is null, and reports whether the value is null.
+// Null reports whether the next value is null. If so, it reads null. Otherwise, it changes nothing.
 func (r *Reader) Null() bool { return r.Skip("null") }
 
-// Text reads a string and returns its text. If the string is not in its canonical spelling, Text sets Bad.
+// Text reads a string and returns its text. If the next value is not a string in its canonical spelling, Text sets
+// Bad and returns "".
 func (r *Reader) Text() string {
 	if r.Bad || len(r.Rest) == 0 || r.Rest[0] != '"' {
 		r.Bad = true
@@ -94,7 +95,7 @@ func (r *Reader) Text() string {
 }
 
 // escaped reads a string that contains an escape and returns its text. If the string is not in its canonical
-// spelling, escaped sets Bad.
+// spelling, escaped sets Bad and returns "".
 func (r *Reader) escaped() string {
 	var s string
 	end := jsontext.StringEnd(r.Rest, 0)
@@ -106,8 +107,8 @@ func (r *Reader) escaped() string {
 	return s
 }
 
-// Int reads and returns an integer from -MaxInteger to MaxInteger. If the integer is out of range, or not in
-// its canonical spelling, Int sets Bad.
+// Int reads and returns an integer from -MaxInteger to MaxInteger. If the next value is not such an integer in its
+// canonical spelling, Int sets Bad and returns 0.
 func (r *Reader) Int() int64 {
 	end := 0
 	for end < len(r.Rest) && (r.Rest[end] == '-' || r.Rest[end] >= '0' && r.Rest[end] <= '9') {
@@ -132,7 +133,7 @@ func shortest(digits []byte, n int64) bool {
 	return digits[0] != '0' && digits[0] != '-' || len(digits) == 1
 }
 
-// Bool reads and returns true or false. Another value sets Bad.
+// Bool reads and returns true or false. If the next value is neither, Bool sets Bad and returns false.
 func (r *Reader) Bool() bool {
 	if r.Skip("true") {
 		return true
@@ -141,7 +142,8 @@ func (r *Reader) Bool() bool {
 	return false
 }
 
-// ID reads and returns an object id. A string that is not the spelling of an object id sets Bad.
+// ID reads a string and returns the object id in it. If the string is not the canonical spelling of an object id, ID
+// sets Bad.
 func (r *Reader) ID() objstore.ID {
 	text := r.Text()
 	id, err := objstore.ParseID(text)
@@ -151,8 +153,8 @@ func (r *Reader) ID() objstore.ID {
 	return id
 }
 
-// Raw reads any JSON value, canonical or not, and returns its bytes. They share memory with Rest. Invalid JSON
-// sets Bad.
+// Raw reads any JSON value, canonical or not, and returns its bytes, which share memory with Rest. If the JSON is
+// invalid, Raw sets Bad and returns nil.
 func (r *Reader) Raw() json.RawMessage {
 	end := jsontext.ValueEnd(r.Rest, 0)
 	if r.Bad || end < 0 {
@@ -164,7 +166,8 @@ func (r *Reader) Raw() json.RawMessage {
 	return value
 }
 
-// Elements reads an array, each element with read, and returns the elements, or nil if the array is empty.
+// Elements reads an array and returns its elements. It calls read for each element. If the array is empty, the result
+// is nil. If the input is not an array in canonical form, Elements sets r.Bad.
 func Elements[T any](r *Reader, read func(*Reader) T) []T {
 	r.Expect("[")
 	var out []T
@@ -179,8 +182,8 @@ func Elements[T any](r *Reader, read func(*Reader) T) []T {
 	return out
 }
 
-// Done reports whether all input was canonical and Rest is exactly end. It sets Bad if Rest does not begin with
-// end.
+// Done reports whether all input so far was canonical and the rest of the input is exactly end. It removes end from
+// Rest, or sets Bad if Rest does not begin with end.
 func (r *Reader) Done(end string) bool {
 	r.Expect(end)
 	return !r.Bad && len(r.Rest) == 0

@@ -11,8 +11,8 @@ import (
 // would change larger integers.
 const MaxInteger = 1<<53 - 1
 
-// AppendName appends the name of an object's next member, with a comma before the name unless b ends with "{".
-// The name must be plain ASCII. Callers append members sorted by name.
+// AppendName appends the name of an object's next member and a colon. Before the name, it appends a comma, unless b
+// ends with "{". name must be plain ASCII. The caller must append the members sorted by name.
 func AppendName(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
@@ -31,7 +31,7 @@ func AppendInt(b []byte, name string, value int64) []byte {
 	return strconv.AppendInt(AppendName(b, name), value, 10)
 }
 
-// AppendRaw appends a member with the given name and value. value must be JSON; nil stands for null.
+// AppendRaw appends a member with the given name and value. value must be valid JSON, or nil for null.
 func AppendRaw(b []byte, name string, value []byte) []byte {
 	b = AppendName(b, name)
 	if value == nil {
@@ -40,7 +40,7 @@ func AppendRaw(b []byte, name string, value []byte) []byte {
 	return append(b, value...)
 }
 
-// appendID appends a member with the given name. Its value is an object id as a string.
+// appendID appends a member with the given name. The value is id as a JSON string.
 func appendID(b []byte, name string, id objstore.ID) []byte {
 	return AppendText(b, name, id.String())
 }

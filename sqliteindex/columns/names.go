@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Snake returns a name in snake_case, in lower case. It inserts an underscore before each later word that
-// begins with a capital, and replaces each character that is not a letter, digit or mark by an underscore. For
-// an empty name, Snake returns "_".
+// Snake returns a name in snake_case, in lower case: "dueDate" becomes "due_date", and "HTTPServer" becomes
+// "http_server". It inserts an underscore before each later word that begins with a capital. It replaces each
+// character that is not a letter, digit or mark by an underscore. For an empty name, Snake returns "_".
 func Snake(name string) string {
 	runes := []rune(name)
 	var b strings.Builder
@@ -76,9 +76,9 @@ func FoldCase(name string) string {
 	}, name)
 }
 
-// SnakeNames returns a unique name in snake_case for each of names, by the original name, and adds the results
-// to given. fit changes a name so that it is valid. Names that are valid already are named first, so they keep
-// their form. The order of names does not matter.
+// SnakeNames gives each name a unique name in snake_case. It returns a map from the names to the new names, and adds
+// the new names to the set given. fit changes a name so that it is valid. A name that is already valid and in
+// snake_case comes first, so it stays as it is unless the set has it already. The order of names does not matter.
 func SnakeNames(names []string, given NameSet, fit func(string) string) map[string]string {
 	sorted := slices.Sorted(slices.Values(names))
 	out := make(map[string]string, len(sorted))
@@ -114,8 +114,8 @@ func IsViewName(name string) bool {
 	return name != "" && !isReserved(name) && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// FitWorkflow returns the part of a table name that stands for the workflow called name: at most the first
-// 100 bytes of name, in snake_case.
+// FitWorkflow returns the part of a table name that stands for the workflow called name: at most the first 100 bytes
+// of name, in snake_case. It does not cut within a character.
 func FitWorkflow(name string) string {
 	const most = 100
 	if len(name) > most {

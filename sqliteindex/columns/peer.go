@@ -23,9 +23,9 @@ type peerTable struct {
 	Columns [][2]string `json:"columns"` // names and kinds
 }
 
-// addPeers adds to declared the columns of output tables that no workflow definition declares, as Smithers' own
-// schema at tip has them. It leaves out a table that this schema lacks, an empty table, and a table whose first
-// output is not a JSON object.
+// addPeers adds the columns of output tables that no workflow definition declares to the map declared. state is the
+// state at the entry tip. Such a table gets the columns in Smithers' own schema, which peerTables reads. addPeers
+// leaves out a table that this schema lacks, an empty table, and a table whose first output is not a JSON object.
 func addPeers(r objstore.Reader, declared map[string]List, tip *snapshot.Entry, state *snapshot.State) error {
 	var keys []string
 	for _, key := range state.Tables() {
@@ -58,7 +58,8 @@ func addPeers(r objstore.Reader, declared map[string]List, tip *snapshot.Entry, 
 
 // peerTables returns the tables that Smithers' schemas declare, by name. It reads the schema at e, then the schema at
 // the frame from which the run of e was forked, and so on, because a new fork has no tables of its own. It stops when
-// it has a table for each of keys, or at an entry without Smithers' data. It ignores lines that it cannot read.
+// it has a table for each key in keys, or at an entry without Smithers' data. Each line of a schema is the JSON of a
+// peerTable; peerTables ignores a line that is invalid, or has no columns or too many.
 func peerTables(r objstore.Reader, e *snapshot.Entry, keys []string) (map[string]peerTable, error) {
 	tables := make(map[string]peerTable)
 	unknown := func(key string) bool { _, known := tables[smithersnames.SnakeName(key)]; return !known }
@@ -96,7 +97,7 @@ func forkedFrom(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
 	return snapshot.ReadEntry(r, row.Parent.Commit)
 }
 
-// firstOutput returns the first output of the table key, or nil if the table is empty.
+// firstOutput returns the first output of the table whose schema key is key, or nil if the table is empty.
 func firstOutput(state *snapshot.State, key string) ([]byte, error) {
 	for row, err := range state.Outputs(key).Rows() {
 		return row.Value, err
@@ -104,16 +105,16 @@ func firstOutput(state *snapshot.State, key string) ([]byte, error) {
 	return nil, nil
 }
 
-// columns returns the columns of t. output is any output of the table. The schema has only column names, and several
-// property names could give the same column name. So the properties of output, which all outputs have, determine the
-// property of each column. If t has no usable column, columns returns one column for the whole output.
+// columns returns the columns of t. The schema has only column names, and several property names could become the same
+// column name. So columns takes the property names from output, the members of any output of the table: all outputs
+// have the same properties. If t has no usable column, columns returns one column for the whole output.
 func (t peerTable) columns(output map[string]json.RawMessage) List {
 	properties := make(map[string]string, len(output))
 	for _, name := range slices.Sorted(maps.Keys(output)) {
 		properties[smithersnames.SnakeName(name)] = name
 	}
 	var columns List
-	for _, c := range t.Columns {
+	for _, c := range t.Columns { // c[0] is the name, c[1] the type
 		name, known := properties[c[0]]
 		if !known {
 			name = c[0]

@@ -72,8 +72,8 @@ type List []Column
 // Whole returns the columns for outputs without a schema: one column for the whole output.
 func Whole() List { return List{{Whole: true, Type: JSON}} }
 
-// Merge returns the columns that are in c or in other. A column in both gets a type that can hold the values
-// of both.
+// Merge returns the columns that are in c or in other. Both lists must be sorted, and so is the result. A column in
+// both lists gets a type that can hold the values of both.
 func (c List) Merge(other List) List {
 	var merged List
 	for len(c) > 0 && len(other) > 0 {
@@ -132,8 +132,9 @@ const (
 	maxPropertyName = 200 // bytes; a property with a longer name gets no column
 )
 
-// columnsOf returns the columns for outputs with a JSON schema. The whole output is one column if the schema
-// allows no object, or if it declares no property, too many properties, or only the property payload.
+// columnsOf returns the columns for outputs with a JSON schema, one for each property. It leaves out a property with a
+// name longer than maxPropertyName. The whole output is one column if the schema allows no object, or if it declares
+// no usable property, too many properties, or only the property payload.
 func columnsOf(schema json.RawMessage) List {
 	members := JSONObject(schema)
 	if types := schemaTypes(members); !slices.Contains(types, "object") && len(types) > 0 {
@@ -154,19 +155,20 @@ func columnsOf(schema json.RawMessage) List {
 	return columns
 }
 
-// typeOf returns the column type for a property with the given JSON schema. The type comes from the schema's
-// type, or else from enum and const, or else from anyOf and oneOf; without these, it is JSON. null does not
-// count as a type.
+// typeOf returns the column type for a property with the given JSON schema. If the schema has the member type, that
+// determines the column type. Otherwise, the values of enum and const do. If these give no type, the schemas in anyOf
+// and oneOf do. If these give no type either, the result is JSON. The type null does not count, because every column
+// can be NULL.
 func typeOf(schema json.RawMessage) Type {
 	members := JSONObject(schema)
 	var merged Type
 	for _, name := range schemaTypes(members) {
 		switch name {
-		case "null":
+		case "null": // does not count
 		case "string", "number", "integer", "boolean":
 			merged = merged.merge(Type(name))
 		default:
-			return JSON
+			return JSON // an object, an array or an unknown type
 		}
 	}
 	for _, value := range append(jsonArray(members["enum"]), members["const"]) {
@@ -187,7 +189,8 @@ func typeOf(schema json.RawMessage) Type {
 	return merged
 }
 
-// typeOfValue returns the column type for a JSON value, or "" for null and for a missing value.
+// typeOfValue returns the column type for a JSON value, or "" for null and for a missing value. A number with a
+// decimal point or an exponent has the type Number; any other number has the type Integer.
 func typeOfValue(value json.RawMessage) Type {
 	if len(value) == 0 {
 		return ""
@@ -221,7 +224,7 @@ func schemaTypes(members map[string]json.RawMessage) []string {
 	return nil
 }
 
-// JSONObject returns the members of the JSON object text, or nil if text is not a JSON object.
+// JSONObject returns the members of the JSON object in text, or nil if text is not a JSON object.
 func JSONObject(text json.RawMessage) (members map[string]json.RawMessage) {
 	if json.Unmarshal(text, &members) != nil {
 		return nil
@@ -229,7 +232,7 @@ func JSONObject(text json.RawMessage) (members map[string]json.RawMessage) {
 	return members
 }
 
-// jsonArray returns the elements of the JSON array text, or nil if text is not a JSON array.
+// jsonArray returns the elements of the JSON array in text, or nil if text is not a JSON array.
 func jsonArray(text json.RawMessage) (elements []json.RawMessage) {
 	if json.Unmarshal(text, &elements) != nil {
 		return nil
@@ -249,10 +252,10 @@ func NewCache() *Cache {
 	return &Cache{byTree: make(map[objstore.ID]map[string]List)}
 }
 
-// Declared returns the columns of each output table, by schema key, for the state at tip. workflows holds the ids of
-// workflow definitions; Declared merges the columns that the definitions declare. If no definition declares a key,
-// the schema that Smithers stored gives the columns. If there is no such schema, the table has one column for the
-// whole output.
+// Declared returns the columns of each output table in the state at the entry tip, as a map from schema keys to
+// columns. workflows holds the ids of workflow definitions. If several definitions declare a table, Declared merges
+// their columns. If no definition declares a table, the schema that Smithers stored gives the columns. If there is no
+// such schema, the table has one column for the whole output.
 func (s *Cache) Declared(r objstore.Reader, workflows []objstore.ID, tip *snapshot.Entry, state *snapshot.State) (map[string]List, error) {
 	all := make(map[string]List)
 	for _, id := range workflows {

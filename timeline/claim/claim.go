@@ -63,8 +63,8 @@ func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 	return c, nil
 }
 
-// draft returns the draft of the entry that makes this claim the run's owner. before is the run's row before the
-// claim, and last is the owner that this row names.
+// draft returns the draft of the entry that makes this claim the run's owner. The row before is the run's row before
+// the claim, and the owner last is the owner that this row names.
 func (c *Claim) draft(before snapshot.Run, last owner.Owner) snapshot.Draft {
 	subject := "claimed"
 	switch {
@@ -95,8 +95,8 @@ func (c *Claim) Release(ctx context.Context) error {
 	return err
 }
 
-// end does the work of the first Release. If the run has ended and has no owner, end also removes the folder of
-// the run's claims.
+// end does the work of the first Release. If the entry without the owner cannot be appended, end unlocks the claim's
+// file and keeps it. If the run has ended and has no owner, end also removes the folder of the run's claims.
 func (c *Claim) end(ctx context.Context) error {
 	c.beats.end()
 	s := c.head.Store()

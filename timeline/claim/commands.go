@@ -59,6 +59,7 @@ func (c *Commands) Began(attempt string, leader int) error {
 	if err == nil {
 		data, err = json.Marshal(commandNote{attempt, mark})
 	}
+	// Another process may remove the empty folder between the two steps (see Ended), so try again.
 	for try := 0; err == nil && try < commandAttempts; try++ {
 		if err = os.MkdirAll(c.folder, 0o777); err != nil {
 			break

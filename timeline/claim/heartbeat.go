@@ -17,9 +17,9 @@ type heartbeat struct {
 	running sync.WaitGroup
 }
 
-// startHeartbeat calls beat in the background, once in each interval of the length every, until end. If beat
-// returns an error that wraps fs.ErrNotExist, the heartbeat is lost: it stops and closes lost. The heartbeat
-// ignores other errors, since the next call may succeed.
+// startHeartbeat calls the function beat in the background until end, each time after the duration every. If beat
+// returns an error that wraps fs.ErrNotExist, the heartbeat stops and closes its channel lost. The heartbeat ignores
+// other errors, since the next call may succeed.
 func startHeartbeat(every time.Duration, beat func() error) *heartbeat {
 	h := &heartbeat{lost: make(chan struct{}), stop: make(chan struct{})}
 	h.running.Go(func() {

@@ -51,15 +51,15 @@ type liveLogReader struct {
 	at   int64    // the number of bytes of the log that were read or skipped
 }
 
-// close closes the open file.
+// close closes the open file, if there is one.
 func (f *liveLogReader) close() {
 	if f.file != nil {
 		_ = f.file.Close() // closing a file that was only read loses nothing
 	}
 }
 
-// copy copies the part of the log that was written since the last copy to w. If the log does not exist, copy
-// does nothing.
+// copy copies the part of the log that was written since the last copy to w. If the writer has replaced the file, copy
+// continues in the new file. If the log does not exist, copy does nothing.
 func (f *liveLogReader) copy(w io.Writer) error {
 	for {
 		if f.file == nil {
@@ -83,7 +83,7 @@ func (f *liveLogReader) copy(w io.Writer) error {
 	}
 }
 
-// copyFile copies the unread part of the open file to w.
+// copyFile copies the unread part of the open file to w, and adds its length to f.at.
 func (f *liveLogReader) copyFile(w io.Writer) error {
 	n, err := io.Copy(w, f.file)
 	f.at += n

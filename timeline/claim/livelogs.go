@@ -69,9 +69,9 @@ func (l *LiveLogs) Open(attempt string, limit int) (io.WriteCloser, error) {
 	return w, nil
 }
 
-// newLiveLog makes the file of a log at path and returns the file, open at its end. start is the number of dropped
-// bytes, and kept has the bytes after the dropped bytes. The new file replaces an older file only once its content
-// is written.
+// newLiveLog makes the file of a log at path and returns the file, open at its end. start is the number of bytes that
+// were dropped, and the slice kept has the bytes that follow. The new file replaces an older file only once its
+// content is written.
 func newLiveLog(path string, start int64, kept []byte) (*os.File, error) {
 	fresh := path + ".new"
 	file, err := os.Create(fresh)

@@ -28,8 +28,8 @@ func (w *liveLogWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// shorten replaces the file by a file with the last limit bytes. The file must have at least limit bytes of the
-// log.
+// shorten replaces the file by a file with only the last w.limit bytes of the log. The file must have at least w.limit
+// bytes of the log.
 func (w *liveLogWriter) shorten() error {
 	kept := make([]byte, w.limit)
 	if _, err := w.file.ReadAt(kept, liveLogHeader+w.size-w.limit); err != nil {
@@ -38,8 +38,8 @@ func (w *liveLogWriter) shorten() error {
 	return w.replace(kept)
 }
 
-// Shorten makes kept the kept part of the log, in place of the bytes in the file. It always returns nil: after
-// an error of the disk, the writer drops all further bytes.
+// Shorten replaces the log's file by a file with only the bytes kept: the part of the log that the caller has not
+// dropped. It always returns nil: after an error of the disk, the writer drops all further bytes.
 func (w *liveLogWriter) Shorten(kept []byte) error {
 	if !w.dead {
 		w.dead = w.replace(kept) != nil
@@ -47,7 +47,8 @@ func (w *liveLogWriter) Shorten(kept []byte) error {
 	return nil
 }
 
-// replace replaces the file by a new file with kept, the last bytes of the log so far.
+// replace replaces the log's file by a new file with the bytes kept, the last bytes of the log so far. The writer then
+// writes to the new file.
 func (w *liveLogWriter) replace(kept []byte) error {
 	start := max(0, w.start+w.size-int64(len(kept)))
 	file, err := newLiveLog(w.path, start, kept)

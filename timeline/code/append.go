@@ -26,10 +26,11 @@ func (c *WorkingCopy) Append(ctx context.Context, h *timeline.Head, draft snapsh
 	return c.with(ctx, &draft, h, func() error { return h.Append(ctx, draft) })
 }
 
-// with captures the working copy into draft and calls store, which appends the draft. It then closes the capture.
-// If Capture fails, with does not call store. If Capture returns nil, with calls store and does not change draft.
-// tip is the run's head, or nil for a new run. The draft gets the records of tasks' own worktrees from the tip.
-func (c *WorkingCopy) with(ctx context.Context, draft *snapshot.Draft, tip *timeline.Head, store func() error) (err error) {
+// with captures the working copy into draft, calls store, and then closes the capture. store must append the draft.
+// head is the run's head, or nil for a new run. The draft gets the records of tasks' own worktrees from this head's
+// tip. If Capture fails, with does not call store. If Capture returns nil, because there is no working copy, with
+// calls store and does not change draft.
+func (c *WorkingCopy) with(ctx context.Context, draft *snapshot.Draft, head *timeline.Head, store func() error) (err error) {
 	captured, err := c.Capture(ctx)
 	if err != nil || captured == nil {
 		if err == nil {
@@ -39,8 +40,8 @@ func (c *WorkingCopy) with(ctx context.Context, draft *snapshot.Draft, tip *time
 	}
 	defer func() { err = errors.Join(err, captured.Close()) }()
 	draft.VCS, draft.Objects = &captured.VCS, captured.Objects
-	if tip != nil {
-		before, err := tip.Entry().VCSRevision()
+	if head != nil {
+		before, err := head.Entry().VCSRevision()
 		if err != nil {
 			return timeline.Explain(err)
 		}

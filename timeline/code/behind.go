@@ -17,13 +17,13 @@ type Behind struct {
 	Attempts []string `json:"attempts"` // the keys of the attempts that have ended since, sorted
 }
 
-// FilesBehind compares the files of a frame with the state of the same frame. at is the loaded frame. FilesBehind
-// returns the frame at which the files were captured, and the attempts that have ended since then and whose own
-// files were not captured. worktree is the task whose own worktree has the files, or "" for the run's working
-// copy.
+// FilesBehind finds out whether the files of a frame are older than its state. The parameter at is the frame.
+// FilesBehind returns the frame at which the files were captured, and the attempts that have ended since then and
+// whose own files were not captured. worktree is the task whose own worktree has the files, or "" for the run's
+// working copy.
 //
-// FilesBehind returns nil if there is no such attempt, or if the frame has no files of this worktree. It also
-// returns nil if another run captured the files, for example the parent of a fork.
+// FilesBehind returns nil if there is no such attempt, or if the frame has no files of this worktree. It also returns
+// nil if another run captured the files, for example the parent of a fork.
 func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, worktree string) (*Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil {
@@ -55,9 +55,9 @@ func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, wo
 }
 
 // endedUncaptured returns the sorted keys of the attempts that ended between two entries and whose files were not
-// captured. from is the older entry, and to is the newer entry. worktree is the task in whose own worktree the
-// attempts worked, or "" for the run's working copy. endedUncaptured reads only the rows in which the journals of
-// the entries differ.
+// captured. The entry from is the older entry, and the entry to is the newer entry. worktree is the task in whose own
+// worktree the attempts worked, or "" for the run's working copy. endedUncaptured reads only the rows in which the
+// journals of the entries differ.
 func endedUncaptured(from, to *snapshot.Entry, worktree string) ([]string, error) {
 	before, err := from.Attempts()
 	if err != nil {

@@ -150,8 +150,8 @@ func checkoutName(name string, at timeline.Address) []string {
 	return []string{at.Run, strconv.FormatInt(at.Frame, 10)}
 }
 
-// besideTop returns the path of a folder beside the working copy. The folder's name is the name of the working
-// copy followed by each of names, escaped, with dashes between. Code: no_working_copy if the store has no working
+// besideTop returns the path of a folder beside the working copy. The folder's name is the name of the working copy,
+// followed by a dash and the escaped name for each name in names. Code: no_working_copy if the store has no working
 // copy.
 func besideTop(s *timeline.Store, names []string) (string, error) {
 	if s.Workspace().Root == "" {

@@ -11,10 +11,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ChangedFiles returns the files that differ between two trees, sorted by path. A zero id is an empty tree. If
-// under is not "", the result has only the files at or below the path under. ChangedFiles reads no subtree that is
-// equal in both trees, and no subtree outside of under. If too many paths differ, the error wraps
-// objstore.ErrTreeSize.
+// ChangedFiles returns the files that differ between two trees, sorted by path. A zero id is an empty tree. The
+// parameter under is a path: the result has only the files at or below it, or all files if it is "". ChangedFiles
+// reads no subtree that is equal in both trees, and no subtree outside of this path. If too many paths differ, the
+// error wraps objstore.ErrTreeSize.
 func ChangedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, under string) ([]jjbridge.PathChange, error) {
 	c := comparison{r: r}
 	err := c.trees(ctx, from, to, "", under)
@@ -35,9 +35,9 @@ type comparison struct {
 	changes  []jjbridge.PathChange
 }
 
-// trees appends the changes between two trees to c.changes. prefix is the path of the trees with a slash at the
-// end, or "" at the top. under is a path relative to the trees: only files at or below this path are compared; ""
-// means all files.
+// trees appends the changes between two trees to c.changes. prefix is the path of the trees with a slash at the end,
+// or "" at the top. The parameter under is a path relative to the trees: only files at or below this path are
+// compared; "" means all files. Before the first comparison of all files, trees checks that not too many paths differ.
 func (c *comparison) trees(ctx context.Context, from, to objstore.ID, prefix, under string) error {
 	if from == to {
 		return nil
@@ -86,9 +86,10 @@ func (c *comparison) entries(tree objstore.ID) (map[string]objstore.TreeEntry, e
 	return out, err
 }
 
-// entry compares two tree entries at path, and then the files below path. It appends a change to c.changes if a
-// file differs; a folder counts as no file. from or to is zero if the tree has nothing at path. under is a path
-// relative to path: only files at or below it are compared; "" means all files.
+// entry compares two tree entries at path, and then the files below path. It appends a change to c.changes if a file
+// differs; a folder counts as no file. The entry from is in the earlier tree, and the entry to is in the later tree.
+// The zero entry means that the tree has nothing at path. The parameter under is a path relative to path: only files
+// at or below it are compared; "" means all files.
 func (c *comparison) entry(ctx context.Context, from, to objstore.TreeEntry, path, under string) error {
 	var fromTree, toTree objstore.ID
 	if from.Mode == objstore.ModeTree {

@@ -57,13 +57,13 @@ func asksForWorktree(s *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	return asks && root.Tag == "smithers:workflow", nil
 }
 
-// isReplayOfFiles reports whether a run began as a replay on the files of a frame, according to the events of
-// the run's first entry.
+// isReplayOfFiles reports whether a run began as a replay on the files of a frame. The run then is a fork, and the
+// events of its first entry have a ReplayStarted with restoreVcs.
 func isReplayOfFiles(s *timeline.Store, head *timeline.Head) (bool, error) {
 	if head.Row().Parent == nil {
 		return false, nil
 	}
-	var first *snapshot.Entry
+	var first *snapshot.Entry // the chain is newest first, so the last entry of the loop remains
 	for entry, err := range s.Chain(head.Entry()) {
 		if err != nil {
 			return false, err
@@ -90,9 +90,9 @@ func isReplayOfFiles(s *timeline.Store, head *timeline.Head) (bool, error) {
 	return false, nil
 }
 
-// noOwnWorktree returns no_working_copy for a run whose own worktree is missing, since the run's files must not go
-// to another working copy instead. own is the missing worktree. The hints have the commands that make the worktree
-// again. at is the address of the wanted files.
+// noOwnWorktree returns no_working_copy for a run whose own worktree is missing, since the run's files must not go to
+// another working copy instead. own is the missing worktree. The hints have the commands that make the worktree again.
+// The parameter at is the address of the wanted files.
 func noOwnWorktree(head *timeline.Head, at timeline.Address, own *OwnWorktree) error {
 	out := fault.New(fault.NoWorkingCopy, "run %q works in its own worktree, which is missing", at.Run)
 	if own.Path != "" {

@@ -33,11 +33,12 @@ func Worktrees(ctx context.Context, s *timeline.Store) ([]RunWorktree, error) {
 	return pruneMade(ctx, s, true, func(string) (bool, error) { return true, nil })
 }
 
-// PruneWorktrees removes the worktrees of runs, except worktrees with unsaved work. It returns all worktrees of
-// these runs, the removed ones and the others. runs are whole ids. If runs is empty, PruneWorktrees takes all runs
-// that are not running and that no live process owns. With dryRun it removes nothing; otherwise it first waits
-// until no other process makes or prunes worktrees. Codes: run_not_found and run_pruned if a given run does not
-// exist; run_owned if a live process owns it.
+// PruneWorktrees removes the worktrees of runs, except worktrees with unsaved work. It returns all worktrees of these
+// runs, the removed ones and the others. runs are whole ids. If runs is empty, PruneWorktrees takes all runs that are
+// not running and that no live process owns.
+//
+// If dryRun is true, PruneWorktrees removes nothing. Otherwise, it first waits until no other process makes or prunes
+// worktrees. Codes: run_not_found and run_pruned if a given run does not exist; run_owned if a live process owns it.
 func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRun bool) (_ []RunWorktree, err error) {
 	if !dryRun {
 		lock, err := lockMade(ctx, s)
@@ -141,11 +142,10 @@ func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []
 	return out, timeline.Explain(dropMade(s, made))
 }
 
-// remove removes a worktree, or with dryRun only checks whether the worktree can be removed. made is the record of
-// the worktree, and info is the state of the worktree in git or jj. remove keeps a worktree with unsaved work.
-// Uncommitted files are no unsaved work if the worktree began with them or a run's tip has them (see keptTree).
-// reason is the reason why the worktree is kept, or "" if the worktree was or can be removed. err is nil unless
-// ctx has ended.
+// remove removes a worktree without unsaved work. With dryRun, it only checks whether the worktree can be removed.
+// made is the record of the worktree, and info is the state of the worktree in git or jj. Uncommitted files do not
+// count as unsaved work if the worktree began with them or a run's tip has them (see keptTree). If the worktree was or
+// can be removed, reason is "". Otherwise, reason says why the worktree is kept. err is nil unless ctx has ended.
 func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info, dryRun bool) (reason string, err error) {
 	act := func(saved objstore.ID) error {
 		if dryRun {
@@ -179,8 +179,8 @@ func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info work
 	return "cannot be read: " + err.Error(), nil
 }
 
-// keptTree returns the tree of a worktree's current files. kept reports whether these files are kept elsewhere:
-// the worktree began with exactly these files, or the tip of a run has them.
+// keptTree returns the tree of a worktree's current files, and reports whether these files exist elsewhere: the
+// worktree began with exactly these files, or the tip of a run has them.
 func keptTree(ctx context.Context, s *timeline.Store, made madeWorktree) (tree objstore.ID, kept bool, err error) {
 	files, err := WorkingCopyAt(ctx, s, made.Path)
 	if err != nil {

@@ -18,12 +18,13 @@ type Removal struct {
 // agrees to every removal.
 type ConfirmRemoval func(ctx context.Context, removals []Removal) error
 
-// Confirmed prepares the jobs by calling prepare, and asks confirm before untracked files are removed. If the jobs
-// remove no untracked files, or confirm is nil, Confirmed does not ask.
+// Confirmed prepares the jobs by calling prepare, and asks the user by calling confirm before untracked files are
+// removed. If the jobs remove no untracked files, or confirm is nil, Confirmed does not ask. If Confirmed returns nil,
+// the jobs are prepared.
 //
-// While confirm waits for an answer, the jobs are closed; then Confirmed calls prepare again. If the jobs now
-// remove other untracked files than before, Confirmed asks again. It returns the first error of prepare, of
-// confirm or of the list of files. If Confirmed returns nil, the jobs are prepared.
+// While confirm waits for an answer, the jobs are closed, so Confirmed calls prepare again afterwards. If the jobs now
+// remove other untracked files than before, Confirmed asks again. Confirmed returns the first error of prepare, of
+// confirm or of the list of files.
 func (r *RestoreJobs) Confirmed(ctx context.Context, confirm ConfirmRemoval, prepare func() error) error {
 	var agreed []Removal
 	for {

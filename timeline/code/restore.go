@@ -83,9 +83,9 @@ type restoreRun struct {
 	finished func(error) snapshot.Event
 }
 
-// do restores the files of out.VCS in target, completes out and returns out. If the run's tip lacks the earlier
-// files, do first saves them in the run. It then records the restore or, for a revert, its failure in the run.
-// With dryRun, do only plans the restore: it changes no file and appends nothing.
+// do restores the files of out.VCS in the working copy target, sets the other fields of out, and returns out. If the
+// run's tip lacks the earlier files, do first saves them in the run. It then records the restore or, for a revert, its
+// failure in the run. With dryRun, do only plans the restore: it changes no file and appends nothing.
 func (r *restoreRun) do(ctx context.Context, target *WorkingCopy, out *Restored, dryRun bool) (*Restored, error) {
 	all := &RestoreJobs{Store: r.store, Head: r.head, All: []*RestoreJob{
 		{Store: r.store, Copy: target, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Out: out},
@@ -158,10 +158,10 @@ func (r *restoreRun) failed(ctx context.Context, cause error) error {
 	return cause
 }
 
-// WorktreeFiles returns the working copy in which files of a run are restored. If name is not "", it is a task's
-// id, and the working copy is the task's own worktree. If name is "", the working copy is the run's own worktree
-// or, if the run has none, the working copy of the store. head is the run's head. at is the address of the wanted
-// files, for messages and hints. Code: no_working_copy if the worktree or the working copy is missing.
+// WorktreeFiles returns the working copy in which files of a run are restored. If name is not "", it is a task's id,
+// and the working copy is the task's own worktree. If name is "", the working copy is the run's own worktree or, if
+// the run has none, the working copy of the store. head is the run's head. The parameter at is the address of the
+// wanted files, for messages and hints. Code: no_working_copy if the worktree or the working copy is missing.
 func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, at timeline.Address, name string) (*WorkingCopy, error) {
 	made, err := findMade(s, head.Row().ID, name)
 	if err != nil {
@@ -190,9 +190,9 @@ func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 	return WorkingCopyOf(s), nil
 }
 
-// loadCode loads the frame at an address, and the frame's record of one working copy. worktree is the task whose
-// own worktree is meant, or "" for the run's working copy. to is the purpose of the load (see LoadFor). Code:
-// no_code if the frame has no files of the working copy.
+// loadCode loads the frame at an address, and the frame's record of one working copy. worktree is the task whose own
+// worktree is meant, or "" for the run's working copy. The parameter to is as in LoadFor. Code: no_code if the frame
+// has no files of the working copy.
 func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, to timeline.Purpose) (*timeline.Loaded, *snapshot.VCS, error) {
 	from, err := s.LoadFor(ctx, address, to)
 	if err != nil {

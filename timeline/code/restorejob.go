@@ -27,12 +27,14 @@ type RestoreJob struct {
 	Out  *Restored          // the result, which the job completes
 }
 
-// prepare captures the files of the working copy, plans the changes of the restore, and sets the changes in r.Out.
-// It changes no file. After close, the caller may call prepare again.
+// prepare captures the files of the working copy, plans the changes of the restore, and sets the changes in r.Out. The
+// plan leaves the paths in r.Stays as they are. prepare changes no file. After close, the caller may call prepare
+// again.
 func (r *RestoreJob) prepare(ctx context.Context) error {
 	if r.asked == nil {
 		r.asked = r.Want
 	}
+	// An earlier call of prepare may have changed these.
 	r.Want, r.paths, r.Out.Stayed = r.asked, nil, nil
 	var err error
 	if r.have, err = r.Copy.read(ctx, scopeLike(r.Want)); err != nil {
@@ -102,9 +104,9 @@ func scopeLike(v *snapshot.VCS) string {
 	return snapshot.ScopeAll
 }
 
-// look captures the working copy after the restore and sets r.now. If all files of r.Want were restored, look
-// gives r.now exactly the files of r.Want, so that additional files get into no frame. look warns about additional
-// files and about files that differ.
+// look captures the working copy after the restore and sets r.now. It warns about additional files and about files
+// that differ. If all files of r.Want were restored, look takes additional files out of r.now, so that they get into
+// no frame.
 func (r *RestoreJob) look(ctx context.Context) {
 	r.now = r.after(ctx)
 	if !r.Copy.compare(ctx, r.now, r.Want) {
@@ -118,12 +120,13 @@ func (r *RestoreJob) look(ctx context.Context) {
 	r.now = &jjbridge.Captured{VCS: as}
 }
 
-// after returns a capture of the working copy after the restore. It reads the files only if they may differ from
-// the plan; otherwise the result has the files of r.Want. If the files are unreadable, after warns and returns a
-// result with the files of r.Want.
+// after returns a capture of the working copy after the restore. If the files must be as planned, after does not read
+// them, and returns a capture with the files of r.Want. If the files are unreadable, after warns and returns such a
+// capture, too.
 func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
 	wanted := &jjbridge.Captured{VCS: r.have.VCS}
 	wanted.VCS.Tree, wanted.VCS.Altered, wanted.VCS.AlteredMore = r.Want.Tree, r.Want.Altered, r.Want.AlteredMore
+	// In a git working copy without altered files, a restore like this leaves exactly the planned files.
 	if r.have.VCS.Type == snapshot.VCSGit && len(r.have.VCS.Altered)+len(r.Want.Altered) == 0 && r.plan.Settled() {
 		return wanted
 	}
@@ -150,9 +153,9 @@ func WorktreeOf(v *snapshot.VCS, name string) *snapshot.VCS {
 	return nil
 }
 
-// WithWorktree returns a copy of a record in which captured replaces the record of one working copy. vcs is the
-// record to copy, or nil; it is not changed. name is the task whose own worktree was captured, or "" for the run's
-// working copy. The copy keeps the records of the other working copies.
+// WithWorktree returns a copy of the record vcs with a new record of one working copy. name is the task whose own
+// worktree this is, or "" for the run's working copy. captured is the new record. The copy keeps the records of the
+// other working copies. vcs may be nil; WithWorktree does not change it.
 func WithWorktree(vcs *snapshot.VCS, name string, captured snapshot.VCS) *snapshot.VCS {
 	var others []snapshot.Worktree
 	if vcs != nil {

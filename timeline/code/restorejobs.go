@@ -67,13 +67,13 @@ func (r *RestoreJobs) Update(ctx context.Context, build func() (*snapshot.Draft,
 	})
 }
 
-// Save keeps the files that Prepare captured, before the operation that subject describes. If the run's tip lacks
-// some of these files, Save appends a frame with them, and sets Saved in the results of the jobs whose files are
+// Save keeps the files that Prepare captured. subject describes the operation that comes after Save. If the run's tip
+// lacks some of these files, Save appends a frame with them, and sets Saved in the results of the jobs whose files are
 // in the frame.
 //
-// If events is not nil, Save also appends the events that events returns, in the same entry or, without a frame,
-// in an entry of their own. The argument newest is the number of the run's newest frame after Save. If Save makes
-// no frame and events is nil, Save appends nothing.
+// If events is not nil, Save also appends the events that events returns: in the entry of the frame or, without a
+// frame, in an entry of their own. The argument newest of events is the number of the run's newest frame after Save.
+// If there is no frame to append and events is nil, Save appends nothing.
 func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newest int64) []snapshot.Event) error {
 	var saved []*RestoreJob
 	err := r.Update(ctx, func() (*snapshot.Draft, error) {
@@ -146,9 +146,9 @@ func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 		fault.Word(before), worktree)
 }
 
-// Capture sets draft.VCS and draft.Objects for the working copies whose files differ from the run's tip, and
-// returns the jobs of these working copies. found returns a job's capture, either of the files before the restore
-// or of the files after the restore. If no files differ, Capture leaves the draft unchanged and returns nil.
+// Capture sets draft.VCS and draft.Objects for the working copies whose files differ from the run's tip, and returns
+// the jobs of these working copies. found must return a job's capture: either always the capture before the restore,
+// or always the capture after it. If no files differ, Capture leaves the draft unchanged and returns nil.
 func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jjbridge.Captured) ([]*RestoreJob, error) {
 	vcs, err := r.Head.Entry().VCSRevision()
 	if err != nil {

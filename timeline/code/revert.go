@@ -80,8 +80,9 @@ type AttemptName struct {
 	Iteration, Attempt int
 }
 
-// FindAttempt returns the attempt that name names from the run's attempts at an entry. Code: attempt_not_found,
-// with a hint that lists up to ten attempts of the node or, if the node has none, names the command that lists the
+// FindAttempt returns one of the run's attempts at an entry. name has the node, the iteration and the number of the
+// attempt; the number 0 means the newest attempt of the node and the iteration. Code: attempt_not_found. The hint of
+// this error lists up to ten attempts of the node. If the node has none, the hint names the command that lists the
 // attempts.
 func FindAttempt(entry *snapshot.Entry, name AttemptName) (snapshot.Attempt, error) {
 	attempts, err := entry.Attempts()

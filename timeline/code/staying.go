@@ -45,10 +45,10 @@ func Trail(path string) []string {
 	return append(out, at)
 }
 
-// leaveStaying changes r.Want so that the restore leaves the paths of r.Stays as they are: at these paths, r.Want
-// gets the files of the working copy. It sets r.paths to all these paths, relative to the top of the working copy.
-// It adds to r.Out.Stayed the paths at which r.Want changed. leaveStaying ignores paths outside of the working
-// copy.
+// leaveStaying changes r.Want so that the restore leaves the paths of r.Stays as they are. It replaces the files of
+// r.Want at these paths by the current files of the working copy. It sets r.paths to all these paths, relative to the
+// top of the working copy, and adds the paths at which r.Want changed to r.Out.Stayed. It ignores paths outside of the
+// working copy.
 func (r *RestoreJob) leaveStaying() error {
 	if len(r.Stays) == 0 {
 		return nil
@@ -89,9 +89,10 @@ type staying struct {
 	add     func(tree []byte) // called with the content of each new tree
 }
 
-// tree returns the id of a copy of the tree wantID in which path has the entry of the tree haveID. If the tree
-// haveID has nothing at path, the copy has nothing there, either. dir is the folder on disk of both trees, and
-// path has the names of the path, relative to dir. A zero id means that the folder is missing in the tree.
+// tree copies one path from a tree into another tree. It returns the id of a copy of the tree wantID, in which the
+// entry at path is the entry of the tree haveID. If the tree haveID has no entry at path, the copy has none. A zero id
+// means that the folder is missing in the tree. dir is the folder on disk that both trees belong to, and path has the
+// names of the path, relative to dir.
 func (s *staying) tree(wantID, haveID objstore.ID, dir string, path []string) (objstore.ID, error) {
 	wanted, err := s.entries(wantID)
 	if err != nil {
@@ -122,10 +123,10 @@ func (s *staying) tree(wantID, haveID objstore.ID, dir string, path []string) (o
 	return s.objects.Add(objstore.Tree, data), nil
 }
 
-// folder returns a copy of the tree entry wantEntry in which path has the entry of haveEntry. wantEntry and
-// haveEntry are the entries of the folder dir in two trees, and path is relative to dir. If haveEntry has nothing
-// at path and wantEntry is not a folder, folder returns wantEntry unchanged. The bool is false if the folder has
-// no files, so that the result is no entry.
+// folder copies one path from a folder in a tree to the same folder in another tree. It returns a copy of the entry
+// wantEntry, in which the entry at path is the entry below haveEntry. Both entries belong to the folder dir, and path
+// has the names of the path, relative to dir. If there is nothing to copy and wantEntry is not a folder, folder
+// returns wantEntry unchanged. It returns false if the resulting folder has no files and so must have no entry.
 func (s *staying) folder(wantEntry, haveEntry objstore.TreeEntry, dir string, path []string) (objstore.TreeEntry, bool, error) {
 	var from objstore.ID
 	if wantEntry.Mode == objstore.ModeTree {

@@ -63,11 +63,12 @@ func (c *WorkingCopy) FilledWith() *snapshot.VCS { return c.filled }
 // Root returns the path of the top of the working copy, or "" if there is no working copy.
 func (c *WorkingCopy) Root() string { return c.workspace.Root }
 
-// Capture captures the files of the working copy in the scope of smithers.worktree. The caller closes the result
-// after the append that stores the files. If the scope is off, the result has only the revision. If the files are
-// unreadable, Capture warns, and the result has only the revision. Capture returns nil if there is no working
-// copy, or if only the revision can be captured and the working copy has none yet. It returns an error if ctx ends
-// or the revision is unreadable, too.
+// Capture captures the files of the working copy in the scope of smithers.worktree. The caller closes the result after
+// the append that stores the files.
+//
+// If the scope is off, the result has only the revision. If the files are unreadable, Capture warns, and the result
+// has only the revision. If the revision is unreadable, too, or ctx ends, Capture returns an error. Capture returns
+// nil if there is no working copy, or if only the revision can be captured and the working copy has none yet.
 func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	if c.Root() == "" {
 		return nil, nil //nolint:nilnil // a missing working copy is not an error
@@ -124,10 +125,11 @@ func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 	}
 }
 
-// compare reports whether all files of want are in the working copy after a restore; now is the capture after the
-// restore. It returns true even if there are additional files, which were ignored before the restore and are no
-// longer ignored. compare warns about additional files and about files that differ, and leaves out files that the
-// capture of want left out. If the comparison fails, compare warns and returns false.
+// compare checks the files of a working copy after a restore. now is the capture after the restore, and want is the
+// record of the files to restore. compare returns true if all files of want are in the working copy. There may be
+// additional files, which were ignored before the restore and are no longer ignored. compare warns about additional
+// files and about files that differ, except files that the capture of want left out. If the comparison fails, compare
+// warns and returns false.
 func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want *snapshot.VCS) (same bool) {
 	if now.VCS.Tree == want.Tree {
 		return true

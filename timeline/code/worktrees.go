@@ -192,11 +192,12 @@ func isHalfFilled(ctx context.Context, s *timeline.Store, now *jjbridge.Captured
 	return !slices.ContainsFunc(differ, func(d jjbridge.PathChange) bool { return isOther[d.Path] && d.Op != jjbridge.OpRemove }), err
 }
 
-// makeWorktree makes the worktree of spec for a run, and fills the worktree if spec.Fill is true. replay is true
-// if a replay made the worktree before, for the files of a frame; the new record keeps this. makeWorktree writes a
-// record first, so that a half-made worktree is recognized if this process dies. If git or jj cannot make the
-// worktree, or the worktree cannot be filled, makeWorktree removes the worktree and the record. If only the last
-// write of the record fails, the worktree stays, and its record still says that it is half-made.
+// makeWorktree makes the worktree of spec for a run, and fills the worktree if spec.Fill is true. replay is true if a
+// replay made the worktree before, for the files of a frame; the new record keeps this.
+//
+// makeWorktree writes a record first, so that a half-made worktree is recognized if this process dies. If git or jj
+// cannot make the worktree, or the worktree cannot be filled, makeWorktree removes the worktree and the record. If
+// only the last write of the record fails, the worktree stays, and its record still says that it is half-made.
 func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, replay bool) (*WorkingCopy, error) {
 	path, err := worktreePath(s, run, spec)
 	if err != nil {

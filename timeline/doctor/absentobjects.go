@@ -50,11 +50,11 @@ func (a *absentObjects) lost(ctx context.Context, tips ...objstore.ID) ([]objsto
 	return lost, nil
 }
 
-// fetchAgain copies the missing objects of a run from remotes, one remote after the other, until no object is
-// missing. item is the tip of the run, or the ref that holds the pruned run. git does not fetch objects that it
-// believes to have, so fetchAgain fetches the run into a temporary repository first. If objects are still
-// missing at the end, fetchAgain returns the errors of the failed fetches or, if every fetch succeeded,
-// missing_object.
+// fetchAgain copies the missing objects of a run from remotes. It asks one remote after the other, and returns nil as
+// soon as no object is missing. item is the tip of the run, or the ref that holds the pruned run. git does not fetch
+// objects that it believes to have, so fetchAgain fetches the run into a temporary repository first. If objects are
+// still missing after the last remote, fetchAgain returns the errors of the failed fetches or, if every fetch
+// succeeded, missing_object.
 func (a *absentObjects) fetchAgain(ctx context.Context, item refs.Item, remotes []string) error {
 	var failed []error
 	for _, remote := range remotes {
@@ -160,8 +160,9 @@ func (a *absentObjects) takeObjects(ctx context.Context, dir string, tip objstor
 	}
 }
 
-// take copies the objects with the given ids from other to the store, and returns the number of copied objects.
-// It skips objects that are missing or corrupt in other.
+// take copies the objects with the given ids from other to the store, in batches of about 64 MiB, and returns the
+// number of objects that it added to a batch. It skips objects that are missing or corrupt in other. After an error,
+// the store has only the objects of the batches before.
 func (a *absentObjects) take(ctx context.Context, other *objstore.Store, ids []objstore.ID) (taken int, err error) {
 	const atOnce = 64 << 20 // bytes of object data in one batch
 	batch, held := a.store.Objects().Begin(), 0

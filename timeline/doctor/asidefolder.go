@@ -86,8 +86,8 @@ func (f asideFolder) copy(file string) error {
 	return os.WriteFile(to, data, 0o666)
 }
 
-// writeDown appends a line with the ref name and its value id to the file movedRefs. Repairs call writeDown
-// before they move or remove the ref.
+// writeDown appends a line with a ref and its value to the file movedRefs. name is the name of the ref, and id is the
+// value. Repairs call writeDown before they move or remove the ref.
 func (f asideFolder) writeDown(name refs.Name, id objstore.ID) error {
 	path := f.path(movedRefs)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

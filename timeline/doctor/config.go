@@ -45,7 +45,8 @@ func (e *examination) mirrors(context.Context) error {
 	return nil
 }
 
-// overwrites reports whether a fetch with the refspec spec can write refs of runs.
+// overwrites reports whether a fetch with the refspec spec can write refs of runs: whether the right side of spec is
+// in the folder of these refs, or is a pattern that includes this folder.
 func overwrites(spec string) bool {
 	if strings.HasPrefix(spec, "^") {
 		return false

@@ -62,8 +62,9 @@ type Doctor struct {
 	progress func(what string, done, total int)
 }
 
-// New returns a Doctor for store. New does not read the repository. progress, if not nil, is called as work
-// proceeds: what names the step, and done of total parts of the step are finished.
+// New returns a Doctor for store. New does not read the repository. If progress is not nil, the Doctor calls it as
+// work proceeds. The parameter what of progress is the name of the step, total is the number of parts of the step, and
+// done is the number of finished parts.
 func New(store *timeline.Store, progress func(what string, done, total int)) *Doctor {
 	if progress == nil {
 		progress = func(string, int, int) {}

@@ -45,12 +45,14 @@ func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, e
 	for _, entry := range entries {
 		followed[entry.Parent] = true
 	}
-	var last []*snapshot.Entry
+	var last []*snapshot.Entry // the entries without a successor
 	for id, entry := range entries {
 		if !followed[id] {
 			last = append(last, entry)
 		}
 	}
+	// If some of these entries descend from the newest frame ref, the others do not count. The tip at a remote
+	// decides only if there is no such entry.
 	for _, known := range [][]objstore.ID{x.newestFrame(ctx, run), x.atRemotes(run)} {
 		onward := slices.DeleteFunc(slices.Clone(last), func(entry *snapshot.Entry) bool {
 			return !slices.ContainsFunc(known, func(from objstore.ID) bool { return timeline.Descends(x.store.Objects(), entry.ID, from) })
@@ -93,7 +95,8 @@ func (x *entryIndex) acknowledged(entries []*snapshot.Entry) ([]*snapshot.Entry,
 	return others, nil
 }
 
-// withoutForks returns the entries of a run by id, without the entries that were split off into a fork.
+// withoutForks returns the entries of a run by id, without the entries that were split off into a fork (see splitOff).
+// A fork has such entries if its parent is the run, and its extension is not zero.
 func (x *entryIndex) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 	own, all := maps.Clone(x.byRun[run]), x.byRun[run]
 	after := make(map[objstore.ID][]objstore.ID)
@@ -117,15 +120,17 @@ func (x *entryIndex) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 	return own
 }
 
-// splitOff returns the entries of a run that belong only to fork: the fork's extension and the entries before
-// it, back to the entry at which the run has another successor. all are the run's entries, and after lists
-// the successors of each entry within the run.
+// splitOff returns the entries of a run that belong only to fork: the fork's extension and the entries before it, back
+// to the entry at which the run branches off. The map all has the run's entries, and the map after lists the
+// successors of each entry within the run.
 //
-// splitOff returns no entries if the run continues after the extension, or has no other successor between the
+// splitOff returns no entries if the run continues after the extension, or if the run does not branch off between the
 // extension and the fork's parent frame: then the entries are the run's own.
 func splitOff(all map[objstore.ID]*snapshot.Entry, after map[objstore.ID][]objstore.ID, fork snapshot.Parent) []objstore.ID {
 	var off []objstore.ID
 	for at := fork.Extension; all[at] != nil; at = all[at].Parent {
+		// The run continues after the extension if the extension has a successor. It branches off at an earlier
+		// entry if that entry has a second successor, besides the one in off.
 		if len(after[at]) > min(len(off), 1) {
 			return off
 		}
@@ -137,7 +142,8 @@ func splitOff(all map[objstore.ID]*snapshot.Entry, after map[objstore.ID][]objst
 	return nil
 }
 
-// length returns the number of entries in the chain that ends at last, as far as the chain is in entries.
+// length returns the number of entries in the chain that ends at last. It counts back from last to the first entry
+// that is not in entries.
 func length(entries map[objstore.ID]*snapshot.Entry, last *snapshot.Entry) int {
 	n := 0
 	for ok := true; ok; last, ok = entries[last.Parent] {
@@ -209,8 +215,8 @@ func (x *entryIndex) read(ctx context.Context) error {
 	return nil
 }
 
-// reached returns the ids of the entries that refs, or the ids in elsewhere, reach. elsewhere has the values of
-// misplaced refs. The caller must have called read.
+// reached returns the ids of the entries that are reachable from a ref or from an id in elsewhere. elsewhere has the
+// values of misplaced refs. The caller must have called read.
 func (x *entryIndex) reached(elsewhere []objstore.ID) map[objstore.ID]bool {
 	all := make(map[objstore.ID]*snapshot.Entry)
 	for _, entries := range x.byRun {
@@ -230,10 +236,11 @@ func (x *entryIndex) reached(elsewhere []objstore.ID) map[objstore.ID]bool {
 }
 
 // neverAcknowledged reports whether a killed process wrote all entries of a run that are not in reached, and
-// acknowledged none of them. It returns true if all entries of the run are in reached. Such entries are only in packs
-// that the process still kept locked, because a process releases its packs before it acknowledges their entries.
+// acknowledged none of them. It returns true if all entries of the run are in reached.
 //
-// After a day, a merge of packs removes this evidence, and neverAcknowledged returns false.
+// A process keeps a .keep file for each new pack, and removes the file before it acknowledges the entries in the pack.
+// So an entry was never acknowledged if it is only in packs that still have such a file. After a
+// day, a merge of packs removes this evidence, and neverAcknowledged returns false.
 func (x *entryIndex) neverAcknowledged(run string, reached map[objstore.ID]bool) (bool, error) {
 	for id := range x.byRun[run] {
 		if reached[id] {

@@ -74,14 +74,15 @@ func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 	})
 }
 
-// lostEntry returns the id of the entry at which the missing tip of a run should be, or the zero id if the run does not
-// count as lost; see lostTips. component is the run's ref component. known is true if a frame ref or a removed line of
-// packed-refs names the run. reached has the ids of the entries that refs reach.
+// lostEntry returns the id of the entry at which the missing tip of a run should be, or the zero id if the run does
+// not count as lost; see lostTips. component is the run's ref component. The parameter known is true if a frame ref or
+// a removed line of packed-refs names the run. reached has the ids of the entries that refs reach.
 func (e *examination) lostEntry(ctx context.Context, run, component string, known bool, reached map[objstore.ID]bool) (objstore.ID, error) {
 	if id, err := refAt(ctx, e.store, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
 		return id, err // the run was pruned, and its tombstone is lost
 	}
 	named := known
+	// The repository also had the run if it has an entry that no ref reaches.
 	for id := range e.entries.byRun[run] {
 		known = known || !reached[id]
 	}
@@ -138,8 +139,8 @@ func (e *examination) lostWhole(ctx context.Context, named map[string]bool) erro
 	return nil
 }
 
-// lostHeld notes the pruned runs whose refs in the _held folder were lost with invalid lines of packed-refs,
-// and that have entries but no tip.
+// lostHeld notes pruned runs without the ref that holds them: the ref was lost with an invalid line of packed-refs.
+// lostHeld notes such a run only if this repository has entries of the run and the run has no tip.
 func (e *examination) lostHeld(ctx context.Context) error {
 	for _, line := range e.dropped {
 		component, found := strings.CutPrefix(string(line.Name), refs.HeldFolder)

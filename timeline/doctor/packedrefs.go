@@ -31,13 +31,14 @@ func describeLines(lines []refs.PackedLine) string {
 	return "git reads no packed ref at all: " + strings.Join(parts, "; ")
 }
 
-// lostRefs notes the user's refs that were in invalid lines of packed-refs and are missing. It sets e.dropped
-// to the lines that earlier repairs removed.
+// lostRefs notes the user's refs that were in invalid lines of packed-refs and are missing. It sets e.dropped to the
+// lines that earlier repairs removed.
 func (e *examination) lostRefs(ctx context.Context) (err error) {
 	if e.dropped, err = e.aside.droppedLines(); err != nil {
 		return err
 	}
 	var names []string
+	// Another check notes the refs of runs. A cut line may have only a part of the name.
 	for _, line := range e.dropped {
 		if name := string(line.Name); name != "" && !line.Cut && !isIn(line.Name, refs.Folder) && !isIn(line.Name, refs.RemotesFolder) {
 			names = append(names, name)
@@ -63,9 +64,9 @@ func (e *examination) lostRefs(ctx context.Context) (err error) {
 	return nil
 }
 
-// wasAt returns a clause with the last value in the reflog of the ref name, and with the command that
-// restores the value. first is inserted before the command. wasAt returns "" if the ref has no reflog, or if
-// the last value is no valid id.
+// wasAt returns a clause with the last value in the reflog of the ref name, and with the command that restores the
+// value. first is a text to put before the command, or "". wasAt returns "" if the ref has no reflog, or if the last
+// value is no valid id.
 func wasAt(commonDir string, name refs.Name, first string) string {
 	data, err := os.ReadFile(filepath.Join(commonDir, "logs", filepath.FromSlash(string(name))))
 	if err != nil {

@@ -34,8 +34,8 @@ func (e *examination) packIndex(ctx context.Context) error {
 	return nil
 }
 
-// packIndexLocks notes locks of the multi-pack-index: locks that a killed merge of packs left, or, if no
-// merge left a lock, locks that are at least staleLock old.
+// packIndexLocks notes locks of the multi-pack-index. If a killed merge of packs left locks, packIndexLocks notes
+// these locks alone. Otherwise, it notes the locks that are at least staleLock old.
 func (e *examination) packIndexLocks() error {
 	own, err := e.store.Objects().LeftLocks()
 	if err != nil {

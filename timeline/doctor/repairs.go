@@ -60,19 +60,20 @@ func (r *repairs) removeLock(ctx context.Context, lock refs.LockFile) error {
 	return r.aside.move(lock.File)
 }
 
-// rename replaces item, a ref with an invalid name, by a ref with the name right. If right does not exist or is older
-// than item, rename sets right to item's value. If right has this value or is newer, right stays. In both cases, rename
-// deletes item. If right has another history, both refs stay and the error is ErrConflict.
-func (r *repairs) rename(ctx context.Context, item refs.Item, right refs.Name) error {
-	current, err := r.store.Refs().Resolve(ctx, right)
+// rename gives the value of item, a ref with an invalid name, to the ref newName, and deletes item. If newName
+// does not exist, or has an older entry of the same history, rename sets newName to the value of item. If newName
+// has this value or a newer entry, rename leaves newName unchanged. If newName has another history, rename changes
+// neither ref and returns ErrConflict.
+func (r *repairs) rename(ctx context.Context, item refs.Item, newName refs.Name) error {
+	current, err := r.store.Refs().Resolve(ctx, newName)
 	if err := ignoreNotFound(err); err != nil {
 		return err
 	}
 	if !timeline.Descends(r.store.Objects(), current, item.ID) {
 		if !current.IsZero() && !timeline.Descends(r.store.Objects(), item.ID, current) {
-			return fmt.Errorf("%w: %s has another history", refs.ErrConflict, right)
+			return fmt.Errorf("%w: %s has another history", refs.ErrConflict, newName)
 		}
-		if err := r.store.Refs().Apply(ctx, refs.Update{Name: right, Old: current, New: item.ID}); err != nil {
+		if err := r.store.Refs().Apply(ctx, refs.Update{Name: newName, Old: current, New: item.ID}); err != nil {
 			return err
 		}
 	}
@@ -80,11 +81,13 @@ func (r *repairs) rename(ctx context.Context, item refs.Item, right refs.Name) e
 	return err
 }
 
-// replace moves away file, a misplaced ref file with the value id, and creates the ref name with this value. It first
-// copies missing objects of id from the objects folder in private. If the ref exists, replace changes it only if it is
-// a tip and older than id. If the object id is still missing, replace only moves the file away.
-func (r *repairs) replace(ctx context.Context, file string, name refs.Name, id objstore.ID, private string) error {
-	if err := r.absent.takeObjects(ctx, filepath.Join(private, "objects"), id); err != nil {
+// replace moves the ref file oldPath, which is in the wrong folder, to the folder for damaged files, and gives its
+// value id to the ref newName. Before that, replace copies the objects that the store lacks and id needs from the
+// folder "objects" in dir.
+// replace creates newName if the ref does not exist. If newName is a tip and older than id, replace moves it to
+// id. Every other existing ref stays unchanged. If the object id is still missing, replace only moves the file.
+func (r *repairs) replace(ctx context.Context, oldPath string, newName refs.Name, id objstore.ID, dir string) error {
+	if err := r.absent.takeObjects(ctx, filepath.Join(dir, "objects"), id); err != nil {
 		return err
 	}
 	lost, err := lostIn(ctx, r.store.Objects(), id)
@@ -92,18 +95,18 @@ func (r *repairs) replace(ctx context.Context, file string, name refs.Name, id o
 		return err
 	}
 	if slices.Contains(lost, id) {
-		return r.aside.move(file) // the object of the misplaced ref does not exist
+		return r.aside.move(oldPath) // the object of the misplaced ref does not exist
 	}
-	current, err := r.store.Refs().Resolve(ctx, name)
+	current, err := r.store.Refs().Resolve(ctx, newName)
 	if err := ignoreNotFound(err); err != nil {
 		return err
 	}
-	if current.IsZero() || isIn(name, refs.TipsFolder) && current != id && timeline.Descends(r.store.Objects(), id, current) {
-		if err := r.store.Refs().Apply(ctx, refs.Update{Name: name, Old: current, New: id}); err != nil {
+	if current.IsZero() || isIn(newName, refs.TipsFolder) && current != id && timeline.Descends(r.store.Objects(), id, current) {
+		if err := r.store.Refs().Apply(ctx, refs.Update{Name: newName, Old: current, New: id}); err != nil {
 			return err
 		}
 	}
-	return r.aside.move(file)
+	return r.aside.move(oldPath)
 }
 
 // salvage copies the readable objects of the damaged pack d to a new pack, and moves the damaged files away. If only
@@ -113,8 +116,8 @@ func (r *repairs) salvage(ctx context.Context, d objstore.Damage) error {
 	return err
 }
 
-// mendPacked rewrites packed-refs without its invalid lines, and saves a copy of the file first. It holds
-// git's lock of packed-refs. The error is ErrLocked if another process holds the lock.
+// mendPacked removes the invalid lines from packed-refs. It saves a copy of the old file first. It holds git's
+// lock of packed-refs while it works. If another process holds the lock, the error is ErrLocked.
 func (r *repairs) mendPacked(context.Context) (err error) {
 	path := r.aside.inCommonDir(packedRefs)
 	lock, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -148,9 +151,9 @@ func (r *repairs) mendPacked(context.Context) (err error) {
 	return os.Rename(lock.Name(), path)
 }
 
-// mendRef moves the file of a broken ref away and, if id is not zero, sets the ref to id. Without the file, an
-// older value of the ref in packed-refs may become visible. mendRef keeps this value if id is zero or does not
-// descend from the value.
+// mendRef saves and removes the file of the broken ref name. If id is not zero, mendRef then sets the ref to id.
+// Without the file, an older value of the ref in packed-refs may become visible. mendRef keeps this older value in
+// two cases: id is zero, or id does not descend from the value.
 func (r *repairs) mendRef(ctx context.Context, name refs.Name, id objstore.ID) error {
 	if err := r.aside.copy(string(name)); err != nil {
 		return err
@@ -171,18 +174,18 @@ func (r *repairs) mendRef(ctx context.Context, name refs.Name, id objstore.ID) e
 	return r.store.Refs().Apply(ctx, refs.Update{Name: name, Old: current, New: id})
 }
 
-// moveBack moves item, a tip whose entry is unreadable, back to the entry newest. It records the tip's old value in
-// the folder for damaged files.
-func (r *repairs) moveBack(ctx context.Context, item refs.Item, newest objstore.ID) error {
+// moveBack moves item, a tip whose entry is unreadable, back to entryID, the id of an older entry. It first
+// records the tip's old value in the folder for damaged files.
+func (r *repairs) moveBack(ctx context.Context, item refs.Item, entryID objstore.ID) error {
 	if err := r.aside.writeDown(item.Name, item.ID); err != nil {
 		return err
 	}
-	return r.store.Refs().Apply(ctx, refs.Update{Name: item.Name, Old: item.ID, New: newest})
+	return r.store.Refs().Apply(ctx, refs.Update{Name: item.Name, Old: item.ID, New: entryID})
 }
 
-// keepReached saves objects that git gc might otherwise delete, as a pack in the folder for damaged files:
-// those that id reaches and tip does not. Both are ids of commits. If git cannot list the objects, keepReached
-// saves nothing and returns nil.
+// keepReached saves the objects that the commit id reaches and the commit tip does not. git gc might otherwise
+// delete them. keepReached writes a pack of these objects into the folder for damaged files. If there are no such
+// objects, or git cannot list them, keepReached saves nothing and returns nil.
 func (r *repairs) keepReached(ctx context.Context, id, tip objstore.ID) error {
 	list, err := r.git.run(ctx, "rev-list", "--objects", id.String(), "^"+tip.String())
 	if ctx.Err() != nil {

@@ -42,7 +42,7 @@ func (e *examination) runs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hit := make(map[string]bool)
+	hit := make(map[string]bool) // the ids of the runs that lack objects
 	for i, item := range own {
 		e.progress("runs", i, len(own))
 		if len(lost) > 0 {
@@ -92,19 +92,20 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 	return nil
 }
 
-// missing notes that the run of item lacks objects. lost has their ids. The repair is the first that applies:
+// missing notes that the run of item lacks objects. lostIDs has their ids. The repair is the first that applies:
 //   - It fetches the objects from the remotes that were last seen to have the run.
 //   - If the tip is readable, it tries to fetch the objects from all configured remotes.
 //   - If the tip is lost, it moves the ref back to the newest readable entry.
 //
-// If none applies, the finding has no repair.
-func (e *examination) missing(ctx context.Context, item refs.Item, lost []objstore.ID) error {
+// If none applies, the finding has no repair. If the tip is lost and no remote was last seen to have the run, the
+// kind of the finding is LostTip. Otherwise, the kind is MissingObject.
+func (e *examination) missing(ctx context.Context, item refs.Item, lostIDs []objstore.ID) error {
 	run := runOf(item.Name)
 	f := Finding{
 		Kind: MissingObject, Where: run,
-		What: fmt.Sprintf("%s cannot be read, such as %v", plain.Count(len(lost), "object"), lost[0]),
+		What: fmt.Sprintf("%s cannot be read, such as %v", plain.Count(len(lostIDs), "object"), lostIDs[0]),
 	}
-	tipLost := slices.Contains(lost, item.ID)
+	tipLost := slices.Contains(lostIDs, item.ID)
 	having := e.remotesOf(item.Name)
 	if len(having) > 0 {
 		f.Repair = "fetches the missing objects again from " + strings.Join(having, " or ")
@@ -131,9 +132,10 @@ func (e *examination) missing(ctx context.Context, item refs.Item, lost []objsto
 	return nil
 }
 
-// frames notes the frame refs that disagree with the chain of the run's tip, a tip that is older than a frame
-// ref, and missing frame refs. It reads the frame refs before the tip, so that the tip's chain has every
-// frame that another process adds in the meantime. A tip that is not a readable entry is left to verify.
+// frames notes three problems of the run of tip: a frame ref that disagrees with the chain of the tip, a tip that
+// is older than a frame ref, and a missing frame ref. frames reads the frame refs before it resolves the tip, so
+// that the chain has every frame that another process adds in the meantime. If the tip is gone, or the chain is
+// unreadable, frames notes nothing. verify reports an unreadable chain.
 func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	entry, err := snapshot.ReadEntry(e.store.Objects(), tip.ID)
 	if err != nil {
@@ -161,14 +163,16 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	var ahead *refs.FrameRef
 	for _, ref := range list {
 		right := chain[ref.Frame]
+		// The ref of a later frame has the value of the tip: the ref may have lost its newer value.
 		if ref.Frame > row.Frame && ref.ID == tip.ID {
 			if ref.ID, err = e.overwritten(ctx, run, ref); err != nil {
 				return err
 			}
 		}
 		switch {
-		case right == ref.ID:
+		case right == ref.ID: // the ref is correct
 		case ref.Frame > row.Frame && ref.ID != tip.ID && timeline.Descends(e.store.Objects(), ref.ID, tip.ID):
+			// the frame continues the history of the tip
 			ahead = &ref
 		default:
 			e.wrongFrame(run, tip.ID, ref, right)
@@ -180,10 +184,11 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	return e.gaps(row.ID, list, chain)
 }
 
-// overwritten returns the value that ref probably had before. ref is a frame ref with a higher frame number
-// than the tip. The files of a tip and of the newest frame ref may be hard links to one file: a process that
-// writes an older value to one of them writes it to both. overwritten returns the run's newest entry if the
-// entry descends from ref.ID, and otherwise ref.ID.
+// overwritten returns the value that ref probably had before its file was overwritten. ref is a frame ref that has
+// a higher frame number than the tip, but the value of the tip. The files of a tip and of the newest frame ref may
+// be hard links to one file, so a process that writes an old value to the tip also writes it to the frame ref. If
+// the run's newest entry descends from ref.ID, overwritten returns the id of this entry. Otherwise, overwritten
+// returns ref.ID.
 func (e *examination) overwritten(ctx context.Context, run string, ref refs.FrameRef) (objstore.ID, error) {
 	newest, err := e.entries.newest(ctx, run)
 	if err != nil || newest == nil || !timeline.Descends(e.store.Objects(), newest.ID, ref.ID) {
@@ -205,30 +210,31 @@ func framesFrom(ctx context.Context, store *timeline.Store, tip *snapshot.Entry)
 	return chain, err
 }
 
-// behind notes that tip is older than ahead, a frame ref of the same run. The repair moves the tip forward to
+// behind notes that tip is older than frameRef, a frame ref of the same run. The repair moves the tip forward to
 // that frame.
-func (e *examination) behind(tip refs.Item, ahead refs.FrameRef) {
+func (e *examination) behind(tip refs.Item, frameRef refs.FrameRef) {
 	e.note(Finding{
-		Kind: TipBehind, Where: string(tip.Name), What: fmt.Sprintf("the tip is older than frame %d", ahead.Frame),
-		Repair: fmt.Sprintf("moves the tip forward to frame %d", ahead.Frame),
+		Kind: TipBehind, Where: string(tip.Name), What: fmt.Sprintf("the tip is older than frame %d", frameRef.Frame),
+		Repair: fmt.Sprintf("moves the tip forward to frame %d", frameRef.Frame),
 	}, func(ctx context.Context) error {
-		return e.store.Refs().Apply(ctx, refs.Update{Name: tip.Name, Old: tip.ID, New: ahead.ID})
+		return e.store.Refs().Apply(ctx, refs.Update{Name: tip.Name, Old: tip.ID, New: frameRef.ID})
 	})
 }
 
-// wrongFrame notes that ref, a frame ref of run, disagrees with the chain. right is the frame's entry in the
-// chain, or zero if the chain has no such frame. The repair saves the objects that only ref reaches, and
-// moves or removes the ref.
-func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef, right objstore.ID) {
+// wrongFrame notes that ref, a frame ref of run, disagrees with the chain of the commit tip. chainID is the
+// frame's entry in the chain, or zero if the chain has no such frame. The repair saves the objects that ref
+// reaches and tip does not. It then moves the ref to chainID, or removes the ref if chainID is zero. If ref has no
+// valid name, wrongFrame notes nothing.
+func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef, chainID objstore.ID) {
 	name, err := refs.Frame(run, ref.Frame)
 	if err != nil {
 		return
 	}
 	f := Finding{
 		Kind: WrongFrameRef, Where: string(name), What: fmt.Sprintf("the ref points to %v, which is not frame %d of the run", ref.ID, ref.Frame),
-		Repair: fmt.Sprintf("moves the ref to %v", right),
+		Repair: fmt.Sprintf("moves the ref to %v", chainID),
 	}
-	if right.IsZero() {
+	if chainID.IsZero() {
 		f.Repair = "removes the ref: the run has no such frame"
 	}
 	e.note(f, func(ctx context.Context) error {
@@ -238,12 +244,13 @@ func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef,
 		if err := e.aside.writeDown(name, ref.ID); err != nil {
 			return err
 		}
-		return e.store.Refs().Apply(ctx, refs.Update{Name: name, Old: ref.ID, New: right})
+		return e.store.Refs().Apply(ctx, refs.Update{Name: name, Old: ref.ID, New: chainID})
 	})
 }
 
-// gaps notes the frames of run that should have a ref and have none. list has the frame refs of run, and chain its
-// frames. gaps leaves out broken refs, because another finding reports them.
+// gaps notes the frames of run that should have a ref and have none. list has the existing frame refs of run.
+// chain maps each frame number of run to the id of the frame's entry. gaps leaves out broken refs, because another
+// finding reports them.
 func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]objstore.ID) error {
 	lacking, err := e.store.FrameRefs().Lacking(run, list, chain)
 	if err != nil {
@@ -273,14 +280,15 @@ func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]obj
 	return nil
 }
 
-// isBroken reports whether the file of the ref name is empty or holds no valid id.
+// isBroken reports whether the ref name exists and its file is empty or holds no valid id. It uses the list of
+// refs that the examination has read.
 func (e *examination) isBroken(name refs.Name) bool {
 	at, found := slices.BinarySearchFunc(e.refs.Items, name, func(item refs.Item, name refs.Name) int { return cmp.Compare(item.Name, name) })
 	return found && e.refs.Items[at].Broken != nil
 }
 
-// remotesOf returns the configured remotes that have a tracking ref of the run that name belongs to, sorted
-// by name.
+// remotesOf returns the configured remotes, sorted by name, that were last seen to have the run of the ref name.
+// Such a remote has an intact tracking ref of the run in this repository.
 func (e *examination) remotesOf(name refs.Name) []string {
 	component := path.Base(string(name))
 	var having []string

@@ -86,9 +86,9 @@ func Open(ctx context.Context, s *timeline.Store, run string) (*Capturer, error)
 	return c, c.recall()
 }
 
-// ParseCapture parses one capture. The error is invalid_input if line is not exactly one valid JSON object,
-// if a member is unknown, or if the capture has both state and changes. It is limit_exceeded if line is
-// larger or nested deeper than the format allows.
+// ParseCapture parses one capture. The error is invalid_input in these cases: line is not exactly one valid JSON
+// object, a member is unknown or has a wrong type, or the capture has both state and changes. The error is
+// limit_exceeded if line is larger or nested deeper than the format allows.
 func ParseCapture(line []byte) (*Capture, error) {
 	// These limits are the largest that the format allows. The append checks the store's own limits.
 	deepest := snapshot.Limits{Depth: math.MaxInt, Value: math.MaxInt}
@@ -111,8 +111,9 @@ func ParseCapture(line []byte) (*Capture, error) {
 	return &c, nil
 }
 
-// notCapture returns the error invalid_input for a capture that cannot be decoded. err is the decoder's
-// error.
+// notCapture returns the error invalid_input for a capture that cannot be decoded. err is the decoder's error. If
+// a member has a wrong type, the message names the member and the type. Otherwise, the message has the text of
+// err.
 func notCapture(err error) error {
 	out := fault.New(fault.InvalidInput, "the capture is not a valid JSON object: %s", strings.TrimPrefix(err.Error(), "json: "))
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -121,13 +122,13 @@ func notCapture(err error) error {
 	return out.Hint("`git smithers help scripting` describes the members of a capture")
 }
 
-// Capture appends an entry for req and returns its answer after the entry is on stable storage. If c or one
-// of the run's newest 1,000 entries has a capture with the same id, Capture returns the earlier answer and
-// appends nothing.
+// Capture appends an entry for req and returns its answer after the entry is on stable storage. If c or one of the
+// run's newest 1,000 entries has a capture with the same id, Capture returns the earlier answer and appends
+// nothing.
 //
-// If req has Expect, and the tip differs from Expect, the error is conflict. Without Expect, Capture builds
-// the entry again on the new tip whenever another process has appended an entry, until it succeeds or ctx
-// ends. A tip that does not descend from the tip that c knows is always a conflict; see Head.Refresh.
+// If req has Expect, and the tip differs from Expect, the error is conflict. Without Expect, Capture tries again
+// on the new tip whenever another process has appended an entry. It stops when the append succeeds or ctx ends. If
+// the new tip does not descend from the tip that c knows, the error is always conflict; see Head.Refresh.
 func (c *Capturer) Capture(ctx context.Context, req *Capture) (Answer, error) {
 	files := new(capturedFiles)
 	defer files.close()
@@ -148,9 +149,10 @@ func (c *Capturer) Capture(ctx context.Context, req *Capture) (Answer, error) {
 	}
 }
 
-// attempt tries once to append req on the tip that c knows. If c has already answered a capture with the same
-// id, attempt returns that answer. If the error is conflict, attempt has read the new tip, and the next attempt
-// may succeed. files keeps the captured files for the next attempt.
+// attempt tries once to append req on the tip that c knows. If c knows no tip, attempt creates the run. If c has
+// already answered a capture with the same id, attempt returns that answer. If another process appended an entry
+// or created the run first, the error is conflict, and attempt reads the new tip for the next try. files keeps the
+// captured files for the next try.
 func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFiles) (Answer, error) {
 	if _, ok := c.answered[req.ID]; ok && req.ID != "" {
 		return c.again(ctx, req.ID)
@@ -200,9 +202,11 @@ func (c *Capturer) again(ctx context.Context, id string) (Answer, error) {
 	return c.answered[id], nil
 }
 
-// checkExpect returns the error conflict if the tip differs from req.Expect. If the known tip differs,
-// checkExpect reads the tip again, because the new tip may be the expected tip or may hold this capture. If
-// req has no Expect, checkExpect returns nil.
+// checkExpect returns nil if req has no Expect, or if the run's tip is the commit that req.Expect names. If
+// req.Expect is null, it returns nil if the run does not exist. The error is conflict if the tip differs, and
+// invalid_input if req.Expect is neither null nor a commit id.
+// Before a conflict, checkExpect reads the tip again. The new tip may be the expected tip, or another process may
+// have appended this capture.
 func (c *Capturer) checkExpect(ctx context.Context, req *Capture) error {
 	if req.Expect == nil {
 		return nil
@@ -233,7 +237,7 @@ func (c *Capturer) checkExpect(ctx context.Context, req *Capture) error {
 		Detail("expect", want.String()).Detail("tip", c.tipString())
 }
 
-// tipString returns the id of the known tip, or the zero id if the run does not exist.
+// tipString returns the id of the tip that c knows, or the zero id if c knows no tip.
 func (c *Capturer) tipString() string {
 	if c.head == nil {
 		return objstore.ID{}.String()
@@ -258,8 +262,8 @@ func (c *Capturer) catchUp(ctx context.Context) error {
 	return c.recall()
 }
 
-// catchUpFrom does the work of catchUp if c knows a tip. It remembers at most captureMemory of the new
-// entries, the newest.
+// catchUpFrom does the work of catchUp if c knows a tip. Of the new entries, it remembers the newest, at most
+// captureMemory entries.
 func (c *Capturer) catchUpFrom(ctx context.Context) error {
 	var newer []Answer
 	err := c.head.RefreshEach(ctx, func(entry *snapshot.Entry) {
@@ -300,7 +304,8 @@ func (c *Capturer) remember(answer Answer) {
 	}
 }
 
-// answerFor returns the answer to the capture that entry stores.
+// answerFor returns the answer to the capture that entry stores. If entry is a frame, the answer has the number of
+// the frame.
 func answerFor(entry *snapshot.Entry) Answer {
 	out := Answer{ID: entry.Operation, Commit: entry.ID.String(), ContentHash: entry.ContentHash.String()}
 	if frame := entry.Frame; frame != snapshot.NoFrame {
@@ -311,6 +316,12 @@ func answerFor(entry *snapshot.Entry) Answer {
 
 // draft returns the draft of the next entry for req, without the files of the working copy. The error is
 // invalid_input if req is invalid.
+//   - If req has State, Changes or Frame, the entry is a frame. Only a frame may have IDs.
+//   - draft puts changes of the engine's journal into the draft's Journal, and all other changes into the
+//     state.
+//   - State replaces the whole state of the tip. With Changes, a changed node without needs keeps its needs.
+//   - An event without a time gets the time of the draft.
+//   - If req has no subject, draft makes one from the changes; see captureSubject.
 func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 	at := c.store.Now().UnixMilli()
 	draft := snapshot.Draft{

@@ -37,7 +37,7 @@ func (f *capturedFiles) capture(ctx context.Context, s *timeline.Store) (err err
 	return nil
 }
 
-// close removes the captured files that no entry uses.
+// close removes the captured files that no entry uses. It ignores errors.
 func (f *capturedFiles) close() {
 	if f.files != nil {
 		_ = f.files.Close() // a later capture removes a folder that stays
@@ -72,8 +72,9 @@ func checkVCS(v *snapshot.VCS) error {
 }
 
 // addFiles adds the files of the working copy to draft, if the capture includes files and the working copy is
-// readable. In the rows of the attempts that the draft ends, it records where these files are; see
-// pointAttempts. If req.VCS is not nil, draft.VCS has the revision of req.VCS and the captured files.
+// readable. draft.VCS then has the revision of the captured files, the worktrees of the tasks, and the keys of the
+// running attempts. If req.VCS is not nil, its revision replaces the captured revision. addFiles also calls
+// pointAttempts, which records the captured files in the rows of the attempts that draft ends.
 func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *capturedFiles, draft *snapshot.Draft) error {
 	wanted, err := c.wantsFiles(req, draft)
 	if err != nil || !wanted {
@@ -96,7 +97,8 @@ func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *capturedFi
 	return c.pointAttempts(draft)
 }
 
-// wantsFiles reports whether the capture includes the files; see Capture.Worktree.
+// wantsFiles reports whether the capture includes the files. If req.Worktree is not nil, its value decides.
+// Otherwise, the capture includes the files if it creates the run, or if draft ends an attempt.
 func (c *Capturer) wantsFiles(req *Capture, draft *snapshot.Draft) (bool, error) {
 	switch {
 	case req.Worktree != nil:
@@ -120,8 +122,10 @@ func (c *Capturer) worktrees() ([]snapshot.Worktree, error) {
 	return tip.Worktrees, nil
 }
 
-// endsAttempt reports whether draft ends an attempt. This is so if draft gives a node, or an attempt in the journal, an
-// ended state, and the attempt has not ended at the tip. c.head must not be nil.
+// endsAttempt reports whether draft ends an attempt. c.head must not be nil. draft ends an attempt in these cases:
+//   - A change of the journal ends an attempt; see endsJournaled.
+//   - A change sets a node to an ended state, and at the tip the node is missing, has not ended, or has
+//     another last attempt.
 func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
 	for _, change := range draft.Journal {
 		if ended, err := c.endsJournaled(change); err != nil || ended {
@@ -154,8 +158,8 @@ type nodePart struct {
 	LastAttempt *int               `json:"lastAttempt"`
 }
 
-// partOfNode reads the row of a node, as an engine or git-smithers writes the row. ok is false if the row is
-// invalid; the append refuses such a row.
+// partOfNode returns the members of a node's row that this package needs. value is the row as JSON. ok is false if
+// the row is invalid. The append refuses an invalid row.
 func partOfNode(value []byte) (part nodePart, ok bool) {
 	return part, json.Unmarshal(value, &part) == nil
 }
@@ -171,8 +175,9 @@ func hasEnded(state snapshot.NodeState) bool {
 	return state == snapshot.NodeFinished || state == snapshot.NodeFailed || state == snapshot.NodeCancelled
 }
 
-// endsJournaled reports whether change, a change of the journal, ends an attempt: it sets an attempt to an
-// ended state, and at the tip the attempt is missing or in progress.
+// endsJournaled reports whether change, a change of the journal, ends an attempt. It returns true if change sets
+// an attempt to an ended state, and the attempt is missing or in progress at the tip. A run without a tip has no
+// attempts. For an invalid row, endsJournaled returns false.
 func (c *Capturer) endsJournaled(change snapshot.Change) (bool, error) {
 	if change.Collection != snapshot.CollectionAttempts {
 		return false, nil
@@ -204,8 +209,9 @@ func stateOfAttempt(value []byte) (state string, ok bool) {
 	return part.State, json.Unmarshal(value, &part) == nil
 }
 
-// runningAttempts returns the keys of the attempts that are running at the tip after changes, according to
-// the nodes, sorted. An unknown last attempt counts as attempt 1.
+// runningAttempts returns the sorted keys of the attempts that run after changes are made to the state at the tip.
+// An attempt runs if its node is in progress and has the attempt as its last attempt. If the last attempt of a
+// node is unknown, it is attempt 1. Invalid rows of nodes are skipped.
 func (c *Capturer) runningAttempts(changes []snapshot.Change) ([]string, error) {
 	running := make(map[string]string) // the attempt's key, by the node's key
 	note := func(key string, value []byte) {
@@ -241,9 +247,9 @@ func (c *Capturer) runningAttempts(changes []snapshot.Change) ([]string, error) 
 	return keys, nil
 }
 
-// pointAttempts adds the place of the captured files to the journal row of each attempt that draft ends: the commit,
-// the tree, the number of the frame, and the keys of the attempts that were running. It skips a row that already has a
-// commit or a tree. draft.VCS must not be nil.
+// pointAttempts edits the journal row of each attempt that draft ends. It adds the commit and the tree of the
+// captured files, the number of the next frame, and the keys of the attempts that run at that time. It skips an
+// invalid row, and a row that already has a commit or a tree. draft.VCS must not be nil.
 func (c *Capturer) pointAttempts(draft *snapshot.Draft) error {
 	frame := int64(0)
 	if c.head != nil {

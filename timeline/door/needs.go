@@ -10,9 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// keepNeeds completes the changes that set a node without needs, the ids of the nodes that the node depends on. Such a
-// change keeps the needs that the node has after the earlier changes or, if none of them sets the node, at the tip.
-// keepNeeds replaces the values in changes. For a new run, it does nothing.
+// keepNeeds adds needs to each change that sets a node without giving its needs. The needs of a node are the ids
+// of the nodes that it depends on. The added needs are those of the last earlier change of the node. If no earlier
+// change has the node, they are the node's needs at the tip. keepNeeds edits the values in changes. For a new run,
+// it does nothing.
 func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 	if c.head == nil {
 		return nil
@@ -36,8 +37,9 @@ func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 	return nil
 }
 
-// keepCarried replaces each change of the journal in changes by its stored form. If the tip has the changed row, the
-// stored form keeps the row's members that this version does not know.
+// keepCarried replaces each change in changes, which are changes of the journal, by the form that the journal
+// stores. If the row exists at the tip, the stored form also has the members of that row that this version does
+// not know.
 func (c *Capturer) keepCarried(changes []snapshot.Change) error {
 	var tip *snapshot.Entry
 	if c.head != nil {
@@ -53,8 +55,8 @@ func (c *Capturer) keepCarried(changes []snapshot.Change) error {
 	return nil
 }
 
-// lacksNeeds reports whether a change sets a node without needs, and returns the node's key. For an invalid
-// row, it returns false.
+// lacksNeeds reports whether a change sets a node without giving its needs, and returns the node's key. If the
+// change has no key, the key is made from the row. For an invalid row, lacksNeeds returns "" and false.
 func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 	var row struct {
 		NodeID    string          `json:"nodeId"`
@@ -70,8 +72,9 @@ func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 	return snapshot.Key(row.NodeID, row.Iteration), true
 }
 
-// needsOf returns the needs of a node as JSON, as they are after the changes in earlier. If none of these changes the
-// node, the needs are those at the tip. needsOf returns nil if the node does not exist or has no needs.
+// needsOf returns the needs of a node, as JSON. The last change of the node in earlier decides. If earlier has no
+// change of the node, the needs are those at the tip. needsOf returns nil if the node does not exist, was removed,
+// or has no needs.
 func (c *Capturer) needsOf(key string, earlier []snapshot.Change) (json.RawMessage, error) {
 	for _, change := range slices.Backward(earlier) {
 		if change.Collection != snapshot.CollectionNodes || change.Key != key {

@@ -16,9 +16,10 @@ const (
 	subjectNames = 4
 )
 
-// captureSubject returns the subject for the commit of a capture without a subject. The subject describes the
-// first changes of draft and a new run status, in the words of git-smithers' own engine. Without changes and
-// status, it names the first event, or is "captured".
+// captureSubject returns the subject of the commit for a capture that has no subject. The subject describes the
+// first changes of draft, and the new status of the run if req sets it. It uses the words of git-smithers' own
+// engine. Without changes and status, the subject is the type of the first event, with the number of further
+// events. Without events, the subject is "captured".
 func captureSubject(req *Capture, draft snapshot.Draft) string {
 	var told []phrase
 	changes := draft.StateChanges()
@@ -46,9 +47,10 @@ type phrase struct {
 	verb  string
 }
 
-// addPhrase adds the description of change to told, and returns told. If told has a phrase with the same
-// verb, the name joins this phrase.
+// addPhrase adds the description of change to told, and returns told. If told has a phrase with the same verb,
+// addPhrase adds only the name of the changed row to that phrase.
 func addPhrase(told []phrase, change snapshot.Change) []phrase {
+	// "::0" at the end of a key is iteration 0, which the subject leaves out
 	name, verb := strings.TrimSuffix(change.Key, "::0"), changeVerb(change)
 	if change.Collection == snapshot.CollectionInput {
 		name = "input"
@@ -84,8 +86,14 @@ var nodeVerbs = map[snapshot.NodeState]string{
 	snapshot.NodeWaitingTimer:    "waits for its timer",
 }
 
-// changeVerb returns the verb for a changed row, such as "removed", the state of a node, or "set" if nothing
-// else is known.
+// changeVerb returns the words that follow the name of a changed row in a subject:
+//   - for a removed row, "removed"
+//   - for an output, "put out" and the output's table
+//   - for a node, a word for its state
+//   - for a loop, "done" or its iteration
+//   - for any other row, its status
+//
+// If the row has no state or status, changeVerb returns "set".
 func changeVerb(change snapshot.Change) string {
 	if change.Op == snapshot.OpRemove {
 		return "removed"

@@ -7,10 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// Word returns s as one word of a shell command, for a hint. If a shell takes s as one word, Word returns s
-// unchanged, and otherwise in quotes. Word escapes characters that do not print, so that people can read and
-// copy the command.
+// Word returns s as one word of a shell command, for a hint. If s is not empty and has only characters without a
+// special meaning to a shell, Word returns s unchanged. Otherwise, if all characters are printable, Word returns s
+// in single quotes. In all other cases, Word escapes the characters and bytes that do not print, so that people
+// can read and copy the command.
 func Word(s string) string {
+	// zsh expands a word that begins with "="
 	plain, printed := s != "" && s[0] != '=', utf8.ValidString(s)
 	for _, c := range s {
 		plain = plain && isPlain(c)
@@ -25,12 +27,14 @@ func Word(s string) string {
 	return escaped(s)
 }
 
-// isPlain reports whether c has no special meaning to a shell.
+// isPlain reports whether a shell reads c as an ordinary character: a letter, a digit, or one of a few punctuation
+// marks.
 func isPlain(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || c < utf8.RuneSelf && strings.ContainsRune("-_./:@%+,=", c)
 }
 
-// escaped returns s in a shell's $'…' quotes. It writes bytes that do not print as octal escapes.
+// escaped returns s in a shell's $'…' quotes. It puts a backslash before ' and \, and writes bytes that do not
+// print as octal escapes.
 func escaped(s string) string {
 	var b strings.Builder
 	b.WriteString("$'")

@@ -80,10 +80,11 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 	return out, timeline.Explain(k.free(ctx, candidates, out))
 }
 
-// toCollect returns the runs to collect: the forgotten runs, and the runs that DropOlder moved out of the way. Each has
-// the refs that keep its objects: the ref that holds the run, frame refs left by a crash, and tracking refs of remotes.
-// If a new run has the id of a forgotten run, the result has only the ref that holds the forgotten run. all is the
-// result of holdings; toCollect removes that ref from the new run in all.
+// toCollect returns the runs to collect: the forgotten runs, and the runs that DropOlder moved out of the way. all
+// is the result of holdings. Each returned run has the refs that keep its objects: the ref that holds the run,
+// frame refs left by a crash, and tracking refs of remotes.
+// A new run may have the id of a forgotten run. Then all has one item for both runs. toCollect moves the ref that
+// holds the forgotten run from this item to the result, and leaves the other refs to the new run.
 func toCollect(all map[string]*runRefs) []*runRefs {
 	out := byID(all, func(h *runRefs) bool {
 		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero() || h.older)
@@ -102,16 +103,17 @@ func toCollect(all map[string]*runRefs) []*runRefs {
 	return out
 }
 
-// candidates returns the objects that Collect may delete: the objects that the runs in going reach and the user's
-// commits do not reach, and the objects that an earlier Collect did not delete. It records all of them for the next
-// Collect. If going is empty, candidates returns only the objects of the earlier Collect, and records nothing.
-func (k *Keeper) candidates(ctx context.Context, going []*runRefs) (map[objstore.ID]struct{}, error) {
+// candidates returns the objects that Collect may delete. These are the objects that runs reach and the user's
+// commits do not reach. They also include the objects that an earlier Collect did not delete. candidates records
+// all of them for the next Collect. If runs is empty, candidates returns only the objects of the earlier Collect,
+// and records nothing.
+func (k *Keeper) candidates(ctx context.Context, runs []*runRefs) (map[objstore.ID]struct{}, error) {
 	ids, err := k.collectNote().read()
-	if err != nil || len(going) == 0 {
+	if err != nil || len(runs) == 0 {
 		return ids, err
 	}
 	var roots []objstore.ID
-	for _, h := range going {
+	for _, h := range runs {
 		roots = append(roots, h.roots()...)
 	}
 	err = k.git.walk(ctx, roots, nil, append([]string{"--not"}, userRefs...), func(id objstore.ID, _ string) { ids[id] = struct{}{} })
@@ -121,13 +123,13 @@ func (k *Keeper) candidates(ctx context.Context, going []*runRefs) (map[objstore
 	return ids, err
 }
 
-// letGo deletes the refs of the runs in going, and recreates their lost tombstones, in one transaction. It first
-// records the entries of each run for PruneRemote, and notes each prune for `undo`. If there is no ref to delete or to
-// create, letGo changes no ref.
-func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
+// letGo deletes the refs of runs in one transaction. If a power cut has removed the tombstone of a run, the
+// transaction also recreates the tombstone. Before that, letGo records the entries of each run for PruneRemote,
+// and notes each prune for `undo`. If there is no ref to delete or to create, letGo changes no ref.
+func (k *Keeper) letGo(ctx context.Context, runs []*runRefs) error {
 	batch := k.store.Objects().Begin()
 	var made, deleted []refs.Update
-	for _, h := range going {
+	for _, h := range runs {
 		if err := (pastRuns{k.store}).record(ctx, h); err != nil {
 			return err
 		}
@@ -157,14 +159,15 @@ func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 	return k.store.Commit(ctx, batch, append(made, deleted...))
 }
 
-// free deletes the candidates that nothing needs. It sets out.Bytes to the number of freed bytes, and out.Left to the
-// size of the unneeded objects that could not be deleted. It also deletes the record of candidates, unless some of the
-// objects stay because their pack is in use.
+// free deletes the candidates that nothing needs. It sets out.Bytes to the number of freed bytes. It sets out.Left
+// to the size on disk of the unneeded objects that could not be deleted. If all unneeded objects are deleted, free
+// also deletes the record of candidates. Otherwise, the record stays for the next Collect.
 func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *Pruned) error {
 	need := needFinder{k.git}
 	var then []objstore.ID
 	var dropped map[objstore.ID]struct{}
 	result, err := k.store.Objects().Drop(ctx, objstore.DropRequest{
+		// Choose removes the objects that are still needed from a copy of candidates.
 		Choose: func(ctx context.Context) (map[objstore.ID]struct{}, error) {
 			if err := need.awaitGit(ctx); err != nil {
 				return nil, err
@@ -175,6 +178,7 @@ func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, 
 			then, err = need.keepNeeded(ctx, dropped)
 			return dropped, err
 		},
+		// Still checks shortly before the deletion that no new ref needs the objects.
 		Still: func(ctx context.Context, ids map[objstore.ID]struct{}) (bool, error) {
 			return need.unneeded(ctx, then, ids)
 		},

@@ -48,9 +48,9 @@ type NameUsage struct {
 	Usage
 }
 
-// DiskUsage measures the named runs (ids or unique prefixes), or all runs if none is named. Held always covers
-// all pruned runs. In a partial clone, missing objects do not count. The error code is run_not_found if a named
-// run does not exist.
+// DiskUsage measures the given runs (ids or unique prefixes), or all runs if none is given. The part Held of the
+// result always covers all pruned runs, and the runs that DropOlder moved out of the way. In a partial clone,
+// missing objects do not count. The error code is run_not_found if a given run does not exist.
 func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, error) {
 	wanted := make(map[string]bool)
 	for _, run := range runs {
@@ -96,8 +96,8 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 	return out, nil
 }
 
-// usage returns the disk usage of the surveyed runs: live are the first of them, and the held runs follow. It does not
-// set Refs, Index and Private.
+// usage returns the disk usage of the surveyed runs. live has the surveyed runs that are not pruned. They are the
+// first runs of s, in the same order. The other runs of s are held. usage does not set Refs, Index and Private.
 func (s *survey) usage(live []*runRefs) *DiskUsage {
 	out := &DiskUsage{Runs: make([]RunUsage, len(live))}
 	ofLive := make([]bool, len(s.ids))
@@ -112,8 +112,8 @@ func (s *survey) usage(live []*runRefs) *DiskUsage {
 	collections, worktrees := make(map[string]Usage), make(map[string]Usage)
 	for at := range s.ids {
 		switch {
-		case s.owner[at] == ofUser:
-		case ofLive[at]:
+		case s.owner[at] == ofUser: // the user's commits need the object, so it does not count
+		case ofLive[at]: // a live run needs the object
 			out.Together.add(s.sizes[at])
 			into, name := collections, ""
 			if worktree, ok := worktreeOf(s.names[at]); ok {

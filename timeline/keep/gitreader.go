@@ -33,9 +33,10 @@ var userRoots = append(append([]string{}, userRefs...), "--reflog", "--indexed-o
 // an error.
 const evenMissing = "--missing=allow-any"
 
-// walk calls the function each with the id and path of every object that roots and the git rev-list options reach. path
-// is "" if the object has no path. walk leaves out many, but not all, of the objects that the ids in except reach. In a
-// partial clone, walk leaves out the objects that came from a promisor remote, unless options include evenMissing.
+// walk calls the function each with the id and the path of every object that roots and the git rev-list options
+// reach. path is "" if the object has no path. The objects that the ids in except reach are not needed: walk
+// leaves out many of them, but not all. In a partial clone, walk leaves out the objects that came from a promisor
+// remote, unless options include evenMissing.
 func (g *gitReader) walk(ctx context.Context, roots, except []objstore.ID, options []string, each func(id objstore.ID, path string)) error {
 	args := []string{"--no-replace-objects", "rev-list", "--objects"}
 	// In a partial clone, git would otherwise fetch missing objects.
@@ -134,7 +135,7 @@ func (g *gitReader) lines(ctx context.Context, stdin io.Reader, args []string, e
 // errIncomplete means that git succeeded but left out a broken ref.
 var errIncomplete = errors.New("git left out a broken ref")
 
-// idLines returns a reader of one line for each id: prefix and the id.
+// idLines returns a reader of text with one line for each id. Each line is prefix, followed by the id.
 func idLines(prefix string, ids []objstore.ID) io.Reader {
 	var b bytes.Buffer
 	for _, id := range ids {

@@ -35,8 +35,8 @@ func (f idFile) read() (_ map[objstore.ID]struct{}, err error) {
 	return ids, lines.Err()
 }
 
-// write replaces the file by the given ids, and returns after they are on stable storage. It creates missing
-// folders.
+// write replaces the content of the file by the given ids, and returns after they are on stable storage. It
+// creates missing folders. Another process sees either the old or the new content.
 func (f idFile) write(ids map[objstore.ID]struct{}) (err error) {
 	folder := filepath.Dir(string(f))
 	if err := os.MkdirAll(folder, 0o777); err != nil {

@@ -25,14 +25,14 @@ const (
 // needFinder finds the objects of the repository that must not be deleted.
 type needFinder struct{ git *gitReader }
 
-// keepNeeded removes from ids every object that must stay, and every object that such an object refers to.
-// These objects must stay: the objects at refs, HEADs and index entries of all worktrees, in reflogs, and in
-// git's notes of an operation in progress. Unreachable objects outside ids must stay, too.
+// keepNeeded removes from ids every object that must stay, and every object that such an object refers to. These
+// objects must stay: the objects at refs, HEADs and index entries of all worktrees, in reflogs, and in git's notes
+// of an operation in progress. Unreachable objects outside ids must stay, too.
 //
-// keepNeeded returns the ids at refs, at HEADs and in git's notes, for a later call of unneeded.
-func (n needFinder) keepNeeded(ctx context.Context, ids map[objstore.ID]struct{}) (then []objstore.ID, err error) {
+// roots are the ids at refs, at HEADs and in git's notes. The caller passes them to unneeded later.
+func (n needFinder) keepNeeded(ctx context.Context, ids map[objstore.ID]struct{}) (roots []objstore.ID, err error) {
 	keep := func(id objstore.ID, _ string) { delete(ids, id) }
-	then, err = n.needing(ctx)
+	roots, err = n.needing(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (n needFinder) keepNeeded(ctx context.Context, ids map[objstore.ID]struct{}
 	if err != nil {
 		return nil, err
 	}
-	if err := n.git.walk(ctx, then, nil, userRoots, keep); err != nil {
+	if err := n.git.walk(ctx, roots, nil, userRoots, keep); err != nil {
 		return nil, err
 	}
 	strays, err := n.strays(ctx, ids)
@@ -49,18 +49,19 @@ func (n needFinder) keepNeeded(ctx context.Context, ids map[objstore.ID]struct{}
 	}
 	// The objects that an unreachable object refers to may be missing.
 	err = n.git.walk(ctx, strays, nil, []string{"--ignore-missing", evenMissing}, keep)
-	return append(then, users...), err
+	return append(roots, users...), err
 }
 
-// unneeded reports whether all of ids are still unneeded. then has the roots that keepNeeded returned. unneeded
-// searches from the present roots, and skips most of the objects that the roots in then reach.
-func (n needFinder) unneeded(ctx context.Context, then []objstore.ID, ids map[objstore.ID]struct{}) (bool, error) {
-	now, err := n.needing(ctx)
+// unneeded reports whether all of ids are still unneeded. oldRoots are the ids that keepNeeded returned. unneeded
+// searches from the ids that refs and git's files have now. To save time, it skips most of the objects that
+// oldRoots reach.
+func (n needFinder) unneeded(ctx context.Context, oldRoots []objstore.ID, ids map[objstore.ID]struct{}) (bool, error) {
+	newRoots, err := n.needing(ctx)
 	if err != nil {
 		return false, err
 	}
 	unneeded := true
-	err = n.git.walk(ctx, now, then, userRoots, func(id objstore.ID, _ string) {
+	err = n.git.walk(ctx, newRoots, oldRoots, userRoots, func(id objstore.ID, _ string) {
 		if _, ok := ids[id]; ok {
 			unneeded = false
 		}
@@ -68,8 +69,8 @@ func (n needFinder) unneeded(ctx context.Context, then []objstore.ID, ids map[ob
 	return unneeded, err
 }
 
-// needing returns the ids in git-smithers' refs, and the ids of the existing objects in git's files beside
-// refs; see noted.
+// needing returns the ids in git-smithers' refs. It also returns the ids of the existing objects that ORIG_HEAD,
+// MERGE_HEAD and similar files of git name; see noted.
 func (n needFinder) needing(ctx context.Context) ([]objstore.ID, error) {
 	list, err := n.git.ourRefs(ctx)
 	if err != nil {
@@ -112,9 +113,9 @@ func (n needFinder) gitDirs() ([]string, error) {
 // of the private refs of a linked worktree.
 var inProgress = []string{"rebase-merge", "rebase-apply", "sequencer", "refs"}
 
-// noted returns the ids in the files that git keeps beside refs, sorted and without duplicates. These files
-// are ORIG_HEAD, MERGE_HEAD and other files with such names, the files in inProgress, and the private refs of
-// linked worktrees. The objects may be missing.
+// noted returns the ids that git stores outside the shared refs, sorted and without duplicates. It reads these
+// files of each worktree's git directory: ORIG_HEAD, MERGE_HEAD and other files with such names, the files in the
+// folders inProgress, and the private refs of a linked worktree. The objects may be missing.
 func (n needFinder) noted() ([]objstore.ID, error) {
 	dirs, err := n.gitDirs()
 	if err != nil {
@@ -127,6 +128,7 @@ func (n needFinder) noted() ([]objstore.ID, error) {
 			return nil, err
 		}
 		for _, file := range files {
+			// The name has only capital letters and underscores, as in MERGE_HEAD.
 			if file.Type().IsRegular() && strings.Trim(file.Name(), "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" {
 				ids = append(ids, idsIn(filepath.Join(dir, file.Name()))...)
 			}
@@ -170,8 +172,8 @@ func idsIn(path string) []objstore.ID {
 	return ids
 }
 
-// strays returns all loose objects and all objects of cruft packs, without those in ids. git keeps such
-// objects even if no ref reaches them: a running command or the user may still need them.
+// strays returns all loose objects and all objects of cruft packs, except those in ids. git keeps such objects
+// even if no ref reaches them, because a running command or the user may still need them.
 func (n needFinder) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([]objstore.ID, error) {
 	objects := filepath.Join(n.git.repo.CommonDir, "objects")
 	var strays []objstore.ID

@@ -119,8 +119,9 @@ func (o *Older) refusal() error {
 		Hint("%s", keepCopy(run)).Detail("runs", o.Runs)
 }
 
-// keepCopy returns a hint with the command that saves a copy of a run that is out of the way. If a ref of the run has
-// an invalid name, the hint only says where the refs are.
+// keepCopy returns a hint with the command that saves a copy of a run that is out of the way. The command names
+// the ref of the run's tip or, if the tip is not among the refs, the last ref of the run. If the ref has an
+// invalid name, the hint only says where the refs are.
 func keepCopy(run OlderRun) string {
 	older, err := refs.Older(run.Refs[len(run.Refs)-1])
 	for _, name := range run.Refs {
@@ -156,22 +157,22 @@ func (r *olderRun) names() []refs.Name {
 	return names
 }
 
-// drop returns the updates that move the run's refs out of the way, with the run's new state and a reason. held has the
-// refs of the repository by name. The updates that create refs come first, and the update that deletes the tip is the
-// last, so that a crash between two refs loses no ref. If another run with the same id was dropped before, drop returns
-// OlderKept with the reason, and no updates. Otherwise the reason is "".
-func (r *olderRun) drop(held map[refs.Name]objstore.ID) (moves []refs.Update, state, why string, err error) {
+// drop returns the updates that move the run's refs out of the way, with the run's new state and a reason. refIDs
+// has the values of the repository's refs by name. The updates that create refs come first. The update that
+// deletes the tip is the last. So a crash between two updates loses no ref. If another run with the same id was
+// dropped before, drop returns OlderKept with the reason, and no updates. Otherwise, the reason is "".
+func (r *olderRun) drop(refIDs map[refs.Name]objstore.ID) (moves []refs.Update, state, reason string, err error) {
 	var deleted []refs.Update
 	for _, ref := range r.refs {
 		older, err := refs.Older(ref.Name)
 		if err != nil {
 			return nil, "", "", err
 		}
-		switch at := held[older]; at {
-		case ref.ID:
+		switch at := refIDs[older]; at {
+		case ref.ID: // an interrupted DropOlder has already created the ref
 		case objstore.ID{}:
 			moves = append(moves, refs.Update{Name: older, New: ref.ID})
-		default:
+		default: // another run has the ref
 			return nil, OlderKept, droppedBefore, nil
 		}
 		deleted = append(deleted, refs.Update{Name: ref.Name, Old: ref.ID})
@@ -180,14 +181,16 @@ func (r *olderRun) drop(held map[refs.Name]objstore.ID) (moves []refs.Update, st
 	return append(moves, deleted...), OlderDropped, "", nil
 }
 
-// comeBack returns the updates that move the run's refs back, with the run's new state and a reason. now has the refs
-// of the repository by name. If another run or a tombstone has the run's id, comeBack returns OlderKept with the
-// reason, and no updates. If a fetch has recreated tracking refs, comeBack leaves these out, and the reason has their
-// number. Otherwise the reason is "".
-func (r *olderRun) comeBack(now map[refs.Name]objstore.ID) (moves []refs.Update, state, why string, err error) {
+// comeBack returns the updates that move the run's refs back, with the run's new state and a reason. refIDs has
+// the values of the repository's refs by name. There are three results:
+//   - If another run or a tombstone has the run's id, comeBack returns OlderKept with the reason, and no
+//     updates.
+//   - If a fetch has recreated tracking refs, comeBack leaves these refs out. The reason has their number.
+//   - Otherwise, all refs move back, and the reason is "".
+func (r *olderRun) comeBack(refIDs map[refs.Name]objstore.ID) (moves []refs.Update, state, reason string, err error) {
 	for _, folder := range []string{refs.TipsFolder, refs.GoneFolder} {
 		name := refs.Name(folder + r.component)
-		if at := now[name]; !at.IsZero() && !slices.Contains(r.refs, refs.Ref{Name: name, ID: at}) {
+		if at := refIDs[name]; !at.IsZero() && !slices.Contains(r.refs, refs.Ref{Name: name, ID: at}) {
 			return nil, OlderKept, existsAgain, nil
 		}
 	}
@@ -198,9 +201,10 @@ func (r *olderRun) comeBack(now map[refs.Name]objstore.ID) (moves []refs.Update,
 		if err != nil {
 			return nil, "", "", err
 		}
-		switch at := now[ref.Name]; {
+		switch at := refIDs[ref.Name]; {
 		case at.IsZero():
 			moves = append(moves, refs.Update{Name: ref.Name, New: ref.ID})
+		// A fetch has recreated this tracking ref with another value.
 		case at != ref.ID && strings.HasPrefix(string(ref.Name), refs.RemotesFolder):
 			stay++
 			continue
@@ -210,9 +214,9 @@ func (r *olderRun) comeBack(now map[refs.Name]objstore.ID) (moves []refs.Update,
 		deleted = append(deleted, refs.Update{Name: older, Old: ref.ID})
 	}
 	if stay > 0 {
-		why = "a fetch has already recreated " + plain.Count(stay, "tracking ref")
+		reason = "a fetch has already recreated " + plain.Count(stay, "tracking ref")
 	}
-	return append(moves, deleted...), OlderBack, why, nil
+	return append(moves, deleted...), OlderBack, reason, nil
 }
 
 // olderRuns returns the runs in an older format, sorted by component, each with its refs in list. It leaves out a ref
@@ -244,9 +248,9 @@ func (k *Keeper) droppedRuns(list []refs.Ref) []*olderRun {
 	})
 }
 
-// groupOlder groups the refs in list by run, and returns the runs sorted by component. identify returns the name that a
-// ref has while its run is not dropped, and the run id in the ref's commit, or "". ok is false for a ref that is left
-// out.
+// groupOlder groups the refs in list by run, and returns the runs sorted by component. identify returns three
+// values for a ref: the name of the ref before DropOlder moved it, the run id in the ref's commit or "", and
+// whether groupOlder takes the ref.
 func groupOlder(list []refs.Ref, identify func(refs.Ref) (name refs.Name, id string, ok bool)) []*olderRun {
 	runs := make(map[string]*olderRun)
 	for _, ref := range list {
@@ -274,8 +278,8 @@ func groupOlder(list []refs.Ref, identify func(refs.Ref) (name refs.Name, id str
 	return out
 }
 
-// componentOf returns the ref component of the run to which the ref name belongs: the component in the name of a tip or
-// frame ref, and the last element of any other name.
+// componentOf returns the ref component of the run to which the ref name belongs. For a tip or a frame ref, the
+// name has the component at a fixed place. For any other name, the component is the last element.
 func componentOf(name refs.Name) string {
 	if component, _, err := name.Split(); err == nil {
 		return component
@@ -283,8 +287,8 @@ func componentOf(name refs.Name) string {
 	return path.Base(string(name))
 }
 
-// heldOlder returns the runs that DropOlder moved out of the way, for Collect and DiskUsage. Their refs have
-// the names in refs.OlderFolder.
+// heldOlder returns the runs that DropOlder moved out of the way, for Collect and DiskUsage. Their refs have the
+// names in refs.OlderFolder. The field again is set in each result, because another run may have the same id now.
 func (k *Keeper) heldOlder(list []refs.Ref) []*runRefs {
 	var out []*runRefs
 	for _, run := range k.droppedRuns(list) {

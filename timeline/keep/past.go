@@ -25,8 +25,9 @@ type pastEntries struct {
 // pastRuns reads and records the entries of pruned runs.
 type pastRuns struct{ store *timeline.Store }
 
-// of returns the known entries of the pruned run h: the recorded entries, and the readable entries in the chain of its
-// tombstone. A missing or corrupt entry of the chain is not an error. An unreadable tombstone is an error.
+// of returns the known entries of the pruned run h: the recorded entries, and the readable entries in the chain of
+// its tombstone. The field whole is true if the record has the run's tip, or if the whole chain is readable. A
+// missing or corrupt entry of the chain is not an error. An unreadable tombstone is an error.
 func (p pastRuns) of(ctx context.Context, h *runRefs) (pastEntries, error) {
 	stone, err := snapshot.ReadTombstone(p.store.Objects(), h.gone)
 	if err != nil {

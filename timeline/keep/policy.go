@@ -31,9 +31,9 @@ type Policy struct {
 // chooser selects the runs to prune.
 type chooser struct{ store *timeline.Store }
 
-// choose returns the named runs in the given order, each once. If none is named, choose returns all runs, sorted by
-// their end, the newest first, with the reason for each run that the policy keeps. Error codes: run_not_found;
-// run_owned if a live process executes a named run.
+// choose returns the runs to prune. If runs is not empty, choose returns these runs in the given order, each once.
+// Otherwise, it returns all runs, sorted by their end, the newest first, with the reason for each run that the
+// policy keeps. Error codes: run_not_found; run_owned if a live process executes a run in runs.
 func (c chooser) choose(ctx context.Context, policy Policy, runs []string) ([]PrunedRun, error) {
 	if len(runs) == 0 {
 		return c.judge(ctx, policy)
@@ -62,8 +62,9 @@ func (c chooser) choose(ctx context.Context, policy Policy, runs []string) ([]Pr
 	return out, nil
 }
 
-// judge returns all runs, sorted by their end, the newest first; see endOf. Kept is the reason for which the policy
-// keeps a run, or "" if the policy does not keep the run.
+// judge returns all runs, sorted by their end, the newest first; see endOf. In each result, Kept is the reason to
+// keep the run, or "" if the run may be pruned. judge keeps a run that has not ended. If the policy has Last or
+// Within, judge also keeps a run that is dated in the future. For all other runs, the policy decides.
 func (c chooser) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) {
 	runs, err := list.Runs(ctx, c.store)
 	if err != nil {
@@ -96,9 +97,11 @@ func (c chooser) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 // ended.
 const quietUntilEnded = 24 * time.Hour
 
-// hasEnded reports whether a run counts as ended at the time now. A run with a final status has ended. A waiting run
-// has not ended, because its question is open. Any other run counts as ended if three conditions hold: git-smithers
-// never executed the run, no live process owns it, and its newest entry is at least quietUntilEnded old.
+// hasEnded reports whether a run counts as ended at the time now. A run with a final status has ended. A waiting
+// run has not ended, because its question is open. Any other run counts as ended if three conditions hold:
+//   - git-smithers never executed the run.
+//   - No live process owns the run.
+//   - The newest entry of the run is at least quietUntilEnded old.
 func (c chooser) hasEnded(ctx context.Context, run list.RunInfo, now time.Time) (bool, error) {
 	status := snapshot.RunStatus(run.Status)
 	switch {
@@ -128,8 +131,8 @@ func endOf(run list.RunInfo) int64 {
 	return run.UpdatedAtMs
 }
 
-// keeps returns the reason for which the policy keeps run, the n-th newest ended run, counted from 1. It
-// returns "" if the policy does not keep the run.
+// keeps returns the reason for which the policy keeps run, the n-th newest ended run, counted from 1. It tries
+// p.Last first, then p.Within, and then p.Labels. It returns "" if the policy does not keep the run.
 func (p Policy) keeps(run list.RunInfo, n int, now time.Time) string {
 	switch {
 	case n <= p.Last:

@@ -102,8 +102,8 @@ func (k *Keeper) measure(ctx context.Context, runs []*runRefs, all map[string]*r
 	return s.together().Bytes, nil
 }
 
-// forget replaces the run h by its tombstone, in one transaction: it creates the tombstone and the ref that
-// holds the run, and deletes the run's frame refs and its tip. It also notes the prune for `undo`.
+// forget replaces the run h by its tombstone. In one transaction, it creates the tombstone and the ref that holds
+// the run, and deletes the run's frame refs and its tip. It first notes the prune for `undo`.
 func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 	batch := k.store.Objects().Begin()
 	tip := k.toHold(h)
@@ -134,9 +134,9 @@ func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 	return k.store.Commit(ctx, batch, append(made, updates...))
 }
 
-// toHold returns the entry that must be held so that nothing of h is lost: the newer one of the run's tip and
-// the entry that is already held. If neither entry descends from the other, a different run is held, and toHold
-// returns the zero id.
+// toHold returns the entry that the ref for the pruned run h must hold: the newer one of the run's tip and the
+// entry that is already held. If neither entry descends from the other, the held entry belongs to a different run,
+// and toHold returns the zero id.
 func (k *Keeper) toHold(h *runRefs) objstore.ID {
 	switch {
 	case h.held.IsZero(), timeline.Descends(k.store.Objects(), h.tip, h.held):
@@ -163,7 +163,7 @@ func (k *Keeper) asAnother(h *runRefs) string {
 		fault.Word(k.git.repo.CommonDir), fault.Word(h.id))
 }
 
-// isTip returns 1 if name is the ref of a tip, and otherwise 0.
+// isTip returns 1 if name is the ref of a tip, and otherwise 0. A sort by this number puts tips last.
 func isTip(name refs.Name) int {
 	if folder, _ := keptBy(name); folder == "_tip" {
 		return 1
@@ -171,9 +171,9 @@ func isTip(name refs.Name) int {
 	return 0
 }
 
-// named returns the runs in all that have the given ids and that the function wanted accepts, in the order of the ids,
-// each once. If no accepted run has an id, the error is none(id). If the id is a prefix of ids of accepted runs, the
-// error's only hint lists these ids instead.
+// named returns the runs in all whose ids are in runs, in the order of runs, each once. It considers only the runs
+// that the function wanted accepts. If no accepted run has an id, named returns the error none(id). If accepted
+// runs have ids that begin with that id, the error's only hint lists these longer ids.
 func named(runs []string, all map[string]*runRefs, wanted func(*runRefs) bool, none func(run string) *fault.Error) ([]*runRefs, error) {
 	var out []*runRefs
 	for _, run := range runs {

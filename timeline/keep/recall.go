@@ -57,8 +57,8 @@ func (k *Keeper) Recallable(ctx context.Context) ([]string, error) {
 	return runs, nil
 }
 
-// canComeBack reports whether Recall can restore h: h is held, or h has both a tip and a tombstone. In the second case,
-// only the tombstone must go.
+// canComeBack reports whether Recall can restore h. This is so if h is held. It is also so if h has both a tip and
+// a tombstone: then Recall only removes the tombstone.
 func canComeBack(h *runRefs) bool { return !h.held.IsZero() || !h.gone.IsZero() && !h.tip.IsZero() }
 
 // nothingPruned returns the error, with code nothing_pruned, that run cannot be recalled, because it is collected or
@@ -74,8 +74,9 @@ func nothingPruned(run string, all map[string]*runRefs) *fault.Error {
 	return fault.New(fault.NothingPruned, "no pruned run is called %q", run).Detail("run", run)
 }
 
-// recall restores the run h in one transaction, and deletes its frame refs with other values. It then creates refs for
-// the run's newest frames, as many as smithers.frameRefs allows. It returns the number of frames of the run.
+// recall restores the run h and returns its number of frames. In one transaction, it sets the tip, deletes the
+// tombstone and the ref that holds the run, and deletes frame refs that do not belong to the restored run. It then
+// creates refs for the run's newest frames, as many as smithers.frameRefs allows.
 func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err error) {
 	back, err := k.toRecall(ctx, h)
 	if err != nil {
@@ -116,12 +117,13 @@ func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err erro
 	return run.Row.Frame + 1, timeline.Explain(err)
 }
 
-// toRecall returns the entry at which the run h is restored. If h has no tip, this is the held entry. If nothing is
-// held, or the tip descends from the held entry, it is the tip.
+// toRecall returns the entry at which the run h is restored. If h has no tip, this is the held entry. If nothing
+// is held, or the tip descends from the held entry, this is the tip.
 //
-// Otherwise the held entry replaces the tip. This is possible only if the held run or a tip of another run has the
-// tip's entry. Otherwise the error code is run_exists, because a restore would lose the existing run. The code is
-// run_owned if a live process executes the existing run.
+// Otherwise, a restore replaces the existing tip by the held entry, and must not lose the tip's entry. toRecall
+// returns the held entry if this entry descends from the tip, or if the tip of another run reaches the tip's
+// entry. If neither is so, the error code is run_exists. The code is run_owned if a live process executes the
+// existing run.
 func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) {
 	switch {
 	case h.tip.IsZero(), h.tip == h.held:

@@ -37,13 +37,13 @@ type PrunedAt struct {
 	Runs   []PrunedThere `json:"runs"`
 }
 
-// PruneRemote deletes, at a remote, the named runs that were pruned in this repository, or all such runs if
-// none is named. It also pushes their tombstones. remote "" means the default remote, see place.Find. With
-// dryRun, PruneRemote only returns the expected results.
+// PruneRemote deletes pruned runs at a remote, and pushes their tombstones. runs are ids of runs that were pruned
+// in this repository. If runs is empty, PruneRemote takes all such runs. remote "" means the default remote, see
+// place.Find. With dryRun, PruneRemote only returns the expected results.
 //
-// Error codes: nothing_pruned if a named run was not pruned in this repository, older_format if its tombstone is in an
-// older format; remote_not_found; remote_failed; push_refused, with the result for each run, if the remote still has a
-// run.
+// Error codes: nothing_pruned if a run in runs was not pruned in this repository, older_format if its tombstone is
+// in an older format; remote_not_found; remote_failed; push_refused, with the result for each run, if the remote
+// still has a run.
 func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, runs ...string) (*PrunedAt, error) {
 	to, err := place.Find(k.store, remote)
 	if err != nil {
@@ -91,10 +91,10 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 	return out, refusedThere(out)
 }
 
-// prunedHere returns the named runs, or all pruned runs if none is named. A run is pruned if list, the refs of
-// this repository, has its tombstone and no tip. The error code is nothing_pruned if a named run is not pruned,
-// and older_format if its tombstone is in an older format. Without names, prunedHere leaves out such tombstones
-// with a warning.
+// prunedHere returns the pruned runs in runs, or all pruned runs if runs is empty. A run is pruned if list, the
+// refs of this repository, has its tombstone and no tip. The error code is nothing_pruned if a run in runs is not
+// pruned, and older_format if its tombstone is in an older format. If runs is empty, prunedHere leaves out such
+// tombstones with a warning.
 func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) {
 	all, _ := k.holdings(list)
 	isGone := func(h *runRefs) bool { return !h.gone.IsZero() && h.tip.IsZero() }
@@ -173,11 +173,13 @@ type remotePrune struct {
 	stone    refs.Name        // the tracking ref of the run's tombstone in this repository
 }
 
-// judgeThere plans the deletion of the pruned run h at a remote. there holds the run's refs at the remote, or is nil if
-// the remote has no refs of the run. remote is the remote's component in ref names. If the remote's tip is not a known
-// entry of the pruned run, the plan has no moves, and its state is ThereMoved or ThereUnknown. Frame refs of unknown
-// entries stay at the remote, and the reason has their number.
-func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, remote string) (remotePrune, error) {
+// judgeThere plans the deletion of the pruned run h at a remote. remoteRefs holds the run's refs at the remote, or
+// is nil if the remote has no refs of the run. remote is the remote's component in ref names. The plan creates the
+// tombstone if the remote has none, and deletes the tip and the frame refs. Frame refs of unknown entries stay at
+// the remote, and the reason has their number. If the remote's tip is not a known entry of the pruned run, the
+// plan has no moves. Its state is ThereMoved if all entries of the pruned run are known, and otherwise
+// ThereUnknown.
+func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, remoteRefs *atRemote, remote string) (remotePrune, error) {
 	out := remotePrune{PrunedThere: PrunedThere{RunID: h.id, State: ThereAbsent}}
 	tip, err1 := refs.Tip(h.id)
 	gone, err2 := refs.Gone(h.id)
@@ -187,18 +189,18 @@ func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, re
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return out, timeline.Explain(err)
 	}
-	if there == nil {
-		there = &atRemote{}
+	if remoteRefs == nil {
+		remoteRefs = &atRemote{}
 	}
 	past, err := pastRuns{k.store}.of(ctx, h)
 	if err != nil {
 		return out, timeline.Explain(err)
 	}
-	if there.gone.IsZero() {
+	if remoteRefs.gone.IsZero() {
 		out.moves = append(out.moves, transport.Move{Name: gone, How: transport.Create, New: h.gone})
 	}
-	if !there.tip.IsZero() {
-		if !past.ids[there.tip] { // the remote's run may have entries that only the remote has, so it must stay
+	if !remoteRefs.tip.IsZero() {
+		if !past.ids[remoteRefs.tip] { // the remote's run may have entries that only the remote has, so it must stay
 			out.State, out.moves = ThereUnknown, nil
 			if past.whole {
 				out.State = ThereMoved
@@ -206,10 +208,10 @@ func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, re
 			return out, nil
 		}
 		out.State = ThereDeleted
-		out.moves = append(out.moves, transport.Move{Name: tip, How: transport.Delete, Old: there.tip})
+		out.moves = append(out.moves, transport.Move{Name: tip, How: transport.Delete, Old: remoteRefs.tip})
 	}
 	left := 0
-	for _, frame := range there.frames {
+	for _, frame := range remoteRefs.frames {
 		if !past.ids[frame.ID] {
 			left++
 			continue
@@ -222,9 +224,10 @@ func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, re
 	return out, nil
 }
 
-// tookThere sets the state and the reason in out if the remote refused a move of the run h or had changed a ref. A
-// refusal outweighs a changed ref. It also updates the tracking refs of the tip and the tombstone that the remote
-// moved. outcomes may include outcomes for other runs.
+// tookThere updates out and the tracking refs after a push. outcomes are the outcomes of the push, and may include
+// those of other runs. If the remote refused a move of the run h, the state in out is ThereRefused. If the remote
+// had changed a ref and refused no move, the state is ThereMoved. For each tip or tombstone that the remote moved,
+// tookThere updates the tracking ref in this repository.
 func (k *Keeper) tookThere(ctx context.Context, h *runRefs, plan remotePrune, outcomes []transport.Outcome, out *PrunedThere) error {
 	var updates []refs.Update
 	for _, one := range outcomes {
@@ -237,7 +240,7 @@ func (k *Keeper) tookThere(ctx context.Context, h *runRefs, plan remotePrune, ou
 			out.State, out.Reason = ThereMoved, one.Reason
 		case one.Status == transport.Refused:
 			out.State, out.Reason = ThereRefused, one.Reason
-		case one.Status == transport.Stale:
+		case one.Status == transport.Stale: // a refusal was noted before
 		case folder == "_tip":
 			updates = append(updates, refs.Update{Name: plan.tracking})
 		case folder == "_gone":

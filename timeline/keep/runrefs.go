@@ -32,9 +32,9 @@ func (h *runRefs) roots() []objstore.ID {
 	return roots
 }
 
-// holdings groups the refs in list by run. The keys of runs are ref components. A run that DropOlder moved out of the
-// way is separate from a run that has its id now: its key is refs.OlderFolder and its ref component. others has the
-// refs that keep no objects of a run: tombstones, and refs that belong to no run.
+// holdings groups the refs in list by run. The keys of runs are ref components. A run that DropOlder moved out of
+// the way may have the same id as another run. So its key is refs.OlderFolder, followed by its ref component.
+// others has the refs that keep no objects of a run: tombstones, and refs that belong to no run.
 func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []refs.Ref) {
 	runs = make(map[string]*runRefs)
 	of := func(component string) *runRefs {
@@ -78,8 +78,8 @@ func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []r
 	return runs, others
 }
 
-// keptBy returns the kind of a ref and the ref component of its run. folder is _tip, _held, _gone, frames, or
-// remote for a tracking ref. Both results are "" if the ref belongs to no run.
+// keptBy returns the kind of a ref as folder, and the ref component of its run. folder is _tip, _held, _gone,
+// frames, or, for a tracking ref, remote. Both results are "" if the ref belongs to no run.
 func keptBy(name refs.Name) (folder, component string) {
 	parts := strings.Split(string(name), "/")
 	switch {
@@ -93,8 +93,9 @@ func keptBy(name refs.Name) (folder, component string) {
 	return "", ""
 }
 
-// readID reads the id of the run h from its tip, its held entry or its tombstone, because the ref component of h is a
-// hash. It returns "" if all of them are unreadable.
+// readID reads the id of the run h from its tip, its held entry or its tombstone. The caller needs readID if the
+// ref component of h is a hash of the id. If none of them is readable in this format, readID tries the older
+// formats. It returns "" if it finds no id.
 func (k *Keeper) readID(h *runRefs) string {
 	for _, tip := range []objstore.ID{h.tip, h.held} {
 		if entry, err := snapshot.ReadEntry(k.store.Objects(), tip); err == nil {

@@ -25,9 +25,10 @@ const (
 	ofUser  int32 = -3 // the user's commits, reflogs or indexes need the object
 )
 
-// survey surveys runs. It leaves out objects that the user's commits reach. others are all other refs of git-smithers.
-// options are added to the git rev-list commands. In a partial clone, survey also leaves out the objects that came from
-// a promisor remote, unless options include evenMissing.
+// survey finds the objects that runs reach and that the user's commits do not reach, their sizes, and the runs
+// that need each object. others are all other refs of git-smithers. options are added to the git rev-list
+// commands. In a partial clone, survey also leaves out the objects that came from a promisor remote, unless
+// options include evenMissing.
 func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref, options ...string) (*survey, error) {
 	s := &survey{places: make(map[objstore.ID]int32), reach: make([][]int32, len(runs))}
 	notUsers := slices.Concat(options, []string{"--not"}, userRefs)
@@ -65,6 +66,7 @@ func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref,
 }
 
 // found records that a run reaches the object with the given id, at path. run is the run's index in the survey.
+// The owner of a new object is this run. If another run has already reached the object, the owner becomes ofMany.
 func (s *survey) found(run int32, id objstore.ID, path string) {
 	at, known := s.places[id]
 	if !known {
@@ -95,7 +97,7 @@ func (s *survey) run(i int) (total, alone Usage) {
 // together returns the usage of the objects that only the surveyed runs need.
 func (s *survey) together() (u Usage) {
 	for at, owner := range s.owner {
-		if owner >= ofMany {
+		if owner >= ofMany { // one or several surveyed runs
 			u.add(s.sizes[at])
 		}
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// CountLines counts the changed lines of those effects that have no count yet, newest first. It sets Lines
-// and stores the counts in the index. It reads file contents, so it may take long. If ctx ends early,
-// CountLines returns nil and the remaining counts stay nil: the next call continues. CountLines also leaves
+// CountLines counts the changed lines of each effect that has changed files and no count yet, beginning with the
+// newest. It sets Lines and stores the counts in the index. It reads file contents, so it may take long. If ctx
+// ends early, CountLines returns nil and the remaining counts stay nil: the next call continues. CountLines leaves
 // out pairs of trees that are too large.
 func CountLines(ctx context.Context, s *timeline.Store, run *RunTimeline, effects []Effect) error {
 	var pairs []sqliteindex.TreePair
@@ -110,7 +110,8 @@ func readNumstat(r io.Reader) (counted map[sqliteindex.TreePair]sqliteindex.Line
 	}
 }
 
-// parsePair parses a line of git diff-tree with the two trees of a pair.
+// parsePair parses a line of git diff-tree with the ids of the two trees of a pair. If an id is invalid, parsePair
+// returns an error with the line.
 func parsePair(line string) (pair sqliteindex.TreePair, err error) {
 	from, to, _ := strings.Cut(strings.TrimSpace(line), " ")
 	if pair.From, err = objstore.ParseID(from); err == nil {

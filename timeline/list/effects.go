@@ -24,8 +24,9 @@ type Effect struct {
 	trees sqliteindex.TreePair // the trees that differ; zero unless Changed is set
 }
 
-// Effects returns the effects of the frames of run, in the order of the frames. It reads only the index.
-// [CountLines] counts lines that the index does not have yet.
+// Effects returns the effect of each frame of run, in the order of the frames: whether attempts ended, how long
+// they took, whether they or the run failed, and whether files changed. It reads only the index. Lines is nil if
+// the index has no count yet; see [CountLines].
 func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	out := make([]Effect, len(run.Frames))
 	if len(out) == 0 {
@@ -35,7 +36,7 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	since := 0
+	since := 0 // the index of the first frame after the end of the attempt
 	for _, e := range ended {
 		for since < len(out) && run.Frames[since].CreatedAtMs < e.FinishedAtMs {
 			since++
@@ -55,10 +56,11 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	return out, nil
 }
 
-// addEnded adds the ended attempt e to the effect of its frame: the frame with the attempt's files or, if no
-// frame has them, the first frame after the attempt's end. since is the index of that first frame in
-// run.Frames. addEnded leaves out cancelled attempts, attempts that a fork inherited from its parent, and
-// attempts whose frame is unknown.
+// addEnded adds the ended attempt e to the effect of its frame. This is the frame that e.FrameNo names. If e has
+// no frame number, it is the first frame after the attempt's end. since is the index of this first frame in
+// run.Frames.
+// addEnded leaves out cancelled attempts, attempts that a fork inherited from its parent, and attempts whose frame
+// is unknown.
 func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int) {
 	if run.Branch != nil && e.FinishedAtMs <= run.Branch.CreatedAtMs {
 		return

@@ -90,10 +90,11 @@ func FramesOf(ctx context.Context, s *timeline.Store, query FrameQuery) ([]Frame
 	return out, nil
 }
 
-// framesAt returns the index rows of the frames of the change or the commit of query. If Commit may be the beginning of
-// a commit id, framesAt first searches the index for commits that begin with Commit. If there is none, it resolves
-// Commit as a revision. If this fails, too, framesAt returns nil if Commit may be the beginning of a commit id, and
-// otherwise an error with code usage.
+// framesAt returns the index rows of the frames that have the change query.Change, or else the commit
+// query.Commit. Commit may be the first digits of a commit id, or a revision. If Commit has at least 4 characters
+// and only hexadecimal digits, framesAt first searches the index for commits that begin with Commit. If it finds
+// none, it resolves Commit as a revision. If there is no such revision, framesAt returns nil for hexadecimal
+// digits, and the error usage for any other text.
 func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, query FrameQuery) ([]sqliteindex.FrameRow, error) {
 	if query.Change != "" {
 		return index.FramesByChange(ctx, strings.ToLower(query.Change))
@@ -119,8 +120,9 @@ func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, 
 	return index.FramesByCommit(ctx, commit)
 }
 
-// asIndexed returns entry with the frame number that it has in the run row.RunID. row is the index row of the entry. In
-// a fork with an extension, an entry of another run is a frame of the fork, with another number.
+// asIndexed returns entry with the run id and the frame number of row, its row in the index. They may differ from
+// those in entry: a fork can continue with entries that were made under another run's id. asIndexed then returns a
+// view of the entry; see timeline.AsFrame.
 func asIndexed(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, row sqliteindex.FrameRow, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if entry.Run == row.RunID && entry.Frame == row.FrameNo {
 		return entry, nil
@@ -132,7 +134,9 @@ func asIndexed(ctx context.Context, s *timeline.Store, index *sqliteindex.Index,
 	return timeline.AsFrame(s, timeline.Address{Run: row.RunID, Frame: row.FrameNo}, run.Tip, entry)
 }
 
-// check returns a usage error if the query is invalid. It removes a trailing slash from q.Path.
+// check returns a usage error if the query is invalid. A valid query has exactly one of Change, Commit and Path.
+// Change has only the letters of jj change ids, k to z. Path is "." or a relative path without empty parts, "."
+// and "..". check removes a trailing slash from q.Path.
 func (q *FrameQuery) check() error {
 	given := 0
 	for _, value := range []string{q.Change, q.Commit, q.Path} {

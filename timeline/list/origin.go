@@ -16,9 +16,10 @@ type Origin struct {
 	Elsewhere bool
 }
 
-// OriginOf returns the origin of the run of row, or nil if the run is not a fork. If a split has moved the parent's
-// frame to a fork of the parent, the address names that fork. Otherwise it is the address in row. Elsewhere is true
-// only if the parent in this repository is known to lack the frame.
+// OriginOf returns the origin of the run of row, or nil if the run is not a fork. If a split has moved the
+// parent's frame to a fork of the parent, the address names that fork. Otherwise, it is the address in row.
+// Elsewhere is true if this repository has a run with the parent's id, the run lacks the frame, and no split has
+// moved the frame. If OriginOf cannot read the parent or the index, Elsewhere is false.
 func OriginOf(ctx context.Context, s *timeline.Store, row snapshot.Run) *Origin {
 	parent := row.Parent
 	if parent == nil {

@@ -13,8 +13,8 @@ type Overview struct {
 	Runs   []RunInfo
 }
 
-// ReadOverview returns the overview, with at most limit runs in each part of the list. Its cost hardly grows
-// with the number of runs. It skips unreadable runs, with a warning for each.
+// ReadOverview returns the overview, with at most limit runs in each part of the list. It takes about the same
+// time for few and for many runs. It skips unreadable runs, with a warning for each.
 func ReadOverview(ctx context.Context, s *timeline.Store, limit int) (*Overview, error) {
 	index, err := s.Index(ctx)
 	if err != nil {

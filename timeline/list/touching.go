@@ -66,13 +66,15 @@ func framesTouching(ctx context.Context, s *timeline.Store, tip *snapshot.Entry,
 	return slices.SortedFunc(maps.Values(t.found), func(a, b FrameMatch) int { return cmp.Compare(a.FrameNo, b.FrameNo) }), nil
 }
 
-// look compares the files of frame, the next older frame, with the files of the newer frames that were visited
-// before.
+// look compares the files of frame with the files of the newer frames in t.newer, for each working copy. The
+// caller visits the frames from newest to oldest. After the comparison, look puts the files of frame into t.newer.
+// If a newer frame is the first capture of a worktree, lookAtFirsts compares that capture.
 func (t *pathSearch) look(ctx context.Context, frame *snapshot.Entry) error {
 	id, err := frame.VCSID()
 	if err != nil {
 		return err
 	}
+	// Frames often have the same revision, so its trees are read only once.
 	if id != t.id || t.trees == nil {
 		t.id, t.vcs, t.trees = id, nil, make(map[string]objstore.ID)
 		if !id.IsZero() {
@@ -116,20 +118,20 @@ func (t *pathSearch) lookAtFirsts(ctx context.Context) error {
 	return nil
 }
 
-// compare records in t.found the changes at the path between two trees of a working copy. before is the older tree, and
-// now has the files of a newer frame. name is the name of the working copy. If all searched runs together changed too
-// many paths, the error wraps objstore.ErrTreeSize.
-func (t *pathSearch) compare(ctx context.Context, name string, before objstore.ID, now newerFiles) error {
-	changes, err := code.ChangedFiles(ctx, t.objects, before, now.tree, t.path)
+// compare records in t.found the changes at the path between two trees of a working copy. olderTree is the older
+// tree, and newerSide has the newer tree and its frame. name is the name of the working copy. If all searched runs
+// together changed too many paths, the error wraps objstore.ErrTreeSize.
+func (t *pathSearch) compare(ctx context.Context, name string, olderTree objstore.ID, newerSide newerFiles) error {
+	changes, err := code.ChangedFiles(ctx, t.objects, olderTree, newerSide.tree, t.path)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
 	if *t.paths += len(changes); *t.paths > objstore.MaxTreePaths {
-		return objstore.TreeSize{Paths: int64(*t.paths)}.Check(now.tree)
+		return objstore.TreeSize{Paths: int64(*t.paths)}.Check(newerSide.tree)
 	}
-	match, ok := t.found[now.frame.Frame]
+	match, ok := t.found[newerSide.frame.Frame]
 	if !ok {
-		if match, err = matchOf(now.frame); err != nil {
+		if match, err = matchOf(newerSide.frame); err != nil {
 			return err
 		}
 	}
@@ -141,14 +143,15 @@ func (t *pathSearch) compare(ctx context.Context, name string, before objstore.I
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Op, b.Op))
 	})
 	match.Paths = slices.Compact(match.Paths)
-	t.found[now.frame.Frame] = match
+	t.found[newerSide.frame.Frame] = match
 	return nil
 }
 
-// since sets match.Since if the files of the current frame, the older side of the comparison, are out of date: they
-// were captured at an older frame, and attempts have ended between the two frames. match.Since is then the number of
-// this older frame, unless it has a lower number already. name is the name of the working copy. If the current frame
-// belongs to the parent run, since does nothing.
+// since sets match.Since if the change may have been made in an earlier frame. This is so if the files of the
+// current frame, the older side of the comparison, were captured at a still older frame, and attempts have ended
+// since that capture. match.Since is then the number of the frame of the capture, unless it already has a lower
+// number. name is the name of the working copy. If the current frame belongs to the parent run, since does
+// nothing.
 func (t *pathSearch) since(ctx context.Context, name string, match *FrameMatch) error {
 	if t.at.Run != t.run {
 		return nil

@@ -68,8 +68,9 @@ type TreeOptions struct {
 	All  bool // include dropped frames and undone forks
 }
 
-// Timeline returns the timeline of run (an id or a unique prefix), and those of its forks if opts.Tree is
-// set. The code is run_not_found if the run does not exist.
+// Timeline returns the timeline of run (an id or a unique prefix). If opts.Tree is set, it also returns the
+// timelines of the run's forks. If opts.All is set, it includes dropped frames and undone forks. The code is
+// run_not_found if the run does not exist.
 func Timeline(ctx context.Context, s *timeline.Store, run string, opts TreeOptions) (*Tree, error) {
 	index, row, err := indexedRun(ctx, s, run)
 	if err != nil {
@@ -92,8 +93,9 @@ type timelineReader struct {
 	seen map[string]bool
 }
 
-// read returns the timeline of the run of row and, if r.opts.Tree is set, the timelines of its forks. It adds
-// the runs to r.seen.
+// read returns the timeline of the run of row and, if r.opts.Tree is set, the timelines of its forks. Without
+// r.opts.All, it leaves out dropped frames and undone forks. It adds the runs to r.seen, and skips a fork that is
+// already in r.seen.
 func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree, error) {
 	r.seen[row.RunID] = true
 	frames, err := r.index.Frames(ctx, row.RunID)
@@ -132,8 +134,9 @@ func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree,
 	return out, nil
 }
 
-// frames returns the frames that the timeline shows: without r.opts.All, it leaves out dropped frames. rows
-// are all frames of the run, sorted by number.
+// frames returns the frames that the timeline shows. Without r.opts.All, it leaves out dropped frames. rows are
+// all frames of the run, sorted by number. If a row does not name the frame on which its frame is based, BasedOn
+// is the number of the row before.
 func (r timelineReader) frames(rows []sqliteindex.FrameRow) []FrameInfo {
 	frames := make([]FrameInfo, 0, len(rows))
 	for i, f := range rows {
@@ -149,7 +152,7 @@ func (r timelineReader) frames(rows []sqliteindex.FrameRow) []FrameInfo {
 		case f.Based == nil && i > 0:
 			info.BasedOn = &rows[i-1].FrameNo
 		case f.Based != nil && *f.Based == snapshot.NoFrame:
-			info.BasedOn = nil
+			info.BasedOn = nil // the frame is based on no frame
 		}
 		frames = append(frames, info)
 	}
@@ -174,7 +177,8 @@ func addForks(frames []FrameInfo, children []sqliteindex.RunRow) {
 	}
 }
 
-// frameVCS parses summary, a revision in the format of snapshot.Header.VCS. It returns nil if summary has no revision.
+// frameVCS parses summary, a revision in the format of snapshot.Header.VCS: "kind:commit", or "kind:change@commit"
+// for a revision with a change id. It returns nil if summary has no colon.
 func frameVCS(summary string) *FrameVCS {
 	kind, ids, ok := strings.Cut(summary, ":")
 	if !ok {

@@ -103,6 +103,7 @@ var errCleared = errors.New("the claim's file was removed while it was made")
 func (d Folder) Claim(epoch int64, now time.Time, durable bool) (*File, error) {
 	var f *File
 	made, err := false, errCleared
+	// Another process that clears the folder may remove the new folder or file, so Claim tries again.
 	for try := 0; errors.Is(err, errCleared) && try < makeAttempts; try++ {
 		var fresh bool
 		if fresh, err = d.make(); err == nil {
@@ -249,10 +250,10 @@ func (d Folder) ifDead(token string, f func(path string) error) error {
 	return errors.Join(f(path), lock.Close())
 }
 
-// Clear removes the files of claims whose process is dead. old is the token of a claim that was taken over, or "".
-// Clear also removes the file of this claim, even if its process is alive: this process then learns that it has
-// lost the run. A missing file is not an error, but a missing folder is an error.
-func (d Folder) Clear(old string) error {
+// Clear removes the files of claims whose process is dead. oldToken is the token of a claim that was taken over,
+// or "". Clear also removes the file of this claim, even if its process is alive. This process then learns that it
+// has lost the run. A missing file is not an error, but a missing folder is an error.
+func (d Folder) Clear(oldToken string) error {
 	entries, err := os.ReadDir(d.path)
 	for _, entry := range entries {
 		token := entry.Name()
@@ -260,7 +261,7 @@ func (d Folder) Clear(old string) error {
 			continue
 		}
 		remove := d.ifDead(token, os.Remove)
-		if token == old {
+		if token == oldToken {
 			remove = os.Remove(filepath.Join(d.path, token))
 		}
 		if remove != nil && !errors.Is(remove, fs.ErrNotExist) {

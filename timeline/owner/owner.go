@@ -21,9 +21,9 @@ type Owner struct {
 }
 
 // Of returns the owner that the row of a run names, with the state of the owner's process according to the claim's
-// file. now is the current time. The owner is live if its process is alive and its last heartbeat is at most the
-// duration stale before now. If the claim has no readable file on this machine, the result has only Token set.
-func (r Runs) Of(row snapshot.Run, now time.Time, stale time.Duration) Owner {
+// file. now is the current time. The owner is live if its process is alive and its last heartbeat is not older
+// than maxAge. If the claim has no readable file on this machine, the result has only Token set.
+func (r Runs) Of(row snapshot.Run, now time.Time, maxAge time.Duration) Owner {
 	owner := Owner{Token: row.Owner}
 	folder, err := r.Folder(row.ID)
 	if err != nil || !isToken(row.Owner) {
@@ -34,7 +34,7 @@ func (r Runs) Of(row snapshot.Run, now time.Time, stale time.Duration) Owner {
 		return owner
 	}
 	owner.Here, owner.PID, owner.BeatAt = true, seen.process.PID, seen.beatAt
-	owner.Live = seen.locked && now.Sub(seen.beatAt) <= stale
+	owner.Live = seen.locked && now.Sub(seen.beatAt) <= maxAge
 	return owner
 }
 

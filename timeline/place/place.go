@@ -89,8 +89,9 @@ func Configured(s *timeline.Store) map[string]Place {
 	return places
 }
 
-// defaultRemote returns the remote for a request that names no remote, or "" if there is no default remote. See
-// Find for the order. remotes are the configured remotes.
+// defaultRemote returns the remote for a request that names no remote: the setting smithers.remote, the remote of
+// the current branch, the only remote, or origin, whichever exists first in this order. It returns "" if none
+// exists. remotes are the configured remotes.
 func defaultRemote(s *timeline.Store, remotes []string) string {
 	if s.Settings().Remote != "" {
 		return s.Settings().Remote
@@ -119,8 +120,8 @@ func branch(s *timeline.Store) string {
 	return branch
 }
 
-// isAddress reports whether name may be a URL, host:path or a path: it has a colon, a slash or a backslash, and
-// does not begin with a dash.
+// isAddress reports whether name may be a URL, host:path or a path. Such a name has a colon, a slash or a
+// backslash, and does not begin with a dash.
 func isAddress(name string) bool {
 	return strings.ContainsAny(name, `:/\`) && !strings.HasPrefix(name, "-")
 }
@@ -136,8 +137,9 @@ func URL(s *timeline.Store, at Place) string {
 	return cmp.Or(push, url)
 }
 
-// Shown returns the place's name in a form that is safe to show. If the name is a URL with a password, or an http
-// or https URL, Shown leaves out the user and the password, since the user may be a token.
+// Shown returns the place's name in a form that is safe to show. If the name is a URL with a password, Shown
+// leaves out the user and the password. For an http or https URL, it leaves out the user even without a password,
+// since the user may be a token.
 func (p Place) Shown() string {
 	scheme, rest, isURL := strings.Cut(p.Name, "://")
 	host, path, slash := strings.Cut(rest, "/")

@@ -50,8 +50,8 @@ func (f *fetch) bring(ctx context.Context, specs []transportSpec, prune bool) er
 	return f.from.Explain(err)
 }
 
-// tellStrangers warns about the tracking refs of the remote that have an invalid name: those of its tips, and those of
-// its tombstones. The fetch ignores these refs.
+// tellStrangers warns about each ref of the remote that the fetch ignores because the ref's name is invalid. It
+// finds the invalid names among the tracking refs of the remote's tips and tombstones.
 func (f *fetch) tellStrangers(ctx context.Context) error {
 	folder := refs.RemoteFolder(f.from.Component)
 	out, err := gitexec.New(f.store.Repo(), f.store.Env()).Run(ctx, "for-each-ref", "--format=%(refname)", folder)

@@ -16,10 +16,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
-// Bundle writes the named runs (ids or unique prefixes) and all objects that they reach to w, as a git bundle that `git
-// clone` and `git fetch` can read, too. It returns the ids of the runs, each once. The error's code is usage if no run
-// is named, and older_format if a run is in an older format, because Unbundle would refuse the run. After an error, w
-// may have an incomplete bundle.
+// Bundle writes the given runs (ids or unique prefixes) and all objects that they reach to w. The format is a git
+// bundle, which `git clone` and `git fetch` can read, too. Bundle returns the ids of the runs, each once. The
+// error's code is usage if no run is given. It is older_format if a run is in an older format, because Unbundle
+// would refuse the run. After an error, w may have an incomplete bundle.
 func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]string, error) {
 	var ids []string
 	var names []refs.Name
@@ -73,7 +73,7 @@ func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string
 }
 
 // checkBundle returns an error with code invalid_bundle if the file at path cannot be opened or does not begin
-// with the header of a git bundle.
+// with the header of a git bundle. It accepts every version of the bundle format.
 func checkBundle(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -84,6 +84,7 @@ func checkBundle(path string) error {
 	got := make([]byte, len(beginning))
 	_, err = io.ReadFull(file, got)
 	if err == nil {
+		// the digit of the version, in place of "?"
 		beginning[3] = got[3]
 	}
 	if err != nil || !bytes.Equal(got, beginning) {
@@ -93,8 +94,8 @@ func checkBundle(path string) error {
 }
 
 // explainBundle turns an error of git about the bundle at path into an error with code invalid_bundle and git's
-// reason: the bundle is cut short or damaged, or needs objects that this repository lacks. It returns any other
-// error, and nil, unchanged.
+// reason. The bundle may be cut short or damaged, or need objects that this repository lacks. explainBundle
+// returns any other error, and nil, unchanged.
 func explainBundle(err error, path string) error {
 	if code := fault.CodeOf(err); code != fault.RemoteFailed && code != fault.GitFailed {
 		return err

@@ -43,7 +43,8 @@ func (p *push) collect(ctx context.Context) error {
 	return nil
 }
 
-// readTombstones adds the tombstones of the runs in p.runs to p.gone, because a run may have been pruned since collect.
+// readTombstones adds the tombstones of the runs in p.runs to p.gone, because another process may have pruned a
+// run after collect read the tombstones.
 func (p *push) readTombstones(ctx context.Context) error {
 	for _, run := range p.runs {
 		name, err := refs.Gone(run.RunID)
@@ -60,9 +61,9 @@ func (p *push) readTombstones(ctx context.Context) error {
 	return nil
 }
 
-// collectNamed sets p.runs to the named runs, each once, and removes the tombstones of all other runs from
-// p.gone. A run is named by its id or a unique prefix. A run that was pruned in this repository must be named
-// by its whole id; its Tip is zero.
+// collectNamed sets p.runs to the runs that the request names, each once. It removes the tombstones of all other
+// runs from p.gone. A name is a run's id or a unique prefix of the id. For a run that was pruned in this
+// repository, the name must be the whole id. Such a run has a tombstone and no tip, so its Tip is zero.
 func (p *push) collectNamed(ctx context.Context) error {
 	stones := make(map[string]objstore.ID)
 	for _, name := range p.req.Runs {

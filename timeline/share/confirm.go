@@ -23,12 +23,12 @@ const shownFiles = 10
 // confirmFiles decides whether the untracked files of the runs in open may be pushed, and returns the runs that
 // may be pushed. The setting smithers.pushFiles decides:
 //   - yes: all runs may be pushed.
-//   - no: confirmFiles refuses the runs with untracked files and leaves them out.
-//   - ask: all runs may be pushed if a person has permitted untracked files for this remote, earlier or in this
-//     push. Otherwise confirmFiles calls ask.
+//   - no: confirmFiles gives the runs with untracked files the final state refused, and leaves them out.
+//   - ask: all runs may be pushed if a person has permitted untracked files for this remote, earlier or in
+//     this push. Otherwise, confirmFiles calls ask.
 //
-// Before it refuses or asks, confirmFiles reads the files of all runs. It ends a run that cannot be read as
-// damaged or refused, and leaves the run out.
+// Before it refuses or asks, confirmFiles reads the files of all runs. A run that cannot be read gets the final
+// state damaged or refused, and is left out.
 func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoingRun, error) {
 	if p.store.Settings().PushFiles == timeline.PushYes || p.confirmed {
 		return open, nil
@@ -51,9 +51,11 @@ func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoi
 	return open, p.ask(open, files)
 }
 
-// filesOf returns the untracked files of each run in open. If several runs have a file, each of these runs has the file
-// in the result. If a run cannot be read, filesOf ends the run as damaged or refused, and the result lacks the run.
+// filesOf returns the untracked files of each run in open. If several runs have a file, each of these runs has the
+// file in the result. If a run cannot be read, filesOf gives it the final state damaged or refused, and the result
+// lacks the run.
 func (p *push) filesOf(ctx context.Context, open []*outgoingRun) (map[*outgoingRun][]UntrackedFile, error) {
+	// The remote already has the files of its own tips.
 	known := make(map[objstore.ID]bool)
 	for _, id := range p.there.tips {
 		known[id] = true
@@ -78,8 +80,8 @@ func (p *push) filesOf(ctx context.Context, open []*outgoingRun) (map[*outgoingR
 	return files, nil
 }
 
-// withhold ends each run in open that has untracked files as refused, and adds the files to p.withheld. It
-// returns the other runs.
+// withhold gives each run in open that has untracked files the final state refused, and adds these files to
+// p.withheld. It returns the other runs.
 func (p *push) withhold(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) []*outgoingRun {
 	var clean []*outgoingRun
 	for _, run := range open {
@@ -129,22 +131,23 @@ const (
 	hintPushFiles = "`git config smithers.pushFiles yes` allows untracked files for every remote; the value no forbids them"
 )
 
-// notConfirmed returns the error, with code unconfirmed, for a person who answered that the files must not be
-// pushed. to is the remote.
-func notConfirmed(to place.Place, files []UntrackedFile) error {
-	return fault.New(fault.Unconfirmed, "pushing untracked files to %s was not confirmed", to.Shown()).
+// notConfirmed returns the error, with code unconfirmed, for a person who answered that files must not be pushed
+// to remote.
+func notConfirmed(remote place.Place, files []UntrackedFile) error {
+	return fault.New(fault.Unconfirmed, "pushing untracked files to %s was not confirmed", remote.Shown()).
 		Hint(hintYes).Hint(hintPushFiles).Detail("files", files)
 }
 
-// unconfirmed returns the error, with code unconfirmed, that a push of the files needs a permission. to is the remote.
-// The error lists each path once, even if several runs have the path.
-func unconfirmed(to place.Place, files []UntrackedFile) *fault.Error {
+// unconfirmed returns the error, with code unconfirmed, that a push of files to remote needs a permission. The
+// error lists each path once, even if several runs have the path. It lists at most shownFiles paths, and the
+// number of the other paths.
+func unconfirmed(remote place.Place, files []UntrackedFile) *fault.Error {
 	paths := ByPath(files)
 	what := "untracked files"
 	if len(paths) == 1 {
 		what = "untracked file"
 	}
-	err := fault.New(fault.Unconfirmed, "%d %s of captured working copies would be pushed to %s", len(paths), what, to.Shown())
+	err := fault.New(fault.Unconfirmed, "%d %s of captured working copies would be pushed to %s", len(paths), what, remote.Shown())
 	for _, path := range paths[:min(len(paths), shownFiles)] {
 		err = err.Hint("%s: %s (%d bytes)", path.InRuns(), path.Path, path.Bytes)
 	}
@@ -158,32 +161,33 @@ func unconfirmed(to place.Place, files []UntrackedFile) *fault.Error {
 type pushAnswers struct{ store *timeline.Store }
 
 // path returns the path of the file that stores the answer for a remote.
-func (a pushAnswers) path(to place.Place) string {
-	return filepath.Join(a.store.Private(), "pushes", to.Component)
+func (a pushAnswers) path(remote place.Place) string {
+	return filepath.Join(a.store.Private(), "pushes", remote.Component)
 }
 
 // content returns the content of the file that stores a yes for a remote. The content has the hash of the remote's
 // address, so a remote that gets a new address needs a new answer.
-func (a pushAnswers) content(to place.Place) string {
-	sum := sha256.Sum256([]byte(place.URL(a.store, to)))
+func (a pushAnswers) content(remote place.Place) string {
+	sum := sha256.Sum256([]byte(place.URL(a.store, remote)))
 	return "untracked files may go to " + hex.EncodeToString(sum[:]) + "\n"
 }
 
-// given reports whether a person has allowed untracked files for a remote at its present address.
-func (a pushAnswers) given(to place.Place) (bool, error) {
-	data, err := os.ReadFile(a.path(to))
+// given reports whether a person has allowed untracked files for a remote at its present address. If no answer is
+// stored, given returns false. If the stored answer cannot be read, given returns an error.
+func (a pushAnswers) given(remote place.Place) (bool, error) {
+	data, err := os.ReadFile(a.path(remote))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, timeline.Explain(fmt.Errorf("the permission to push untracked files cannot be read: %w", err))
 	}
-	return string(data) == a.content(to), nil
+	return string(data) == a.content(remote), nil
 }
 
 // keep stores that a person has allowed untracked files for a remote at its present address.
-func (a pushAnswers) keep(to place.Place) error {
-	path := a.path(to)
+func (a pushAnswers) keep(remote place.Place) error {
+	path := a.path(remote)
 	err := os.MkdirAll(filepath.Dir(path), 0o777)
 	if err == nil {
-		err = os.WriteFile(path, []byte(a.content(to)), 0o666)
+		err = os.WriteFile(path, []byte(a.content(remote)), 0o666)
 	}
 	return timeline.Explain(err)
 }

@@ -24,8 +24,9 @@ type extension struct {
 	journal []snapshot.Change // changes of attempts whose frame numbers differ in the new run
 }
 
-// extension returns a description of the new run that begins at parent, a frame of an existing run, and takes over the
-// entries after parent up to tip. It sets all fields but id, subject and events, which the caller sets.
+// extension returns a description of a new run that begins at parent, a frame of an existing run. The new run
+// takes over the entries after parent up to tip. extension sets all fields except id, subject and events, which
+// the caller sets.
 func (s splitter) extension(ctx context.Context, tip *snapshot.Entry, parent *snapshot.Parent) (*extension, error) {
 	own, err := s.store.Frames(ctx, tip, parent.Commit)
 	if err != nil {
@@ -66,13 +67,13 @@ func (s splitter) renumber(x *extension) error {
 	return nil
 }
 
-// eventsAfter returns those events of tip's run that follow a given entry, the oldest first. last is the id of this
-// entry; zero means all events of the run.
+// eventsAfter returns the events of tip's run that follow the entry with the id lastID, the oldest first. If
+// lastID is zero, it returns all events of the run.
 //
-// The run may itself be an extension, and last may be an entry of the extended run. The run's first own entry repeats
-// the events of the extended run. eventsAfter then returns those of the repeated events that follow last, and the
-// events of the later entries.
-func (s splitter) eventsAfter(tip *snapshot.Entry, last objstore.ID) ([]snapshot.Event, error) {
+// The run may be an extension of another run, and lastID may name an entry of this other run. The first entry of
+// an extension repeats events of the other run. eventsAfter then returns only those repeated events that follow
+// the entry, and the events of the later entries.
+func (s splitter) eventsAfter(tip *snapshot.Entry, lastID objstore.ID) ([]snapshot.Event, error) {
 	var newestFirst [][]snapshot.Event
 	entries := snapshot.NewWalk(s.store.Objects(), tip)
 	for {
@@ -80,18 +81,18 @@ func (s splitter) eventsAfter(tip *snapshot.Entry, last objstore.ID) ([]snapshot
 		if err != nil {
 			return nil, err
 		}
-		if entry != nil && entry.IsView() && !last.IsZero() { // last is an entry of the extended run
-			again, err := s.eventsAfter(entry.Stored(), last)
+		if entry != nil && entry.IsView() && !lastID.IsZero() { // lastID is an entry of the extended run
+			again, err := s.eventsAfter(entry.Stored(), lastID)
 			if err != nil {
 				return nil, err
 			}
 			// The first own entry has RunForked and then the repeated events. Keep as many of the repeated events
-			// as follow last in the extended run.
+			// as follow lastID in the extended run.
 			first := &newestFirst[len(newestFirst)-1]
 			*first = (*first)[max(0, len(*first)-len(again)):]
 			break
 		}
-		if entry == nil || entry.IsView() || entry.ID == last {
+		if entry == nil || entry.IsView() || entry.ID == lastID {
 			break
 		}
 		events, err := entry.Events()
@@ -104,9 +105,10 @@ func (s splitter) eventsAfter(tip *snapshot.Entry, last objstore.ID) ([]snapshot
 	return slices.Concat(newestFirst...), nil
 }
 
-// write writes the first entry of the new run x to w and returns the entry. It sets x.parent.AtMs, and records in this
-// clone that the fork was made here. Because the data of the entry exists already, only the limits of the format apply
-// to it, and not this repository's lower limits.
+// write writes the first entry of the new run x to w and returns the entry. The row of the run has no owner. If
+// the old run was running, the new run is pending. write sets x.parent.AtMs, and notes in the list of this clone
+// that the fork was made here. The data of the entry exists already, so only the limits of the format apply, and
+// not the lower limits of this repository.
 func (s splitter) write(x *extension, w objstore.Writer) (*snapshot.Entry, error) {
 	at := s.store.Now().UnixMilli()
 	fork := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at}

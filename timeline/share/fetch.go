@@ -56,23 +56,23 @@ type Fetched struct {
 	None bool `json:"-"`
 }
 
-// Fetch fetches runs from a remote, checks them, and moves the local tips forward. If a run was continued both
-// in this repository and at the remote, Fetch splits it: the run becomes the remote's run, and the local
-// continuation becomes a fork. Frame 0 of the fork is the last common frame, and its other frames are the same
-// commits as before.
+// Fetch fetches runs from a remote, checks them, and moves the local tips forward. If a run was continued both in
+// this repository and at the remote, Fetch splits it: the run becomes the remote's run, and the local continuation
+// becomes a fork. Frame 0 of the fork is the last common frame, and its other frames are the same commits as
+// before.
 //
-// Fetch leaves a local run unchanged if the remote's run with the same id has no common history with it, or if
-// the run was pruned in either repository. If the remote's run fails the checks, or is in an older format, only
-// its tracking ref under refs/smithers-remote changes.
+// Fetch leaves a local run unchanged if the remote's run with the same id has no common history with it, or if the
+// run was pruned in either repository. If the remote's run fails the checks, or is in an older format, only its
+// tracking ref under refs/smithers-remote changes.
 //
-// Error codes: remote_not_found, remote_failed, run_not_found; fetch_refused or broken_ref if git could not
-// fetch; invalid_run_id, run_exists or run_pruned if FetchRequest.As is not free for a new run; usage if
-// FetchRequest.As is set and not exactly one run is named.
+// Error codes: remote_not_found, remote_failed, run_not_found; fetch_refused or broken_ref if git could not fetch;
+// invalid_run_id, run_exists or run_pruned if FetchRequest.As is not free for a new run; usage if FetchRequest.As
+// is set and not exactly one run is named.
 //
 // With these codes, Fetched has the result for each run:
 //   - fetch_refused if a run is invalid
 //   - broken_ref if a local ref is broken
-//   - run_owned if a run is busy
+//   - run_owned if a run must be split while a process in this repository executes it
 //   - run_exists if a named run differs from the local run
 //   - run_pruned if a named run was pruned
 //   - older_format if a named run is in an older format
@@ -113,7 +113,7 @@ type fetch struct {
 	verifier      *verify.EntryVerifier
 }
 
-// named reports whether the request names runs.
+// named reports whether the request names the runs to fetch. If it names none, the fetch takes all runs.
 func (f *fetch) named() bool { return len(f.req.Runs) > 0 }
 
 // again returns the command line that repeats this fetch for all runs.
@@ -229,8 +229,10 @@ func (f *fetch) bringThere(ctx context.Context, components []string) error {
 	return f.bring(ctx, specs, false)
 }
 
-// refusal returns the error for the most serious state in f.out.Runs, or nil if no state is an error. Invalid, broken
-// and busy runs are always an error. Unrelated, pruned and older runs are an error only if the request names runs.
+// refusal returns the error for the most serious state in f.out.Runs, or nil if no state is an error. The states
+// are, the most serious first: invalid, broken, busy, unrelated, pruned and older. A run is busy if it must be
+// split while a process in this repository executes it. The last three states are an error only if the request
+// names runs. If several runs have the state, the error is about the last of them.
 func (f *fetch) refusal() error {
 	var invalid, broken, busy, other, pruned, older *FetchedRun
 	for i := range f.out.Runs {

@@ -129,14 +129,14 @@ func (s *Sharer) framesOf(tip objstore.ID) iter.Seq2[refs.FrameRef, error] {
 	}
 }
 
-// newestFirst returns runs that are equal on both sides, the run with the newest change first. If meant is
-// true, it returns the runs that were pushed or named; otherwise it returns the others. It leaves out runs
-// whose tips cannot be read.
-func (p *push) newestFirst(meant bool) []*outgoingRun {
+// newestFirst returns runs that are equal on both sides, the run with the newest change first. If chosen is true,
+// it returns the runs that were pushed or named. Otherwise, it returns the other runs. It leaves out runs whose
+// tips cannot be read.
+func (p *push) newestFirst(chosen bool) []*outgoingRun {
 	var runs []*outgoingRun
 	at := make(map[*outgoingRun]int64)
 	for _, run := range p.runs {
-		if run.State != StatePushed && run.State != StateCurrent || meant != (run.named || run.State == StatePushed) {
+		if run.State != StatePushed && run.State != StateCurrent || chosen != (run.named || run.State == StatePushed) {
 			continue
 		}
 		tip, err := snapshot.ReadEntry(p.store.Objects(), run.Tip)

@@ -10,11 +10,12 @@ import (
 	"github.com/git-smithers/git-smithers/refs/transport"
 )
 
-// judge compares each run that has no final state with the remote's run, and returns the runs to push. It ends the
-// other runs with a state and a reason, and updates the tracking refs.
+// judge compares each run that has no final state with the remote's run, and returns the runs to push. It gives
+// each of the other runs a final state with a reason. It also updates the tracking refs.
 //
-// If this repository lacks the remote's tip, judge must fetch that tip to compare it. It saves the fetch for an unnamed
-// run whose local tip equals the tracking ref: the remote then has newer entries, and the run is current.
+// If this repository lacks the remote's tip, judge must fetch that tip to compare the runs. It need not fetch the
+// tip of an unnamed run whose local tip equals the tracking ref. The remote then has newer entries, so there is
+// nothing to push, and the state is current.
 func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 	var open, unknown []*outgoingRun
 	var found []refs.Update // updates of tracking refs
@@ -83,8 +84,8 @@ const (
 	prunedThere = "the run was pruned at the remote"
 )
 
-// isPruned reports whether this repository or the remote has a tombstone of run. If so, it ends the run as pruned. The
-// remote's tombstone does not count if the request names the run and PushRequest.Revive is set.
+// isPruned reports whether this repository or the remote has a tombstone of run. If so, it gives run the final
+// state pruned. The remote's tombstone does not count if the request names the run and PushRequest.Revive is set.
 func (p *push) isPruned(run *outgoingRun) bool {
 	here, there := p.gone[run.component], p.there.gone[run.component]
 	switch {
@@ -99,8 +100,11 @@ func (p *push) isPruned(run *outgoingRun) bool {
 }
 
 // compare compares run with theirTip, the remote's tip. open has the runs to push so far. If run continues the
-// remote's run, compare returns open with run appended. Otherwise it ends run with a state and a reason, and
-// returns open unchanged.
+// remote's run, compare returns open with run appended. Otherwise, it returns open unchanged and gives run a final
+// state with a reason:
+//   - current if both tips are equal, or the remote has newer entries
+//   - diverged if both sides have entries that the other side lacks
+//   - unrelated if the runs have no common history, or the remote's run cannot be read
 func (p *push) compare(run *outgoingRun, theirTip objstore.ID, open []*outgoingRun) []*outgoingRun {
 	kin, err := relate(p.store.Objects(), run.Tip, theirTip)
 	switch {
@@ -121,9 +125,9 @@ func (p *push) compare(run *outgoingRun, theirTip objstore.ID, open []*outgoingR
 	return open
 }
 
-// fetchTips fetches the remote's tips of runs into their tracking refs, for comparison. If git cannot fetch them, for
-// example because one tip is damaged or was just deleted, fetchTips ends all runs as diverged. It returns the errors of
-// the connection and of ctx, and the error about an invalid run id.
+// fetchTips fetches the remote's tips of runs into their tracking refs, for comparison. If git cannot fetch them,
+// for example because one tip is damaged or was just deleted, fetchTips gives all runs the final state diverged.
+// It returns the errors of the connection and of ctx, and the error about an invalid run id.
 func (p *push) fetchTips(ctx context.Context, runs []*outgoingRun) error {
 	if len(runs) == 0 {
 		return nil

@@ -10,16 +10,17 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// moveAside makes a split: it creates the fork, moves the run's tip to the remote's tip, and creates refs for the run's
-// new frames. If made is not zero, an interrupted fetch has created the fork already, and made is the fork's tip.
+// moveAside makes a split: it creates the fork, moves the run's tip to the remote's tip, and creates refs for the
+// run's new frames. If forkTip is not zero, an interrupted fetch has created the fork already, and forkTip is the
+// fork's tip.
 //
-// moveAside first deletes the frame refs that the run will lose, so that no frame ref ever points to a wrong frame. A
-// frame without a ref is found through the chain. moveAside deletes frame refs only while the run's tip is still the
-// local tip, because otherwise another process may have split the run and created these refs. If the run's tip then
-// cannot be moved, moveAside recreates the deleted frame refs.
-func (s splitter) moveAside(ctx context.Context, what split, fork *extension, made objstore.ID) error {
+// moveAside first deletes the frame refs that the run will lose, so that no frame ref ever points to a wrong
+// frame. A frame without a ref is found through the chain. moveAside deletes frame refs only while the run's tip
+// is still the local tip, because otherwise another process may have split the run and created these refs. If the
+// run's tip then cannot be moved, moveAside recreates the deleted frame refs.
+func (s splitter) moveAside(ctx context.Context, what split, fork *extension, forkTip objstore.ID) error {
 	batch := s.store.Objects().Begin()
-	updates, err := s.forkUpdates(ctx, batch, fork, made)
+	updates, err := s.forkUpdates(ctx, batch, fork, forkTip)
 	if err != nil {
 		return err
 	}
@@ -54,11 +55,11 @@ func (s splitter) moveAside(ctx context.Context, what split, fork *extension, ma
 	return err
 }
 
-// forkUpdates returns the ref updates that create the fork, and writes the fork's first entry to w. If made is not
-// zero, the fork exists: forkUpdates then writes nothing, and returns the updates that create the fork's missing frame
-// refs. A broken frame ref is not missing.
-func (s splitter) forkUpdates(ctx context.Context, w objstore.Writer, fork *extension, made objstore.ID) ([]refs.Update, error) {
-	if made.IsZero() {
+// forkUpdates returns the ref updates that create the fork, and writes the fork's first entry to w. If forkTip is
+// not zero, the fork exists. forkUpdates then writes nothing, and returns the updates that create the fork's
+// missing frame refs. A broken frame ref is not missing.
+func (s splitter) forkUpdates(ctx context.Context, w objstore.Writer, fork *extension, forkTip objstore.ID) ([]refs.Update, error) {
+	if forkTip.IsZero() {
 		entry, err := s.write(fork, w)
 		if err != nil {
 			return nil, err
@@ -106,12 +107,12 @@ func (s splitter) dropRefs(ctx context.Context, run string, others []refs.Update
 	return updates, s.store.Refs().Apply(ctx, slices.Concat(others, updates)...)
 }
 
-// putBack recreates the frame refs that the updates in dropped have deleted. still is an update that leaves the run's
-// tip unchanged: if the tip has moved since, putBack does not recreate the refs. A failure is only a warning, because a
-// frame without a ref is found through the chain.
-func (s splitter) putBack(ctx context.Context, still refs.Update, dropped []refs.Update) {
+// putBack recreates the frame refs that the updates in dropped have deleted. guard is an update that leaves the
+// run's tip unchanged. Each transaction has this update, so putBack recreates no ref if the tip has moved since. A
+// failure is only a warning, because a frame without a ref is found through the chain.
+func (s splitter) putBack(ctx context.Context, guard refs.Update, dropped []refs.Update) {
 	for _, update := range dropped {
-		err := s.store.Refs().Apply(ctx, still, refs.Update{Name: update.Name, New: update.Old})
+		err := s.store.Refs().Apply(ctx, guard, refs.Update{Name: update.Name, New: update.Old})
 		if err != nil && !errors.Is(err, refs.ErrConflict) {
 			s.store.Warn(fmt.Errorf("the frame ref %s was not recreated: %w", update.Name, err))
 		}

@@ -37,9 +37,9 @@ func (s *Sharer) runAt(id objstore.ID) (string, error) {
 	return entry.Run, nil
 }
 
-// isOlder reports whether the local tip of run is in an older format. If so, it ends the run with state older.
-// theirTip is the remote's tip. If an unnamed run has the same tip in this repository and at the remote,
-// isOlder returns false without reading the tip.
+// isOlder reports whether the local tip of run is in an older format. If so, it gives run the final state older.
+// theirTip is the remote's tip. If an unnamed run has the same tip in this repository and at the remote, isOlder
+// returns false without reading the tip.
 func (p *push) isOlder(run *outgoingRun, theirTip objstore.ID) bool {
 	if theirTip == run.Tip && !run.named {
 		return false
@@ -53,8 +53,8 @@ func (p *push) isOlder(run *outgoingRun, theirTip objstore.ID) bool {
 	return true
 }
 
-// isOlderThere reports whether err, from the comparison of run with the remote's run, means that the remote's run is in
-// an older format. If so, it ends the run as unrelated, with the format as the reason.
+// isOlderThere reports whether err, from the comparison of run with the remote's run, means that the remote's run
+// is in an older format. If so, it gives run the final state unrelated, with the format in the reason.
 func (p *push) isOlderThere(run *outgoingRun, err error) bool {
 	older, ok := errors.AsType[*snapshot.OlderFormatError](err)
 	if !ok {
@@ -76,8 +76,8 @@ func (p *push) olderRefusal() error {
 	return nil
 }
 
-// hintOlderThere returns the hint for a run that a remote has in an older format: the command that deletes the remote's
-// run. to is the remote. If the run id is invalid, the hint has no command.
+// hintOlderThere returns the hint for a run that a remote has in an older format. to is the remote. The hint has
+// the command that deletes the remote's run. If the run id is invalid, the hint has no command.
 func (r *outgoingRun) hintOlderThere(to place.Place) string {
 	tip, err := refs.Tip(r.RunID)
 	if err != nil {
@@ -102,11 +102,13 @@ func (p *push) withoutOlderStones(moves []transport.Move) []transport.Move {
 	return kept
 }
 
-// isOlder reports whether run is in an older format at the remote or in this repository. The local run does not count
-// if FetchRequest.As is set, because the fetch does not change it then. theirTip is the remote's tip.
+// isOlder reports whether run is in an older format at the remote or in this repository. If FetchRequest.As is
+// set, the fetch does not change the local run, so the format of the local run does not matter. theirTip is the
+// remote's tip.
 //
-// If run is in an older format, isOlder ends it with state older and a reason. The result is quiet if the remote's tip
-// has not changed since the last fetch.
+// If run is in an older format, isOlder sets its state to older, with a reason. If the remote's tip has not
+// changed since the last fetch, isOlder also sets run.quiet, so that a fetch of all runs does not list the run
+// again.
 func (f *fetch) isOlder(run *incomingRun, theirTip objstore.ID) bool {
 	if older := f.older(theirTip); older != nil {
 		run.end(StateOlder, fmt.Sprintf("the run is in format %d, which this version does not read", older.Format))
@@ -119,8 +121,9 @@ func (f *fetch) isOlder(run *incomingRun, theirTip objstore.ID) bool {
 	return true
 }
 
-// olderRun returns the error with code older_format for a named run that was not fetched, because the run is in an
-// older format in this repository or at the remote.
+// olderRun returns the error with code older_format for a named run that was not fetched. If the local run is in
+// an older format, the error is about the local run. Otherwise, it is about the remote's run, and the hints name
+// the tracking ref. If the run comes from a bundle, or its format is unknown, no hint names a ref.
 func (f *fetch) olderRun(run *FetchedRun) *fault.Error {
 	if older := f.older(run.Tip); older != nil {
 		return timeline.OlderFormat(older)

@@ -126,9 +126,9 @@ type outgoingRun struct {
 // end sets the final state of the run and the reason. The push then skips the run.
 func (r *outgoingRun) end(state, reason string) { r.State, r.Reason, r.done = state, reason, true }
 
-// run lists the remote's refs, pushes the runs, and creates frame refs at the remote. It starts again, for at most
-// rounds attempts, if another process has moved a ref of a run first, or after a person was asked about untracked
-// files. After the last attempt, it ends each unfinished run as diverged.
+// run lists the remote's refs, pushes the runs, and creates frame refs at the remote. If another process has moved
+// a ref of a run first, run starts again. It also starts again after a person was asked about untracked files.
+// After at most rounds attempts, it gives each unfinished run the final state diverged.
 func (p *push) run(ctx context.Context) error {
 	for range rounds {
 		if err := p.look(ctx); err != nil {
@@ -165,8 +165,8 @@ func (p *push) run(ctx context.Context) error {
 }
 
 // send pushes the tips of the runs in open, and the tombstones, and records the outcomes. again is true if another
-// process moved the remote's ref of a run first, so that the run must be compared again. In a dry run, and if there is
-// nothing to move, send only ends the runs as pushed.
+// process moved the remote's ref of a run first, so that the run must be compared again. In a dry run, and if
+// there is nothing to move, send pushes nothing and gives the runs in open the final state pushed.
 func (p *push) send(ctx context.Context, open []*outgoingRun) (again bool, err error) {
 	moves, owner, err := p.moves(open)
 	if err != nil {
@@ -188,9 +188,9 @@ func (p *push) send(ctx context.Context, open []*outgoingRun) (again bool, err e
 	return again, p.to.Explain(err)
 }
 
-// moves returns the moves of the tombstones and of the tips of the runs in open. owner has the run of each move that
-// belongs to a run: the move of its tip and, for a revived run, the deletion of its tombstone at the remote. A move
-// that creates a tombstone has no run.
+// moves returns the moves of the tombstones and of the tips of the runs in open. If a run is revived, moves also
+// returns the deletion of its tombstone at the remote. owner maps the names of these deletions and of the tips to
+// their runs. A move that creates a tombstone has no run.
 func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[refs.Name]*outgoingRun, err error) {
 	for _, component := range slices.Sorted(maps.Keys(p.gone)) {
 		if p.there.gone[component].IsZero() {
@@ -213,9 +213,11 @@ func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[ref
 	return moves, owner, nil
 }
 
-// settle records the outcome of a move in run, and reports whether the run must be tried again, because another process
-// moved the ref first. run is nil if the move creates a tombstone. If the remote refuses such a move, settle warns; it
-// ignores all other outcomes of such a move.
+// settle records the outcome of a move in run. run is nil if the move creates a tombstone. settle then only warns
+// if the remote refuses the move.
+// A run whose tip was moved is pushed. A run whose tip already had the value is current. A refused move makes the
+// run refused, and an unreadable object makes the run damaged. again is true if another process moved the ref
+// first and the run has no final state: the run must then be compared again.
 func (p *push) settle(run *outgoingRun, outcome transport.Outcome) (again bool) {
 	if run == nil {
 		if outcome.Status == transport.Refused {
@@ -227,7 +229,7 @@ func (p *push) settle(run *outgoingRun, outcome transport.Outcome) (again bool) 
 	case transport.Moved:
 		if !run.done {
 			run.State = StatePushed
-			run.done = outcome.How == transport.FastForward
+			run.done = outcome.How == transport.FastForward // a deleted tombstone is not the last move
 		}
 	case transport.UpToDate:
 		run.end(StateCurrent, "")
@@ -309,7 +311,8 @@ const (
 	otherHistory   = "the remote's run with this id has another history"
 )
 
-// why returns the reason why the run was not pushed, for people.
+// why returns the reason why the run was not pushed, for people. If the run has no Reason, the state of the run
+// gives the reason.
 func (r *outgoingRun) why() string {
 	if r.Reason != "" {
 		return r.Reason
@@ -325,7 +328,8 @@ func (r *outgoingRun) why() string {
 	return "the remote refused the run"
 }
 
-// hint returns the hint for a run that was not pushed: what to do next. to is the remote.
+// hint returns the hint for a run that was not pushed. to is the remote. For a diverged, unrelated or pruned run,
+// the hint has the command that solves the problem. For every other run, the hint says how to push the other runs.
 func (r *outgoingRun) hint(to place.Place) string {
 	switch r.State {
 	case StateDiverged:

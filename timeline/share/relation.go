@@ -27,9 +27,10 @@ type relation struct {
 	behind int         // number of entries that only the remote's chain has
 }
 
-// relate compares the chains of two tips of a run: local is the tip in this repository, and remote the tip at a remote.
-// It reads the commits that only one chain has, about as many commits of the other chain, and no trees. Entries before
-// a run's first entry do not count. So two forks of one run are unrelated, even if they have the same id.
+// relate compares the chains of two tips of a run: local is the tip in this repository, and remote is the tip at a
+// remote. It walks both chains back together, until it finds their newest common entry. It reads no trees. Each
+// walk ends at the first entry of the run, and does not continue in the parent of a fork. So two forks of one run
+// are unrelated, even if they have the same id.
 func relate(objects objstore.Reader, local, remote objstore.ID) (relation, error) {
 	if local == remote {
 		return relation{kinship: same, common: local}, nil
@@ -70,15 +71,15 @@ func meet(here, there *walk) (common objstore.ID, ok bool) {
 	return objstore.ID{}, false
 }
 
-// relationAt returns the relation of two chains whose newest common entry is common. own is the number of
-// entries that only the local chain has. others is the number of entries that only the remote's chain has. At
+// relationAt returns the relation of two chains whose newest common entry is common. localCount is the number of
+// entries that only the local chain has. remoteCount is the number of entries that only the remote's chain has. At
 // least one of the numbers is not 0.
-func relationAt(common objstore.ID, own, others int) relation {
-	r := relation{common: common, ahead: own, behind: others}
+func relationAt(common objstore.ID, localCount, remoteCount int) relation {
+	r := relation{common: common, ahead: localCount, behind: remoteCount}
 	switch {
-	case others == 0:
+	case remoteCount == 0:
 		r.kinship = ahead
-	case own == 0:
+	case localCount == 0:
 		r.kinship = behind
 	default:
 		r.kinship = diverged
@@ -99,8 +100,8 @@ func walkFrom(objects objstore.Reader, tip objstore.ID) (*walk, error) {
 	return &walk{objects, at, map[objstore.ID]int{tip: 0}}, err
 }
 
-// step moves to the entry before w.at. It sets w.at to nil if w.at is the run's first entry. At nil, it does
-// nothing.
+// step moves to the entry before w.at, and records this entry in w.seen. If w.at is the run's first entry, step
+// sets w.at to nil. If w.at is nil, step does nothing.
 func (w *walk) step() error {
 	if w.at == nil {
 		return nil

@@ -130,15 +130,15 @@ func (s *Sharer) rememberedPlaces(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// stateAt returns the state of a remote. at is the remote. stateAt compares the remote's tracking refs with here, the
-// refs of this repository. It skips, with a warning, a run that cannot be read.
-func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (RemoteState, error) {
+// stateAt returns the state of a remote. at is the remote. stateAt compares the remote's tracking refs with
+// localRefs, the refs of this repository. It skips, with a warning, a run that cannot be read.
+func (s *Sharer) stateAt(ctx context.Context, at place.Place, localRefs atRemote) (RemoteState, error) {
 	state := RemoteState{Remote: at.Shown(), Runs: []RunAt{}}
 	there, err := s.remembered(ctx, at.Component)
 	if err != nil {
 		return state, err
 	}
-	all := maps.Clone(here.tips)
+	all := maps.Clone(localRefs.tips)
 	maps.Copy(all, there.tips)
 	done := 0
 	for component, id := range all {
@@ -149,7 +149,7 @@ func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (Re
 			s.store.Warn(fmt.Errorf("run %s: %w", component, err))
 			continue
 		}
-		found, err := s.compareAt(ctx, component, here, there)
+		found, err := s.compareAt(ctx, component, localRefs, there)
 		if err != nil {
 			s.store.Warn(fmt.Errorf("run %s at %s: %w", run, at.Shown(), err))
 			continue
@@ -165,18 +165,25 @@ func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (Re
 	return state, ctx.Err()
 }
 
-// compareAt compares a run in this repository with the same run at a remote. component is the run's ref component, here
-// has the refs of this repository, and there the tracking refs of the remote. The result's State is "" if both sides
-// are equal. compareAt does not set the result's RunID.
-func (s *Sharer) compareAt(ctx context.Context, component string, here, there atRemote) (RunAt, error) {
-	local, remote := here.tips[component], there.tips[component]
+// compareAt compares a run in this repository with the same run at a remote. component is the run's ref component,
+// localRefs has the refs of this repository, and remoteRefs has the tracking refs of the remote. compareAt does
+// not set the result's RunID. The first rule that applies gives the state:
+//   - AtOlder if the tips differ and one of them is in an older format
+//   - AtPrunedHere or AtPrunedThere if one side has pruned the run
+//   - AtUnpushed if the run is missing at the remote, or only this repository has new entries
+//   - AtUnfetched if the run is missing in this repository, or only the remote has new entries
+//   - AtDiverged if both sides have new entries, and AtUnrelated if the histories have no common entry
+//
+// If both sides are equal, the state is "".
+func (s *Sharer) compareAt(ctx context.Context, component string, localRefs, remoteRefs atRemote) (RunAt, error) {
+	local, remote := localRefs.tips[component], remoteRefs.tips[component]
 	if local != remote && slices.ContainsFunc([]objstore.ID{local, remote}, s.isOlderTip) {
 		return RunAt{State: AtOlder}, nil
 	}
 	switch {
-	case local.IsZero() && !here.gone[component].IsZero():
+	case local.IsZero() && !localRefs.gone[component].IsZero():
 		return RunAt{State: AtPrunedHere}, nil
-	case !local.IsZero() && !there.gone[component].IsZero():
+	case !local.IsZero() && !remoteRefs.gone[component].IsZero():
 		return RunAt{State: AtPrunedThere}, nil
 	case remote.IsZero():
 		entries, err := s.length(ctx, local)

@@ -66,9 +66,10 @@ func (s splitter) splitOff(ctx context.Context, what split) (fork string, err er
 	return id, nil
 }
 
-// adoptAs makes a new run with the given id from the checked history of tip, which belongs to another run. The new run
-// is a fork: its frame 0 is the first frame of that history, and its frames are the same commits. The error's code is
-// run_exists if a run has the id, run_pruned if a run with the id was pruned, and invalid_run_id if the id is invalid.
+// adoptAs makes a new run with the given id from the checked history of tip, which belongs to another run. The new
+// run is a fork. Its frame 0 is the first frame of that history, and its frames are the same commits. The error's
+// code is run_exists if a run has the id, and run_pruned if a run with the id was pruned. It is invalid_run_id if
+// the id is invalid.
 func (s splitter) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) error {
 	if err := timeline.CheckNew(ctx, s.store, id); err != nil {
 		return err
@@ -106,10 +107,11 @@ func (s splitter) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) e
 	return err
 }
 
-// parentOf returns the parent of the fork: the newest frame at or before the common entry. row is the row of the run at
-// the local tip. If the local chain does not have the common entry, parentOf returns an error.
+// parentOf returns the parent of the fork: the newest frame at or before what.common, the common entry. row is the
+// row of the run at the local tip. If the run is itself a fork, this frame may be its frame 0, an entry of the
+// run's parent. If the local chain does not have the common entry, parentOf returns an error.
 func (s splitter) parentOf(what split, row snapshot.Run) (*snapshot.Parent, error) {
-	both := false
+	both := false // the walk has reached the entries that both sides have
 	found, err := s.frameAt(what.local, func(e *snapshot.Entry) bool {
 		both = both || e.ID == what.common
 		return both && e.Frame != snapshot.NoFrame
@@ -123,9 +125,9 @@ func (s splitter) parentOf(what split, row snapshot.Run) (*snapshot.Parent, erro
 	return &snapshot.Parent{RunID: row.ID, Frame: found.Frame, Commit: found.ID, Extension: what.local.ID}, nil
 }
 
-// frameAt returns the newest entry of tip's run for which accepts returns true, as a frame. If accepts returns false
-// for all entries, frameAt returns the parent's entry as frame 0 if the run is a fork. If the run is not a fork, the
-// error wraps objstore.ErrCorrupt.
+// frameAt returns the number and the id of the newest entry of tip's run for which accepts returns true. If
+// accepts returns false for all entries and the run is a fork, frameAt returns the parent's entry as frame 0. If
+// the run is not a fork, the error wraps objstore.ErrCorrupt.
 func (s splitter) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) bool) (refs.FrameRef, error) {
 	for entry, err := range s.store.Chain(tip) {
 		if err != nil {

@@ -24,10 +24,11 @@ type incomingRun struct {
 // end sets the state of the run and the reason.
 func (r *incomingRun) end(state, reason string) { r.State, r.Reason = state, reason }
 
-// take applies the fetched run with the given ref component to the local run, and appends the result to f.out.Runs. It
-// leaves out a quiet result if the request names no runs. If another process moves the run in the meantime, take tries
-// again, at most rounds times in total, and then returns an error that wraps refs.ErrConflict. A fault of the run
-// itself is not an error but a state in the result.
+// take applies the fetched run with the given ref component to the local run, and appends the result to
+// f.out.Runs. If the request names no runs, take leaves out a quiet result, which an earlier fetch has already
+// reported. If another process moves the run in the meantime, take tries again, at most rounds times in total, and
+// then returns an error that wraps refs.ErrConflict. A fault of the run itself is not an error but a state in the
+// result.
 func (f *fetch) take(ctx context.Context, component string) error {
 	for try := 1; ; try++ {
 		run := &incomingRun{component: component}
@@ -43,8 +44,18 @@ func (f *fetch) take(ctx context.Context, component string) error {
 	}
 }
 
-// takeOnce makes one attempt to apply a fetched run to the local run, and sets the result in run. run has only its ref
-// component. If another process moves the run in the meantime, the error wraps refs.ErrConflict.
+// takeOnce makes one attempt to apply a fetched run to the local run, and sets the result in run. run has only its
+// ref component. If another process moves the run in the meantime, the error wraps refs.ErrConflict. The first
+// rule that applies decides:
+//   - If identify sets a state, the run has this state.
+//   - If a local ref of the run is broken, the state is broken.
+//   - If FetchRequest.As is set and the remote has the run, the run is stored under the other id; see
+//     takeUnder.
+//   - If the run was pruned in this repository or at the remote, the state is pruned.
+//   - If both tips are equal, the state is current.
+//   - If a tip is in an older format, the state is older.
+//   - A run that is new in this repository is created. Any other run is compared with the local run; see
+//     compare.
 func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 	there := f.after.tips[run.component]
 	isNew := there != f.before.tips[run.component] // otherwise the last fetch has reported the run already
@@ -81,8 +92,8 @@ func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 }
 
 // identify sets run.RunID. If run's ref component is a hash, identify reads the id from the entry theirTip, the
-// remote's tip. It ends the run as invalid if this entry cannot be read or belongs to another run, and as pruned if
-// theirTip is zero. In these cases, run.RunID is the ref component.
+// remote's tip. If theirTip is zero, identify sets the state pruned. If the entry cannot be read or belongs to
+// another run, it sets the state invalid. In these cases, run.RunID is the ref component.
 func (f *fetch) identify(run *incomingRun, theirTip objstore.ID) error {
 	id, ok, err := refs.UnescapeRun(run.component)
 	if err != nil {
@@ -111,9 +122,9 @@ func (f *fetch) identify(run *incomingRun, theirTip objstore.ID) error {
 	return nil
 }
 
-// resolve returns the target of the ref named(run), or the zero id if this ref does not exist. run is a run id.
-func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, error), run string) (objstore.ID, error) {
-	name, err := named(run)
+// resolve returns the target of the ref nameOf(run), or the zero id if this ref does not exist. run is a run id.
+func (f *fetch) resolve(ctx context.Context, nameOf func(string) (refs.Name, error), run string) (objstore.ID, error) {
+	name, err := nameOf(run)
 	if err != nil {
 		return objstore.ID{}, err
 	}
@@ -124,11 +135,11 @@ func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, erro
 	return id, err
 }
 
-// check checks the entries of a run from tip back to until, an entry that it leaves out. If until is zero, it checks
-// all entries. sound is true if the entries pass the checks. Otherwise check ends the run as invalid. If err is not
-// nil, sound means nothing.
-func (f *fetch) check(ctx context.Context, run *incomingRun, tip, until objstore.ID) (sound bool, err error) {
-	problems, err := f.verifier.Verify(ctx, run.RunID, tip, until, func() {
+// check checks the entries of a run from tip back to the entry downTo, which it leaves out. If downTo is zero, it
+// checks all entries. sound is true if the entries pass the checks. Otherwise, check sets the run's state to
+// invalid, with the first problem as the reason. If err is not nil, the caller must ignore sound.
+func (f *fetch) check(ctx context.Context, run *incomingRun, tip, downTo objstore.ID) (sound bool, err error) {
+	problems, err := f.verifier.Verify(ctx, run.RunID, tip, downTo, func() {
 		f.checked++
 		f.progress("checking entries", f.checked, 0)
 	})
@@ -138,8 +149,8 @@ func (f *fetch) check(ctx context.Context, run *incomingRun, tip, until objstore
 	return len(problems) == 0, err
 }
 
-// create checks a run that is new in this repository, and creates the run's tip at theirTip, the remote's tip. If the
-// run fails the checks, create ends the run as invalid.
+// create checks a run that is new in this repository, and creates the run's tip at theirTip, the remote's tip. If
+// the run fails the checks, create only sets the state invalid.
 func (f *fetch) create(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
 	if sound, err := f.check(ctx, run, theirTip, objstore.ID{}); err != nil || !sound {
 		return err
@@ -148,9 +159,9 @@ func (f *fetch) create(ctx context.Context, run *incomingRun, theirTip objstore.
 	return f.forward(ctx, run, theirTip)
 }
 
-// takeUnder checks the run whose tip at the remote is theirTip, and stores the run under the id FetchRequest.As. If the
-// run is in an older format or fails the checks, takeUnder only ends the run with a state and a reason. The error's
-// code is run_exists, run_pruned or invalid_run_id if no new run may have the id.
+// takeUnder checks the run whose tip at the remote is theirTip, and stores the run under the id FetchRequest.As.
+// If the run is in an older format or fails the checks, takeUnder only sets its state and reason. The error's code
+// is run_exists, run_pruned or invalid_run_id if no new run may have the id.
 func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
 	if f.isOlder(run, theirTip) {
 		return nil
@@ -171,8 +182,12 @@ func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, theirTip objsto
 	return err
 }
 
-// compare compares a run that exists in this repository with theirTip, the remote's tip. It moves the local tip
-// forward, splits the run, or ends the run with another state: invalid if theirTip cannot be read or fails the checks.
+// compare compares a run that exists in this repository with theirTip, the remote's tip, and sets the run's state:
+//   - If only the remote has new entries and they pass the checks, compare moves the local tip forward.
+//   - If only this repository has new entries, the state is ahead.
+//   - If both sides have new entries, compare splits the run; see divide.
+//   - If the histories have no common entry, the state is unrelated.
+//   - If the remote's entries cannot be read or fail the checks, the state is invalid.
 func (f *fetch) compare(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
 	if tip, err := snapshot.ReadEntry(f.store.Objects(), theirTip); err != nil || tip.Run != run.RunID {
 		_, err := f.check(ctx, run, theirTip, objstore.ID{}) // check sets the state and the reason
@@ -201,9 +216,10 @@ func (f *fetch) compare(ctx context.Context, run *incomingRun, theirTip objstore
 	return nil
 }
 
-// divide splits a run that was continued both in this repository and at the remote. Before that, it checks the entries
-// from theirTip, the remote's tip, back to common, the newest common entry. If an entry fails the checks, divide ends
-// the run as invalid. If a process in this repository executes the run, divide ends the run as busy.
+// divide splits a run that was continued both in this repository and at the remote. It first checks the entries
+// from theirTip, the remote's tip, back to common, the newest common entry. If an entry fails the checks, divide
+// sets the state invalid and does not split the run. If a process in this repository executes the run, divide sets
+// the state busy and does not split the run.
 func (f *fetch) divide(ctx context.Context, run *incomingRun, theirTip, common objstore.ID) error {
 	if sound, err := f.check(ctx, run, theirTip, common); err != nil || !sound {
 		return err

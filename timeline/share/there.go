@@ -63,16 +63,17 @@ func (s *Sharer) broken(err error) error {
 	return err
 }
 
-// fill sets into[component] to the id of each ref in from.
+// fill adds the refs in from to the map into. The keys of into are ref components, and the values are ids.
 func fill(into map[string]objstore.ID, from []refs.TipRef) {
 	for _, ref := range from {
 		into[ref.Component] = ref.ID
 	}
 }
 
-// look lists the remote's refs and sets p.there and p.tracked. It fetches changed tombstones, and deletes the tracking
-// refs of tips that the remote no longer has. It fetches no tips. It also stores the address of the remote if the
-// configuration does not name the remote.
+// look lists the remote's refs. It sets p.there to these refs, and p.tracked to the tracking refs in this
+// repository. It fetches the remote's tombstones if they have changed, and deletes the tracking refs of tips that
+// the remote no longer has. It fetches no tips. If the configuration does not name the remote, look also stores
+// the remote's address.
 func (p *push) look(ctx context.Context) error {
 	list, err := p.transport().List(ctx, p.to.Name, refs.Folder)
 	if err != nil {
@@ -121,8 +122,9 @@ func (p *push) forgetVanished(ctx context.Context) {
 	p.track(ctx, moves)
 }
 
-// track makes the updates of tracking refs in moves. It skips a ref that another process has moved, because the next
-// call of look corrects that ref. Any other failure is a warning.
+// track makes the updates of tracking refs in moves, all or none. If another process has moved one of the refs,
+// track tries each update alone, and skips that ref. The next call of look corrects the skipped ref. Any other
+// failure is a warning.
 func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 	if len(moves) == 0 {
 		return

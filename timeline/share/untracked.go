@@ -191,9 +191,10 @@ func readCommit(r objstore.Reader, id objstore.ID) (tree objstore.ID, parents []
 	return tree, parents, nil
 }
 
-// added adds to u.files each file below tree, unless a tree in tracked has a file at the same path. tracked has the
-// user's trees at the path of tree. prefix is this path followed by "/", or "" for the root. added does not read a tree
-// that is in tracked. If the run has too many files, the error is a TreeSizeError.
+// added adds to u.files each untracked file below tree. A file is tracked if a tree in tracked has a file at the
+// same path. tracked has the user's trees at the path of tree. prefix is this path followed by "/", or "" for the
+// root. added skips a tree that is in tracked, and a tree that was compared before. If all frames of the run
+// together have too many files and folders, the error is a TreeSizeError.
 func (u *untrackedFinder) added(ctx context.Context, tracked []objstore.ID, tree objstore.ID, prefix string) error {
 	if slices.Contains(tracked, tree) || u.wasWalked(tracked, tree, prefix) {
 		return nil
@@ -278,8 +279,9 @@ func (u *untrackedFinder) leaveOut(ctx context.Context, entry *snapshot.Entry) e
 	return nil
 }
 
-// dropFilesOf removes from u.files each path in paths at which tree has a file. paths is sorted. Each path begins with
-// prefix, which is the path of tree followed by "/", or "" for the root. dropFilesOf reads each tree once.
+// dropFilesOf removes from u.files each path in paths at which tree has a file. A folder at such a path does not
+// count. paths is sorted. Each path begins with prefix, which is the path of tree followed by "/", or "" for the
+// root. For paths in the same folder, dropFilesOf reads the folder's tree once.
 func (u *untrackedFinder) dropFilesOf(ctx context.Context, tree objstore.ID, paths []string, prefix string) error {
 	if len(paths) == 0 {
 		return nil
@@ -318,6 +320,7 @@ func (u *untrackedFinder) dropFilesOf(ctx context.Context, tree objstore.ID, pat
 
 // endOf returns the number of paths at the start of paths that begin with prefix. paths is sorted.
 func endOf(paths []string, prefix string) int {
+	// The search finds the first path that does not begin with prefix.
 	n, _ := slices.BinarySearchFunc(paths, prefix, func(path, prefix string) int {
 		if strings.HasPrefix(path, prefix) {
 			return -1

@@ -27,8 +27,8 @@ type attemptChanges struct {
 	logs      []string          // the keys of the attempts whose live logs are copied to the journal
 }
 
-// stepOver returns attemptChanges without a change, for the attempts at the tip. why is the reason in the errors of
-// cancelled attempts. at is the time of the change, in milliseconds since 1970.
+// stepOver returns an attemptChanges for the attempts at the tip. It has no changes yet; all and since add them.
+// why is the reason in the errors of cancelled attempts. at is the time of the change, in milliseconds since 1970.
 func (t *plan) stepOver(why string, at int64) *attemptChanges {
 	return &attemptChanges{
 		store: t.store, tip: t.head.Entry(), why: steppedOver + ": " + why, at: at,
@@ -106,9 +106,9 @@ func (p *attemptChanges) each(visit func(page.Row, snapshot.Attempt) error) erro
 	return nil
 }
 
-// cancel adds the changes that mark the attempt a, with the given row, as cancelled. A failed attempt keeps its
-// error. If the attempt is in progress, cancel copies its live log to the journal. An attempt that is cancelled
-// already stays unchanged.
+// cancel adds the changes that mark the attempt a, with the given row, as cancelled. If the attempt has no error,
+// its error is p.why. If it has no end time, its end time is p.at. If the attempt is in progress, cancel also
+// copies its live log to the journal. An attempt that is already cancelled stays unchanged.
 func (p *attemptChanges) cancel(row page.Row, a snapshot.Attempt) {
 	if a.State == snapshot.AttemptCancelled {
 		return

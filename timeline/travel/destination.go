@@ -37,8 +37,8 @@ func (p *destination) name(run string) string {
 // attempt, because every later entry has the attempt in its journal. Its frame is the newest frame at that entry. The
 // error is frame_not_found if no frame precedes the attempt.
 func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*destination, error) {
-	var read objstore.ID
-	var then *snapshot.Entry
+	var read objstore.ID     // the id of the attempts of the entry that was read last
+	var then *snapshot.Entry // the newest entry without the attempt; nil until it is found
 	for entry, err := range snapshot.Ancestry(s.Objects(), head.Entry()) {
 		if err != nil {
 			return nil, timeline.Explain(err)
@@ -69,21 +69,23 @@ func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*destina
 		Hint("`git smithers reset %s` takes the run back to its beginning", fault.Word(head.Row().ID))
 }
 
-// destinationAt returns the destination of the run with the id run at then, an entry. frame is the entry of the
-// newest frame at then.
-func destinationAt(run string, then, frame *snapshot.Entry) *destination {
+// destinationAt returns the destination at entry for the run with the id run. entry is an entry of the run or of
+// an ancestor, and frame is the entry of the newest frame at that point. If frame belongs to the run, the
+// destination is this frame. If only entry belongs to the run, the destination is frame 0 of the run. If neither
+// belongs to the run, the destination is a frame of the ancestor, and not of the run.
+func destinationAt(run string, entry, frame *snapshot.Entry) *destination {
 	switch {
 	case frame.Run == run:
-		return &destination{then, timeline.Address{Run: run, Frame: frame.Frame}, frame.Frame}
-	case then.Run == run: // the first entry of a fork may be no frame: its frame 0 is then a frame of its parent
-		return &destination{then, timeline.Address{Run: run, Frame: 0}, 0}
+		return &destination{entry, timeline.Address{Run: run, Frame: frame.Frame}, frame.Frame}
+	case entry.Run == run: // the first entry of a fork may be no frame: its frame 0 is then a frame of its parent
+		return &destination{entry, timeline.Address{Run: run, Frame: 0}, 0}
 	}
-	return &destination{then, timeline.Address{Run: frame.Run, Frame: frame.Frame}, snapshot.NoFrame}
+	return &destination{entry, timeline.Address{Run: frame.Run, Frame: frame.Frame}, snapshot.NoFrame}
 }
 
-// dropped returns the numbers of the frames that leave the timeline if the next frame after tip is based on an older
-// frame. based is the number of this older frame; if it is snapshot.NoFrame, all frames of the timeline leave it.
-// newest is the number of the newest frame at tip. The result is sorted and never nil.
+// dropped returns the numbers of the frames that leave the timeline if the next frame after tip is based on an
+// older frame. based is the number of the older frame, and newest is the number of the newest frame at tip. If
+// based is snapshot.NoFrame, the result has all frames of the timeline. The result is sorted and never nil.
 func dropped(s *timeline.Store, tip *snapshot.Entry, newest, based int64) ([]int64, error) {
 	out := []int64{}
 	// live goes back from the newest frame, and kept from the frame based, each to the frame on which its frame is

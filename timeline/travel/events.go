@@ -9,14 +9,15 @@ import (
 // outcome is the end of a travel, reset or undo. err is nil if the operation succeeded.
 type outcome struct{ err error }
 
-// started returns the start event of a travel, reset or undo. newest is the run's newest frame before the
-// operation.
+// started returns a list with the start event of a travel, reset or undo. newest is the number of the run's newest
+// frame before the operation.
 func (t *plan) started(newest int64) []snapshot.Event {
 	return []snapshot.Event{t.event("TimeTravelStarted", newest, nil, t.store.Now().UnixMilli())}
 }
 
-// finished returns the events of the new frame: NodePending for every node that became pending, the end of the
-// operation, and the new status if the turn changes the status. at is the time in milliseconds since 1970.
+// finished returns the events of the new frame: NodePending for every node in t.out.Reset, the end of the
+// operation, and the new status if turn, the change to the run, sets the status. at is the time in milliseconds
+// since 1970.
 func (t *plan) finished(turn *turn, at int64) []snapshot.Event {
 	var events []snapshot.Event
 	for _, key := range t.out.Reset {
@@ -47,8 +48,9 @@ func statusEvent(run string, status snapshot.RunStatus, at int64) snapshot.Event
 }
 
 // event returns an event of the given kind for the travel, reset or undo. from is the newest frame before the
-// operation. how has the outcome, or is nil if the operation has not ended. at is the time in milliseconds since 1970.
-func (t *plan) event(kind string, from int64, how *outcome, at int64) snapshot.Event {
+// operation. result has the outcome, or is nil if the operation has not ended. at is the time in milliseconds
+// since 1970.
+func (t *plan) event(kind string, from int64, result *outcome, at int64) snapshot.Event {
 	payload := struct {
 		Run       string `json:"runId"`
 		Op        string `json:"op"`
@@ -70,10 +72,10 @@ func (t *plan) event(kind string, from int64, how *outcome, at int64) snapshot.E
 	if t.op.NodeID != "" {
 		payload.Iteration = &t.op.Iteration
 	}
-	if how != nil {
-		payload.Success = new(how.err == nil)
-		if how.err != nil {
-			payload.Error = string(fault.CodeOf(how.err)) // not the message, which may contain private paths
+	if result != nil {
+		payload.Success = new(result.err == nil)
+		if result.err != nil {
+			payload.Error = string(fault.CodeOf(result.err)) // not the message, which may contain private paths
 		}
 	}
 	return timeline.NewEvent(kind, at, payload)

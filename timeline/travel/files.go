@@ -10,15 +10,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// restores adds to the plan the restore of the files at then, an older entry. If only is nil, restores covers every
-// working copy of the run; otherwise only the working copy with this name. The name "" means the working copy that the
-// tasks share. If a worktree no longer exists, restores adds it to t.missing and t.out.Missing instead.
-func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string) error {
-	vcs, err := then.VCSRevision()
+// restores adds to the plan the restore of the files that the run had at earlier, an older entry. If copyName is
+// nil, the restore covers every working copy of the run. Otherwise, it covers only the working copy with this
+// name. The name "" means the working copy that the tasks share. If the worktree of a task no longer exists,
+// restores adds it to t.missing and t.out.Missing instead. If the worktree of a task is the current working copy,
+// into which the shared files are restored, the error is no_working_copy.
+func (t *plan) restores(ctx context.Context, earlier *snapshot.Entry, copyName *string) error {
+	vcs, err := earlier.VCSRevision()
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	if only == nil || *only == "" {
+	if copyName == nil || *copyName == "" {
 		if err := t.restoresShared(ctx, vcs); err != nil {
 			return err
 		}
@@ -28,7 +30,7 @@ func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string)
 	}
 	for i := range vcs.Worktrees {
 		w := &vcs.Worktrees[i]
-		if w.Tree.IsZero() || only != nil && *only != w.Name {
+		if w.Tree.IsZero() || copyName != nil && *copyName != w.Name {
 			continue
 		}
 		files, err := code.WorktreeFiles(ctx, t.store, t.head, timeline.Address{Run: t.out.Run, Frame: t.out.To.Frame}, w.Name)
@@ -66,10 +68,10 @@ func (t *plan) keepMissing(draft *snapshot.Draft) error {
 	return err
 }
 
-// restoresShare reports whether the plan would restore the shared working copy into own, the worktree of one
-// task.
-func (t *plan) restoresShare(own *code.WorkingCopy) bool {
-	return len(t.files.All) > 0 && t.files.All[0].Name == "" && t.files.All[0].Copy.Root() == own.Root()
+// restoresShare reports whether taskCopy, the worktree of one task, is the folder into which the plan restores the
+// shared working copy.
+func (t *plan) restoresShare(taskCopy *code.WorkingCopy) bool {
+	return len(t.files.All) > 0 && t.files.All[0].Name == "" && t.files.All[0].Copy.Root() == taskCopy.Root()
 }
 
 // restoresShared adds to the plan the restore of vcs into the working copy that the tasks share. If vcs has

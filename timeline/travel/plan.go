@@ -44,7 +44,8 @@ type turn struct {
 	row      func(*snapshot.Run) // makes further changes to the run's row; nil makes no change
 }
 
-// newPlan returns a plan for op on the run of head, without a turn and without files to restore.
+// newPlan returns a plan for op on the run of head. The plan has no files to restore, and its function turn, which
+// computes the change to the run, is not set.
 func newPlan(s *timeline.Store, head *timeline.Head, op snapshot.Op) *plan {
 	return &plan{
 		store: s, head: head, op: op, files: &code.RestoreJobs{Store: s, Head: head},
@@ -55,9 +56,9 @@ func newPlan(s *timeline.Store, head *timeline.Head, op snapshot.Op) *plan {
 	}
 }
 
-// do executes the plan and returns its result. It first makes every check that can refuse the operation. Then it claims
-// the run, saves and restores the files, and appends the frame. The frame also ends the claim. If a restore fails after
-// the run got the start event, do appends the end event with the error; see failed.
+// do executes the plan and returns its result. It first makes every check that can refuse the operation. Then it
+// claims the run, saves and restores the files, and appends the frame. The frame also ends the claim. If a restore
+// fails after Save has appended the start event, do appends the end event with the error; see failed.
 func (t *plan) do(ctx context.Context) (*Result, error) {
 	defer t.files.Close()
 	if err := t.files.Confirmed(ctx, t.confirm, func() error { return t.prepare(ctx) }); err != nil {
@@ -127,8 +128,8 @@ func (t *plan) askFor(workflow *snapshot.Workflow) error {
 	return t.agree(workflow)
 }
 
-// claim claims the run for this process. If another process has moved the tip, claim tries again, unless the
-// frame, the epoch or the ops of the run have changed: then the error is conflict.
+// claim claims the run for this process. If another process has moved the tip, claim tries again. It does not try
+// again if the frame, the epoch or the ops of the run have changed. The error is then conflict.
 func (t *plan) claim(ctx context.Context) (*claim.Claim, error) {
 	before, done := t.head.Row(), t.head.Entry()
 	for try := 1; ; try++ {
@@ -174,18 +175,19 @@ func sameOps(a, b *snapshot.Entry) (bool, error) {
 	return before.ID() == now.ID(), nil
 }
 
-// fence returns the error conflict if held is no longer the run's claim, because another process has taken
+// fence returns the error conflict if runClaim is no longer the run's claim, because another process has taken
 // the run over.
-func (t *plan) fence(held *claim.Claim) error {
-	if t.head.Row().Owner == held.Token {
+func (t *plan) fence(runClaim *claim.Claim) error {
+	if t.head.Row().Owner == runClaim.Token {
 		return nil
 	}
 	return fault.New(fault.Conflict, "run %q was taken over by another process", t.head.Row().ID).
 		Hint("run the command again when that process has ended")
 }
 
-// record appends the frame, with the restored files and the op, and completes t.out. announced is true if
-// Save has already appended the start event.
+// record appends the frame, with the restored files and the op, and completes t.out. It also marks the op
+// t.undoes, if it is not nil, as undone, and removes the live logs that the frame has copied to the journal.
+// announced is true if Save has already appended the start event.
 func (t *plan) record(ctx context.Context, announced bool) error {
 	var steps *attemptChanges
 	// Update calls the function again if another process has moved the tip.
@@ -233,8 +235,9 @@ type travelDraft struct {
 	steps *attemptChanges
 }
 
-// draft returns the draft of the new frame on the current tip, without its files and its op. It sets Reset, From,
-// Dropped and Cancelled of t.out, and stores nothing.
+// draft returns the draft of the new frame on the current tip, without its files and its op. t.turn computes the
+// change to the run: the state, the attempts, the status and the workflow. The run loses its owner. draft sets
+// Reset, From, Dropped and Cancelled of t.out, and stores nothing.
 func (t *plan) draft() (*travelDraft, error) {
 	at := t.store.Now().UnixMilli()
 	turn, err := t.turn(at)
@@ -288,15 +291,15 @@ func (t *plan) draft() (*travelDraft, error) {
 	return &travelDraft{draft, turn.steps}, nil
 }
 
-// redefine makes the run continue with the workflow of re or, if re has none, with the workflow at turn.then. It sets
-// turn.workflow, and turn.row, a function that updates the run's row. If re has no workflow and turn.then is nil or has
-// the tip's workflow, redefine changes nothing.
-func (t *plan) redefine(turn *turn, re Redefinition) error {
-	if re.Workflow != nil {
-		turn.workflow = re.Workflow
+// redefine sets the workflow with which the run continues after turn: the workflow of redef or, if redef has none,
+// the workflow at turn.then. It sets turn.workflow, and turn.row, a function that updates the run's row. If redef
+// has no workflow, and turn.then is nil or has the tip's workflow, redefine changes nothing.
+func (t *plan) redefine(turn *turn, redef Redefinition) error {
+	if redef.Workflow != nil {
+		turn.workflow = redef.Workflow
 		turn.row = func(row *snapshot.Run) {
-			if re.WorkflowPath != "" {
-				row.WorkflowPath = re.WorkflowPath
+			if redef.WorkflowPath != "" {
+				row.WorkflowPath = redef.WorkflowPath
 			}
 		}
 		return nil

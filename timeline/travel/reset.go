@@ -37,8 +37,11 @@ func Reset(ctx context.Context, s *timeline.Store, req ResetRequest) (*Result, e
 	return t.do(ctx)
 }
 
-// anew returns the turn of a reset to the beginning of the run. at is the time in milliseconds since 1970.
-func (t *plan) anew(ctx context.Context, re Redefinition, at int64) (*turn, error) {
+// anew returns the change that a reset to the beginning makes to the run. It cancels all attempts, makes every
+// node and loop begin in its first iteration, and makes the run pending. redef has the workflow with which the run
+// continues. at is the time in milliseconds since 1970. If the workflow is the same as in the first frame, the run
+// gets the rendered tree of the first frame.
+func (t *plan) anew(ctx context.Context, redef Redefinition, at int64) (*turn, error) {
 	steps := t.stepOver("the run began anew", at)
 	if err := steps.all(func(snapshot.Attempt) bool { return true }); err != nil {
 		return nil, err
@@ -52,11 +55,11 @@ func (t *plan) anew(ctx context.Context, re Redefinition, at int64) (*turn, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := resets.add(re.prepare(state)); err != nil {
+	if err := resets.add(redef.prepare(state)); err != nil {
 		return nil, err
 	}
 	turn := &turn{state: resets.changes, based: new(int64), steps: steps, status: snapshot.RunPending}
-	if err := t.redefine(turn, re); err != nil {
+	if err := t.redefine(turn, redef); err != nil {
 		return nil, err
 	}
 	// The newest rendered tree shows the run's progress, so the reset shows the first frame's tree.

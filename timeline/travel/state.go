@@ -28,8 +28,8 @@ func (b *backReset) now() (*snapshot.State, error) {
 	return b.state.EditWithin(b.store.Settings().Limits, b.store.Objects().Begin(), b.changes)
 }
 
-// unfinished returns the changes that make two kinds of nodes pending: every node in progress, and those of
-// the given nodes that are neither pending nor waiting. The keys of nodes are node keys.
+// unfinished returns the changes that make two kinds of nodes pending: every node in progress, and every node in
+// nodes that is neither pending nor waiting. The keys of nodes are node keys.
 func (b *backReset) unfinished(nodes map[string]bool) ([]snapshot.Change, error) {
 	state, err := b.now()
 	if err != nil {
@@ -53,8 +53,8 @@ func (b *backReset) unfinished(nodes map[string]bool) ([]snapshot.Change, error)
 }
 
 // downstream returns the changes that make two kinds of nodes pending: the node with the key, unless it waits, and
-// every node that needs this node, directly or not. A node that is already pending stays unchanged, because it may have
-// a count of tries. downstream returns nil if the state does not have the node.
+// every node that needs this node, directly or not. A node that is already pending stays unchanged, because it may
+// have a count of tries. If the state does not have the node, downstream returns nil.
 func (b *backReset) downstream(key string) ([]snapshot.Change, error) {
 	state, err := b.now()
 	if err != nil {
@@ -67,12 +67,13 @@ func (b *backReset) downstream(key string) ([]snapshot.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	gone := make(map[string]bool)
+	gone := make(map[string]bool) // the nodes that the changes remove
 	for _, c := range changes {
 		if c.Op == snapshot.OpRemove && c.Collection == snapshot.CollectionNodes {
 			gone[c.Key] = true
 		}
 	}
+	// Leave out the changes to nodes that stay unchanged.
 	var stays error
 	changes = slices.DeleteFunc(changes, func(c snapshot.Change) bool {
 		if gone[c.Key] || c.Collection == snapshot.CollectionLoops {

@@ -58,21 +58,21 @@ type Result struct {
 	Status     snapshot.RunStatus
 }
 
-// Travel appends a frame whose state, mailbox included, is the state just before an attempt started: the last
-// frame before the attempt, and all entries between the frame and the attempt. Travel restores the working
-// copies to the same moment. Nodes with an attempt at or after that moment become pending, and so do all
-// nodes that need the node, directly or not. Later attempts are marked cancelled and stay in the journal. The
-// frames between are dropped. The run is pending.
+// Travel appends a frame that takes the run back to the moment just before an attempt started. The new state,
+// mailbox included, is that of the newest entry before the attempt. Travel restores the working copies to the same
+// moment. Nodes with an attempt at or after that moment become pending, and so do all nodes that need the node,
+// directly or not. Later attempts are marked cancelled and stay in the journal. The frames between are dropped.
+// The run is pending.
 //
-// A node that was in progress at that moment becomes pending. A node that waited waits again for the same
-// thing. The rendered tree and, unless the request names another workflow, the workflow are those of the
-// frame. If the working copy has files that no frame of the run has, Travel saves them in a frame first. With
-// NoFiles, the new frame keeps the tip's record of the working copy.
+// A node that was in progress at that moment becomes pending. A node that waited waits again for the same thing.
+// The rendered tree and, unless the request names another workflow, the workflow are those of the frame. If the
+// working copy has files that no frame of the run has, Travel saves them in a frame first. With NoFiles, the new
+// frame keeps the tip's record of the working copy.
 //
 // With NoDeps, the new state is the tip's state with the node pending, and no frame is dropped.
 //
-// Without a node, the state and the files are those of the frame that Run names, and the op is a reset to
-// that frame.
+// Without a node, the state and the files are those of the frame that Run names, and the op is a reset to that
+// frame.
 //
 // Error codes: invalid_address if the request names neither a frame nor a node; attempt_not_found; frame_not_found
 // if no frame precedes the attempt; run_owned; conflict if another process has changed the run; and every code of
@@ -136,20 +136,20 @@ func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head
 	return head, s.RefuseOwned(head.Row())
 }
 
-// back returns the turn of a travel to the destination to. The text where names the destination for readers.
-// The turn cancels the later attempts and makes their nodes pending. It also makes the node with the key
-// pending, and the nodes that need this node; the key "" means no node. re is the workflow with which the run
+// back returns the change to the run for a travel to dest. It cancels the later attempts and makes their nodes
+// pending. It also makes the node with the key pending, and the nodes that need this node. The key "" means no
+// node. where is a text that names the destination for readers. redef has the workflow with which the run
 // continues. at is the time in milliseconds since 1970.
-func (t *plan) back(to *destination, where, key string, re Redefinition, at int64) (*turn, error) {
-	state, err := to.then.State()
+func (t *plan) back(dest *destination, where, key string, redef Redefinition, at int64) (*turn, error) {
+	state, err := dest.then.State()
 	if err != nil {
 		return nil, err
 	}
 	steps := t.stepOver("the run went back to "+where, at)
-	if err := steps.since(to.then, true); err != nil {
+	if err := steps.since(dest.then, true); err != nil {
 		return nil, err
 	}
-	changes, err := re.prepare(state)
+	changes, err := redef.prepare(state)
 	if err != nil {
 		return nil, err
 	}
@@ -162,14 +162,14 @@ func (t *plan) back(to *destination, where, key string, re Redefinition, at int6
 			return nil, err
 		}
 	}
-	turn := &turn{then: to.then, state: resets.changes, based: &to.based, steps: steps, status: snapshot.RunPending}
-	return turn, t.redefine(turn, re)
+	turn := &turn{then: dest.then, state: resets.changes, based: &dest.based, steps: steps, status: snapshot.RunPending}
+	return turn, t.redefine(turn, redef)
 }
 
-// again returns the turn of a travel that makes the node of attempt pending and keeps the rest of the state. It
-// cancels attempt and the later attempts of the same iteration. re is the workflow with which the run
-// continues. at is the time in milliseconds since 1970.
-func (t *plan) again(attempt snapshot.Attempt, re Redefinition, at int64) (*turn, error) {
+// again returns the change that makes the node of attempt pending and keeps the rest of the state. It cancels
+// attempt and the later attempts of the same iteration. redef has the workflow with which the run continues. at is
+// the time in milliseconds since 1970.
+func (t *plan) again(attempt snapshot.Attempt, redef Redefinition, at int64) (*turn, error) {
 	key := snapshot.Key(attempt.NodeID, attempt.Iteration)
 	steps := t.stepOver(key+" was made pending again", at)
 	err := steps.all(func(a snapshot.Attempt) bool {
@@ -178,7 +178,7 @@ func (t *plan) again(attempt snapshot.Attempt, re Redefinition, at int64) (*turn
 	if err != nil {
 		return nil, err
 	}
-	changes, err := re.prepare(t.head.State())
+	changes, err := redef.prepare(t.head.State())
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (t *plan) again(attempt snapshot.Attempt, re Redefinition, at int64) (*turn
 		return nil, err
 	}
 	turn := &turn{state: resets.changes, steps: steps, status: snapshot.RunPending}
-	return turn, t.redefine(turn, re)
+	return turn, t.redefine(turn, redef)
 }
 
 // prepare returns the changes that adapt state to the workflow, or nil if the caller gave no Prepare

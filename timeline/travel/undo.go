@@ -54,8 +54,10 @@ func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, err
 	return done, err
 }
 
-// undoNewest takes back the newest op of the run req.Run that is not undone. req.Run must be a whole id. The error is
-// nothing_to_undo if the run has no such op, and undo_refused if undo cannot take the op back.
+// undoNewest takes back the newest op of the run req.Run that is not undone. req.Run must be a whole id. For a
+// fork, see undoFork. For a revert or restore, only the files go back to the entry before the op. For every other
+// op, the state goes back, too. The error is nothing_to_undo if the run has no such op, and undo_refused if undo
+// cannot take the op back.
 func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, error) {
 	head, err := unowned(ctx, s, req.Run)
 	if err != nil {
@@ -101,8 +103,8 @@ func filesAlone(op snapshot.Op) bool {
 	return op.Kind == snapshot.OpRevert || op.Kind == snapshot.OpRestore
 }
 
-// describeOp describes op in a few words, for commit subjects and messages. Changed words would change the
-// ids of new commits, and golden files.
+// describeOp describes op in a few words, for commit subjects and messages. If the words change, the ids of new
+// commits and the golden files of the tests change, too.
 func describeOp(op snapshot.Op) string {
 	out := op.Kind
 	if op.ByEngine() {
@@ -121,18 +123,19 @@ func describeOp(op snapshot.Op) string {
 	return out
 }
 
-// before returns the turn of an undo that goes back to then, the entry before the op. row is the run's row in then. The
-// run gets its status in row back, but running becomes pending. at is the time in milliseconds since 1970.
-func (t *plan) before(then *snapshot.Entry, row snapshot.Run, at int64) (*turn, error) {
+// before returns the change that an undo makes to the run: the run goes back to earlier, the entry before the op.
+// row is the run's row in earlier. The run gets its status in row back, but a run that was running becomes
+// pending. at is the time in milliseconds since 1970.
+func (t *plan) before(earlier *snapshot.Entry, row snapshot.Run, at int64) (*turn, error) {
 	steps := t.stepOver("the run went back to before "+describeOp(*t.undoes), at)
-	if err := steps.since(then, false); err != nil {
+	if err := steps.since(earlier, false); err != nil {
 		return nil, err
 	}
 	status := row.Status
 	if status == snapshot.RunRunning {
 		status = snapshot.RunPending
 	}
-	turn := &turn{then: then, based: &row.Frame, steps: steps, status: status}
+	turn := &turn{then: earlier, based: &row.Frame, steps: steps, status: status}
 	if err := t.redefine(turn, Redefinition{}); err != nil {
 		return nil, err
 	}

@@ -52,8 +52,9 @@ func undoFork(ctx context.Context, s *timeline.Store, head *timeline.Head, op sn
 	return t.out, nil
 }
 
-// refuseStarted returns undo_refused if the fork has run, if a fetch made the fork from existing entries, or
-// if the run has a newer op than op. It returns run_owned if a live process owns the run, and otherwise nil.
+// refuseStarted returns undo_refused in these cases: the fork has run, a fetch made the fork from existing
+// entries, or the run has a newer op than op. It returns run_owned if a live process owns the run. In all other
+// cases, it returns nil.
 func refuseStarted(s *timeline.Store, head *timeline.Head, op snapshot.Op) error {
 	if err := s.RefuseOwned(head.Row()); err != nil {
 		return err

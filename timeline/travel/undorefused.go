@@ -13,11 +13,11 @@ const (
 	runsInLine  = 20 // the maximal number of runs in a command of a hint
 )
 
-// refuseOlder returns undo_refused for an undo without a run. here has the operations of this clone that the undo
-// cannot take back, newest first. older is the next older operation, which undo can take back, or nil. The hints name
-// the commands that take these operations back.
-func refuseOlder(here []PassedOver, older *undoable) error {
-	groups := groupPrunes(here)
+// refuseOlder returns undo_refused for an undo without a run. passed has the operations of this clone that the
+// undo cannot take back, newest first. older is the next older operation, which undo can take back, or nil. The
+// hints name the commands that take these operations back.
+func refuseOlder(passed []PassedOver, older *undoable) error {
+	groups := groupPrunes(passed)
 	err := fault.New(fault.UndoRefused, "undo cannot take back the last operation of this clone: %s", describePassed(groups[0]))
 	for i, group := range groups[:min(len(groups), passedNamed)] {
 		hint := takesBack(group)
@@ -36,12 +36,12 @@ func refuseOlder(here []PassedOver, older *undoable) error {
 			fault.Word(older.Run), older.Op.Number, older.Run, describeOp(older.Op)).
 			Detail("runId", older.Run).Detail("op", older.Op.Number)
 	}
-	return err.Detail("passedOver", passedDetails(here))
+	return err.Detail("passedOver", passedDetails(passed))
 }
 
-// nothingToUndo returns nothing_to_undo for an undo without a run in a repository without an op to undo. passed has the
-// operations that the undo leaves alone: first those of this clone, newest first, and then those of other clones. The
-// hints describe the first of them, and count the others.
+// nothingToUndo returns nothing_to_undo for an undo without a run, if this clone has no op to undo. passed has the
+// operations that the undo leaves alone: first those of this clone, newest first, and then those of other clones.
+// The hints describe the first of them, and count the others.
 func nothingToUndo(passed []PassedOver) error {
 	err := fault.New(fault.NothingToUndo, "this clone has no operation to undo")
 	if len(passed) == 0 {
@@ -68,6 +68,7 @@ func groupPrunes(passed []PassedOver) [][]PassedOver {
 	var groups [][]PassedOver
 	for i, one := range passed {
 		last := len(groups) - 1
+		// A prune is not an op, so its number is 0.
 		if i > 0 && one.Op.Number == 0 && one.Why == passed[i-1].Why {
 			groups[last] = append(groups[last], one)
 			continue
@@ -101,8 +102,8 @@ func describePassed(group []PassedOver) string {
 	return fmt.Sprintf("%d runs were %s", len(group), what)
 }
 
-// takesBack returns a hint with the command that takes a group of operations back, or "" if no command takes
-// the group back.
+// takesBack returns a hint with the command that takes a group of operations back, or "" if no command takes the
+// group back. For prunes, the command names at most runsInLine runs.
 func takesBack(group []PassedOver) string {
 	switch one := group[0]; {
 	case one.Why == PassedElsewhere:

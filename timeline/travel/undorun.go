@@ -105,10 +105,10 @@ func undoableOps(ctx context.Context, s *timeline.Store, lines map[string]int) (
 	return out, nil
 }
 
-// undoableAt returns the newest op at tip that is not undone. If the run has no such op, the result's op has
-// the number 0. lines has the line numbers of the operations in the list of this clone. The result's line is
-// the last line of any op of the run that is not undone. If undo could take the newest op back, but lines does
-// not have this op, Why is PassedElsewhere.
+// undoableAt returns the newest op at tip that is not undone. If the run has no such op, the result's op has the
+// number 0. lines has the line numbers of the operations in the list of this clone. The line of the result is the
+// highest line number of the run's ops that are not undone. Why is the result of whyPassed. If whyPassed returns
+// "" and the op is not in lines, Why is PassedElsewhere.
 func undoableAt(s *timeline.Store, tip refs.TipRef, lines map[string]int) (undoable, error) {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip.ID)
 	if err != nil {
@@ -135,8 +135,9 @@ func undoableAt(s *timeline.Store, tip refs.TipRef, lines map[string]int) (undoa
 	return out, err
 }
 
-// whyPassed returns the reason why no clone can undo op, the newest op of the run of entry, or "" if undo can
-// take the op back.
+// whyPassed returns the reason why no clone can undo op, the newest op of the run of entry. The reason is
+// PassedByEngine for an op of another engine, PassedFetched for a fork that a fetch made, and PassedHasRun for a
+// fork that has run. whyPassed returns "" if undo can take the op back.
 func whyPassed(entry *snapshot.Entry, op snapshot.Op) (string, error) {
 	if op.ByEngine() {
 		return PassedByEngine, nil
@@ -156,8 +157,9 @@ func whyPassed(entry *snapshot.Entry, op snapshot.Op) (string, error) {
 	return "", nil
 }
 
-// prunedHere returns the prunes of this clone that are not taken back. lines has the line numbers of the operations in
-// the list of this clone. prunedHere skips unreadable tombstones with a warning, and broken refs without a warning.
+// prunedHere returns the prunes of this clone that are not taken back. Why is PassedPruned if the run is still
+// held, and otherwise PassedCollected. lines has the line numbers of the operations in the list of this clone.
+// prunedHere skips unreadable tombstones with a warning, and broken refs without a warning.
 func prunedHere(ctx context.Context, s *timeline.Store, lines map[string]int) ([]undoable, error) {
 	stones, err := s.Refs().Gone(ctx)
 	if _, err = timeline.BrokenRefs(err); err != nil {

@@ -34,9 +34,11 @@ func (v *verifier) withoutTip(ctx context.Context, id string, tip objstore.ID, e
 	return timeline.Explain(ctx.Err())
 }
 
-// remains checks the part of a broken chain that only frame refs reach, and adds the commits of these frames
-// to frames. It notes each unreadable entry once, with its frame number if a ref names the entry. tip is nil
-// if the tip is unreadable; broken is the place at which the chain from the tip becomes unreadable.
+// remains checks the entries of a run that the walk from the tip cannot reach, because the chain is broken. It
+// starts from each frame ref whose frame is not in frames, and adds the commits of the frames that it finds to
+// frames. It notes each unreadable entry once, with its frame number if a ref names the entry. tip is the entry at
+// the tip, or nil if the tip is unreadable. broken is the place at which the chain from the tip becomes
+// unreadable.
 func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, frames map[int64]objstore.ID, broken *brokenChain) error {
 	list, _ := v.store.Refs().Frames(ctx, id) // frameRefs reports errors of refs
 	noted := make(map[objstore.ID]bool)
@@ -74,8 +76,9 @@ func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, 
 	return timeline.Explain(ctx.Err())
 }
 
-// asFrameOf returns entry, the entry of a ref of the given frame, as the run of tip sees the entry. If tip is
-// nil, because the tip is unreadable, asFrameOf returns entry unchanged.
+// asFrameOf returns entry, the entry of a ref of the given frame, with the run id and the frame number that it has
+// in the run of tip. The stored entry has other values if the run is a fork that continues another run's entries.
+// If tip is nil, because the tip is unreadable, asFrameOf returns entry unchanged.
 func asFrameOf(r objstore.Reader, tip, entry *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if tip == nil {
 		return entry, nil

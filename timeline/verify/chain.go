@@ -16,11 +16,13 @@ type link struct {
 	row   snapshot.Run
 }
 
-// stored returns the entry as it is stored, not as the run of the chain sees it.
+// stored returns the entry as it is stored. If l.entry is a view, the stored entry has another run id and another
+// frame number than l.entry.
 func (l *link) stored() *snapshot.Entry { return l.entry.Stored() }
 
-// follows checks the changes between the consecutive entries older and newer. older may belong to a run that
-// the run of newer extends.
+// follows checks newer against older, the entry before it in the chain: the numbers in the run's row, the state,
+// the journal and the ops. If older belongs to another run, which the run of newer extends, follows makes the
+// checks of extends instead.
 func (v *verifier) follows(older, newer *link, ops *opsVerifier) error {
 	newer = &link{newer.stored(), newer.row}
 	if older.stored().Run != newer.entry.Run {
@@ -38,9 +40,9 @@ func (v *verifier) follows(older, newer *link, ops *opsVerifier) error {
 	return ops.step(older.stored(), newer)
 }
 
-// begins checks first, the first entry of the chain of a run: its events, its journal and its ops. If the run is a fork
-// and first is not a frame, first must keep the state of the frame from which the run was forked; see keepsState. If
-// the run begins with an extension, begins makes the checks of beginsExtension instead.
+// begins checks first, the first entry of the chain of a run: its events, its journal and its ops. If the run is a
+// fork and first is not a frame, first must have the same state as the frame from which the run was forked. If the
+// run begins with an extension, begins makes the checks of beginsExtension instead.
 func (v *verifier) begins(first *link, ops *opsVerifier) error {
 	if first.entry.IsView() {
 		return v.beginsExtension(first, ops)
@@ -63,7 +65,8 @@ func (v *verifier) begins(first *link, ops *opsVerifier) error {
 	return ops.first(first)
 }
 
-// firstEvents checks that the numbers of the events of first, the first own entry of a run, begin at 0.
+// firstEvents checks that the event numbers of a run begin at 0. first is the first own entry of the run.
+// row.NextSeq is the number after its last event.
 func firstEvents(first *link) error {
 	events, err := first.entry.Events()
 	if err == nil && first.row.NextSeq != int64(len(events)) {
@@ -72,8 +75,11 @@ func firstEvents(first *link) error {
 	return err
 }
 
-// countsOn checks the frame number, epoch, parent and event numbers of newer against older, the row of the
-// entry before.
+// countsOn compares newer with older, the row of the entry before. It returns an error in these cases:
+//   - The frame number neither stays the same nor grows by 1.
+//   - The epoch becomes lower.
+//   - The parent changes.
+//   - The event numbers of newer do not continue those of older.
 func countsOn(older snapshot.Run, newer *link) error {
 	row := newer.row
 	if row.Frame != older.Frame && row.Frame != older.Frame+1 {

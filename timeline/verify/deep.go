@@ -13,10 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Deep makes the checks of [Runs] and further checks. It reads every file with objects, including duplicates.
-// It checks that tombstones and held tips are readable, and compares each index row of the runs with the refs.
-// If progress is not nil, Deep calls it with the number of checked files and the number of all files. If there
-// is an error, there is no report.
+// Deep makes the checks of [Runs] for runs, or for all runs if runs is empty, and further checks. It reads every
+// file with objects, including duplicates. It checks that tombstones and held tips are readable, and compares each
+// index row of the runs with the refs. If progress is not nil, Deep calls it with the number of checked files and
+// the number of all files. If there is an error, there is no report.
 func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int), runs ...string) (*Report, error) {
 	var ids []string
 	for _, run := range runs {
@@ -59,7 +59,8 @@ func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int)
 	return report, nil
 }
 
-// describeDamage returns the reason of d and the ids of at most 3 unreadable objects.
+// describeDamage returns the reason of the damage d, the ids of at most 3 unreadable objects, and the number of
+// the others.
 func describeDamage(d objstore.Damage) string {
 	const named = 3
 	text := d.Reason

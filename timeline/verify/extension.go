@@ -10,8 +10,9 @@ import (
 )
 
 // extends checks newer, the first own entry of a fork with an extension, against older, the newest entry of the
-// extension. The caller checks all older entries as entries of the extended run, so extends makes ops continue
-// with that run.
+// extension. newer must name older in its parent, must not be a frame, and must keep the state and the journal of
+// older. Its frame number must be that of older, counted from the frame that was forked. The older entries belong
+// to the extended run, so extends makes ops check the ops of that run from now on.
 func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
 	p := newer.row.Parent
 	switch {
@@ -77,8 +78,10 @@ func (v *verifier) renumbered(collection string, delta page.Delta, parent *snaps
 	return fmt.Errorf("%w: %q differs from the row before the fork", objstore.ErrCorrupt, delta.Key)
 }
 
-// beginsExtension checks first, the first entry of a fork's extension, against the frame that the fork
-// continues. That frame does not belong to the extension.
+// beginsExtension checks first, the first entry of a fork's extension, against the frame before it, which the fork
+// continues. This frame does not belong to the extension. It is an entry of the extended run, the end of the
+// extended run's own extension, or an entry of the extended run's parent. Its number must be the number of the
+// frame from which the run was forked.
 func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
 	entry, err := snapshot.ReadEntry(v.store.Objects(), first.entry.Parent)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Entries checks the entries of a run from tip back to until. The entry until is known to be valid and is not
-// checked; if until is the zero id, all entries are checked. Entries makes the checks of [Runs], without the
-// checks of refs and of the bytes of captured files, because git checks these bytes during a fetch. It also
+// Entries checks the entries of a run from tip back to the entry with the id oldID. This entry is known to be
+// valid and is not checked. If oldID is zero, all entries are checked. Entries makes the checks of [Runs], without
+// the checks of refs and of the bytes of captured files, because git checks these bytes during a fetch. It also
 // checks the frame from which the run was forked. If met is not nil, Entries calls it for each entry.
 //
-// Entries stops at the first invalid entry, so it returns at most one problem. The error is not nil only if
-// ctx has ended; the check is then incomplete.
-func Entries(ctx context.Context, s *timeline.Store, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
-	return NewEntryVerifier(s).Verify(ctx, run, tip, until, met)
+// Entries stops at the first invalid entry, so it returns at most one problem. The error is not nil only if ctx
+// has ended; the check is then incomplete.
+func Entries(ctx context.Context, s *timeline.Store, run string, tip, oldID objstore.ID, met func()) ([]Problem, error) {
+	return NewEntryVerifier(s).Verify(ctx, run, tip, oldID, met)
 }
 
 // EntryVerifier checks entries of several runs as [Entries] does. It reads captured trees that runs share
@@ -28,15 +28,18 @@ type EntryVerifier struct {
 	files *fileVerifier
 }
 
-// NewEntryVerifier returns an EntryVerifier for s that has read nothing yet.
+// NewEntryVerifier returns an EntryVerifier for s that has read nothing yet. It reads the trees of captured files,
+// but not the files.
 func NewEntryVerifier(s *timeline.Store) *EntryVerifier {
 	files := newFileVerifier(s.Objects())
 	files.onlyTrees = true
 	return &EntryVerifier{s, files}
 }
 
-// Verify checks the entries of one run from tip back to until; see [Entries].
-func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
+// Verify checks the entries of one run from tip back to the entry oldID, as [Entries] does. It skips captured
+// trees that an earlier call has checked. If tip is unreadable or belongs to another run, this is the only
+// problem.
+func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, oldID objstore.ID, met func()) ([]Problem, error) {
 	if met == nil {
 		met = func() {}
 	}
@@ -50,14 +53,15 @@ func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, until objst
 	case entry.Run != run:
 		v.note(run, entry, fmt.Errorf("%w: the entry belongs to run %q", objstore.ErrCorrupt, entry.Run))
 	default:
-		v.fetched(ctx, entry, until, met)
+		v.fetched(ctx, entry, oldID, met)
 	}
 	return v.report.Problems, timeline.Explain(ctx.Err())
 }
 
-// fetched checks the entries from tip back to until, and calls met for each. It notes the first problem and
-// stops there.
-func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objstore.ID, met func()) {
+// fetched checks the entries from tip back to the entry oldID, and calls met for each. It notes the first
+// problem and stops there. If oldID is zero, it checks all entries and the frame from which the run was forked.
+// If the chain does not have the entry oldID, this is a problem.
+func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, oldID objstore.ID, met func()) {
 	run, ops := tip.Run, newOpsVerifier()
 	var newer *link
 	for entry, err := range v.store.Chain(tip) {
@@ -70,7 +74,7 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objst
 		}
 		met()
 		ops.met(entry.ID)
-		at, err := v.link(ctx, entry, until)
+		at, err := v.link(ctx, entry, oldID)
 		if err == nil && newer != nil {
 			err = v.follows(at, newer, ops)
 			entry = newer.entry
@@ -80,13 +84,13 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objst
 			return
 		}
 		newer = at
-		if at.entry.ID == until { // until and all entries before it are known to be valid
+		if at.entry.ID == oldID { // oldID and all entries before it are known to be valid
 			v.fetchedTip(ctx, tip, ops, v.goOnKnown(ctx, tip, at.entry, ops))
 			return
 		}
 	}
-	if !until.IsZero() {
-		v.note(run, tip, fmt.Errorf("%w: the run does not continue the known entry %v", objstore.ErrCorrupt, until))
+	if !oldID.IsZero() {
+		v.note(run, tip, fmt.Errorf("%w: the run does not continue the known entry %v", objstore.ErrCorrupt, oldID))
 		return
 	}
 	err := v.begins(newer, ops)
@@ -96,10 +100,10 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objst
 	v.fetchedTip(ctx, tip, ops, err)
 }
 
-// link checks entry without the entries before it, and returns it with its row. If entry has the id known,
+// link checks entry without the entries before it, and returns it with its row. If entry has the id oldID,
 // link only reads the row, because the entry is known to be valid.
-func (v *verifier) link(ctx context.Context, entry *snapshot.Entry, known objstore.ID) (*link, error) {
-	if entry.ID == known {
+func (v *verifier) link(ctx context.Context, entry *snapshot.Entry, oldID objstore.ID) (*link, error) {
+	if entry.ID == oldID {
 		row, err := entry.Stored().RunRow()
 		return &link{entry, row}, err
 	}
@@ -118,9 +122,10 @@ func (v *verifier) fetchedTip(ctx context.Context, tip *snapshot.Entry, ops *ops
 	}
 }
 
-// goOnKnown records in ops the entries before known, an entry that is known to be valid. For each op that the fetched
-// entries added, ops needs the entry before the op. goOnKnown stops as soon as ops has all these entries.
-func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, ops *opsVerifier) error {
+// goOnKnown records in ops the entries before oldEntry, an entry that is known to be valid. Each op that the fetched
+// entries added names the entry before the op. ops can check this op only if the named entry is recorded.
+// goOnKnown stops as soon as all named entries are recorded.
+func (v *verifier) goOnKnown(ctx context.Context, tip, oldEntry *snapshot.Entry, ops *opsVerifier) error {
 	list, err := timeline.OpsAt(tip)
 	if err != nil {
 		return err
@@ -132,14 +137,14 @@ func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, op
 			missing[op.Before] = true
 		}
 	}
-	for entry, err := range v.store.Chain(known) {
+	for entry, err := range v.store.Chain(oldEntry) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
 		if len(missing) == 0 {
 			return nil
 		}
-		if entry.ID != known.ID {
+		if entry.ID != oldEntry.ID {
 			ops.met(entry.ID)
 			delete(missing, entry.ID)
 		}
@@ -147,8 +152,8 @@ func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, op
 	return nil
 }
 
-// forkedFrom checks the frame from which a run was forked, and that first, the run's first own entry, follows
-// this frame. It returns nil if the run is not a fork.
+// forkedFrom checks the frame from which a run was forked, and checks that first, the run's first own entry,
+// follows this frame. It returns nil if the run is not a fork.
 func (v *verifier) forkedFrom(ctx context.Context, first *link) error {
 	seen, err := first.entry.RunRow()
 	if err != nil || seen.Parent == nil {

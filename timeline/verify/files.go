@@ -90,8 +90,8 @@ func (v *fileVerifier) captured(ctx context.Context, vcs *snapshot.VCS) error {
 	return nil
 }
 
-// carried checks that the repository has all objects of other engines' data in entry. It does not check their
-// content.
+// carried checks that the repository has all objects of other engines' data, of attachments, and of collections
+// that a newer version wrote, in entry. It does not check what these data mean.
 func (v *fileVerifier) carried(ctx context.Context, entry *snapshot.Entry) error {
 	parts, err := entry.Carried()
 	if err != nil {
@@ -132,8 +132,8 @@ func (v *fileVerifier) attempts(ctx context.Context, entry *snapshot.Entry) erro
 }
 
 // root checks the tree with the given id and all objects that it reaches. The zero id means that no files were
-// captured, so it is no error. Errors begin with the text what, the name of the tree.
-func (v *fileVerifier) root(ctx context.Context, what string, id objstore.ID) error {
+// captured, so it is no error. Errors begin with treeName, a text that names the tree.
+func (v *fileVerifier) root(ctx context.Context, treeName string, id objstore.ID) error {
 	if id.IsZero() {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (v *fileVerifier) root(ctx context.Context, what string, id objstore.ID) er
 	if damage == nil {
 		damage = tooLarge(v.sizes[id], id)
 	}
-	return v.check(what, damage)
+	return v.check(treeName, damage)
 }
 
 // tooLarge returns damage if size, the size of the tree id, exceeds the limits, and otherwise nil.
@@ -152,16 +152,16 @@ func tooLarge(size objstore.TreeSize, id objstore.ID) *fileDamage {
 	return nil
 }
 
-// check returns nil if damage is nil, and otherwise damage as an error. The error begins with the text what,
-// the name of the tree.
-func (v *fileVerifier) check(what string, damage *fileDamage) error {
+// check returns nil if damage is nil, and otherwise damage as an error. The error begins with
+// treeName, a text that names the tree.
+func (v *fileVerifier) check(treeName string, damage *fileDamage) error {
 	switch {
 	case damage == nil:
 		return nil
 	case damage.name == "":
-		return fmt.Errorf("%s: %w", what, damage.err)
+		return fmt.Errorf("%s: %w", treeName, damage.err)
 	}
-	return fmt.Errorf("%s: %q: %w", what, damage.path(), damage.err)
+	return fmt.Errorf("%s: %q: %w", treeName, damage.path(), damage.err)
 }
 
 // entry checks the object of e, an entry of a tree, and all objects that this object reaches. above is the size of the
@@ -196,7 +196,7 @@ func (v *fileVerifier) object(ctx context.Context, id objstore.ID, kind objstore
 	case kind == objstore.Tree:
 		damage = v.tree(ctx, id, data, above)
 	}
-	// A tree that is too deep on this path may be within the limits on a shorter one.
+	// A tree that is too deep on this path may be within the limits on a shorter path, so it is checked again there.
 	if ctx.Err() == nil && (damage == nil || !errors.Is(damage.err, objstore.ErrTreeSize)) {
 		v.checked[id] = damage
 	}

@@ -72,15 +72,15 @@ func (o *opsVerifier) add(op snapshot.Op, by *link) error {
 }
 
 // undone returns an error unless an entry only marks an op as undone, for the first time, by a new op. row is the op's
-// row before the change, and after is the op after the change. known is the number of ops before the change.
-func undone(row page.Row, after snapshot.Op, known int) error {
+// row before the change, and after is the op after the change. opCount is the number of ops before the change.
+func undone(row page.Row, after snapshot.Op, opCount int) error {
 	before, err := snapshot.DecodeOp(row)
 	if err != nil {
 		return err
 	}
 	was := before.UndoneBy
 	before.UndoneBy = after.UndoneBy
-	if was != 0 || after.UndoneBy <= known || string(snapshot.EncodeOp(before).Value) != string(snapshot.EncodeOp(after).Value) {
+	if was != 0 || after.UndoneBy <= opCount || string(snapshot.EncodeOp(before).Value) != string(snapshot.EncodeOp(after).Value) {
 		return fmt.Errorf("%w: an entry changes op %d, but it may only mark the op as undone, once", objstore.ErrCorrupt, after.Number)
 	}
 	return nil
@@ -113,8 +113,8 @@ func (o *opsVerifier) first(first *link) error {
 	return nil
 }
 
-// turn checks the ops of a fork after its first own entry was read. It then makes o check the ops of the
-// extended run, whose newest entry is tip.
+// turn checks the ops of a fork after its first own entry was read. From then on, o checks the ops of the run that
+// the fork extends. tip is the newest entry of that run.
 func (o *opsVerifier) turn(tip *snapshot.Entry) error {
 	err := o.check(o.tip)
 	o.tip, o.made, o.extension = tip, make(map[int]int), true

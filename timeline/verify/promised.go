@@ -21,12 +21,13 @@ const unpromisedRounds = 100
 // unexpectedlyMissing matches the message of git rev-list about a missing object that no remote promises.
 var unexpectedlyMissing = regexp.MustCompile(`unexpected missing \w+ object '([0-9a-f]+)'`)
 
-// Unpromised returns the objects of missing that no remote promises to a partial clone, in the order of
-// missing. If the repository is not a partial clone, or if Unpromised finds unpromisedRounds such objects, it
-// returns all of missing. It fetches nothing. An object that exists counts as promised.
-func Unpromised(ctx context.Context, store *timeline.Store, missing []objstore.ID) (_ []objstore.ID, err error) {
-	if len(missing) == 0 || !store.Repo().Config.IsPartial() {
-		return missing, nil
+// Unpromised returns those objects in candidates that no remote has promised to a partial clone, in the order of
+// candidates. An object that exists counts as promised. If the repository is not a partial clone, Unpromised
+// returns all of candidates. It searches for one object after the other. If it has found unpromisedRounds objects,
+// it gives up and returns all of candidates. It fetches nothing.
+func Unpromised(ctx context.Context, store *timeline.Store, candidates []objstore.ID) (_ []objstore.ID, err error) {
+	if len(candidates) == 0 || !store.Repo().Config.IsPartial() {
+		return candidates, nil
 	}
 	temp := filepath.Join(store.Private(), "tmp")
 	if err := os.MkdirAll(temp, 0o777); err != nil {
@@ -39,22 +40,22 @@ func Unpromised(ctx context.Context, store *timeline.Store, missing []objstore.I
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	var lost []objstore.ID
 	for range unpromisedRounds {
-		one, err := firstUnpromised(ctx, store, scratch, missing, lost)
+		one, err := firstUnpromised(ctx, store, scratch, candidates, lost)
 		if err != nil || one.IsZero() {
-			return inOrder(missing, lost), err
+			return inOrder(candidates, lost), err
 		}
 		lost = append(lost, one)
 	}
-	return missing, nil // with so many lost objects, a search for each of the others would take too long
+	return candidates, nil // with so many lost objects, a search for each of the others would take too long
 }
 
-// firstUnpromised returns an object that is in missing, not in lost, and that no remote promises, or the zero
-// id if there is no such object. It writes a tree that names the objects to the folder scratch, and git checks
-// the objects during a walk of the tree.
-func firstUnpromised(ctx context.Context, store *timeline.Store, scratch string, missing, lost []objstore.ID) (objstore.ID, error) {
+// firstUnpromised returns an object that is in candidates and not in lostIDs, and that no remote has promised. It
+// returns the zero id if there is no such object. It writes a tree that names the objects to the folder scratch.
+// git then walks the tree, and stops with an error at the first object that is missing and not promised.
+func firstUnpromised(ctx context.Context, store *timeline.Store, scratch string, candidates, lostIDs []objstore.ID) (objstore.ID, error) {
 	var entries []objstore.TreeEntry
-	known := asSet(lost)
-	for i, id := range missing {
+	known := asSet(lostIDs)
+	for i, id := range candidates {
 		if !known[id] {
 			entries = append(entries, objstore.TreeEntry{Mode: objstore.ModeFile, Name: fmt.Sprintf("%010d", i), ID: id})
 		}

@@ -60,6 +60,7 @@ func Runs(ctx context.Context, s *timeline.Store, runs ...string) (*Report, erro
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
+	// The first pass took every missing object for a promised object. A second pass reports the lost objects.
 	if len(lost) > 0 {
 		v = newVerifier(s)
 		v.files.lost = asSet(lost)
@@ -71,8 +72,8 @@ func Runs(ctx context.Context, s *timeline.Store, runs ...string) (*Report, erro
 	return report, nil
 }
 
-// runs checks the named runs, or all runs if none is named, and returns the report. A run with a broken tip
-// is checked as far as its frame refs reach.
+// runs checks the runs with the ids or unique prefixes in runs, or all runs if runs is empty, and returns the
+// report. A run with a broken tip is checked as far as its frame refs reach.
 func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
 	s := v.store
 	if len(runs) > 0 {
@@ -188,8 +189,10 @@ func (v *verifier) brokenTips(ctx context.Context, err error) error {
 	return err
 }
 
-// run checks the run with the given id and tip, and notes its problems. A run in an older format is one
-// problem, and its frame refs are not read. run returns an error only if ctx has ended.
+// run checks the run with the given id and tip, and notes its problems. It checks the chain, the trees of the
+// attempts, and the frame refs, and recreates the newest frame's ref if a crash left it out. For a run in an older
+// format, an unreadable row, or the row of another run, run notes one problem and checks nothing else. If the tip
+// is unreadable, run checks the entries that frame refs reach. It returns an error only if ctx has ended.
 func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	v.report.Runs++
 	entry, err := snapshot.ReadEntry(v.store.Objects(), tip)
@@ -228,8 +231,9 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	return ctx.Err()
 }
 
-// chain checks every entry in the chain of the run id against the entry before it, and notes the problems. It
-// returns the commits of the frames by number. The error is not nil only if ctx has ended.
+// chain checks every entry in the chain of the run id against the entry before it, and notes the problems. If a
+// part of the chain is unreadable, chain checks the entries behind it as far as frame refs reach. It returns the
+// commits of the frames by number. The error is not nil only if ctx has ended.
 func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
 	frames := make(map[int64]objstore.ID)
 	ops := newOpsVerifier()
@@ -242,9 +246,10 @@ func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (m
 	return frames, nil
 }
 
-// stretch checks the entries of a chain, from newest back to the start of the chain, and notes their problems. id is
-// the run's id. stretch adds the commits of the frames to frames, and records the entries in ops. It returns the
-// place where the chain becomes unreadable, or nil if the whole chain is readable.
+// stretch checks the entries of a chain, from newest back to the start of the chain, and notes their problems. An
+// invalid entry is not compared with its neighbors. id is the run's id. stretch adds the commits of the frames to
+// frames, and records the entries in ops. It returns the place where the chain becomes unreadable, or nil if the
+// whole chain is readable.
 func (v *verifier) stretch(ctx context.Context, id string, newest *snapshot.Entry, frames map[int64]objstore.ID, ops *opsVerifier) *brokenChain {
 	var newer *link
 	at := newest
@@ -284,8 +289,9 @@ func (v *verifier) stretch(ctx context.Context, id string, newest *snapshot.Entr
 	return nil
 }
 
-// entry checks one entry as it is stored, without the entries before it, and returns its row. The error
-// describes the first problem.
+// entry checks one entry as it is stored, without the entries before it, and returns its row. It checks the frame
+// number, the event numbers, the revision, the workflow, the rendered tree, the state, the pages of the journal,
+// and the captured files. The error describes the first problem.
 func (v *verifier) entry(ctx context.Context, entry *snapshot.Entry) (snapshot.Run, error) {
 	entry = entry.Stored()
 	row, err := entry.RunRow()

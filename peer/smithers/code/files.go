@@ -24,7 +24,8 @@ type Hashes struct {
 }
 
 // Of returns the hashes of the workflow file whose path is file. The first successful call for a file keeps the
-// hashes in files; later calls return these hashes.
+// hashes in files; later calls return these hashes, even if the file has changed. Of returns an error if the file
+// exists and cannot be read.
 func (files Files) Of(file string) (Hashes, error) {
 	if hashes, ok := files[file]; ok {
 		return hashes, nil

@@ -114,8 +114,8 @@ func findModule(path string) (string, error) {
 	return "", errNoModule
 }
 
-// hash returns the SHA-256, in hex, over the paths and content hashes of all modules. The modules are in the
-// order in which JavaScript sorts texts.
+// hash returns the SHA-256, in hex, over the paths and content hashes of all modules. The modules are in the order
+// in which JavaScript sorts texts: by the UTF-16 units of their paths.
 func (g *moduleGraph) hash() string {
 	entries := make([]string, 0, len(g.hashes))
 	for file, sum := range g.hashes {

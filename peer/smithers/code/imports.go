@@ -9,12 +9,13 @@ import (
 	"unicode"
 )
 
-// importsOf returns the relative paths of the modules that a source file imports, as Smithers finds them.
-// Smithers uses Bun's scanner, which leaves out imports of types alone. ok is false if the result is uncertain.
+// importsOf returns the relative paths of the modules that a source file imports, as Smithers finds them. file is
+// the path of the source file, and source is its text. Smithers uses Bun's scanner, which leaves out imports of
+// types alone. ok is false if the result is uncertain.
 //
-// importsOf parses the statements of a TypeScript or JavaScript file, from the beginning up to the first
-// statement that is not an import. It only searches the rest, and all of any other file: ok is false if the
-// searched text may import a module by a relative path.
+// In a TypeScript or JavaScript file, importsOf parses the import and export statements at the beginning of the
+// file. It does not parse the text after them, or the text of any other file. If such a text may import a module
+// by a relative path, ok is false.
 func importsOf(file, source string) (specifiers []string, ok bool) {
 	s := importScanner{text: source}
 	switch strings.ToLower(filepath.Ext(file)) {
@@ -54,16 +55,17 @@ func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// take skips the text at the present position that matches a pattern, and returns the text. what returns the
-// pattern. If nothing matches, take returns "".
-func (s *importScanner) take(what func() *regexp.Regexp) string {
-	found := what().FindString(s.text[s.at:])
+// take skips the text at the present position that matches a regular expression, and returns the text. compiled is
+// a function that pattern returned. If nothing matches at the position, take returns "".
+func (s *importScanner) take(compiled func() *regexp.Regexp) string {
+	found := compiled().FindString(s.text[s.at:])
 	s.at += len(found)
 	return found
 }
 
-// statements reads the statements at the beginning of the file that import or export from other modules, with
-// the space, directives and comments between them. It stops at the first other statement.
+// statements reads the statements at the beginning of the file that import or export from other modules, with the
+// space, directives and comments between them. It stops at the first other statement. In a JavaScript file, it
+// adds the comments to s.passed.
 func (s *importScanner) statements() {
 	for {
 		switch {
@@ -82,9 +84,11 @@ func (s *importScanner) statements() {
 	}
 }
 
-// statement reads one statement that imports or exports from another module. If the module's path is relative and
-// the statement imports more than types, statement adds the path to s.found. If there is no such statement at the
+// statement reads one statement that imports or exports from another module. If there is no such statement at the
 // present position, it returns false and keeps the position.
+//
+// If the module's path is relative and the statement imports more than types, statement adds the path to s.found.
+// If a JavaScript file has a statement that imports only types, statement sets s.unclear.
 func (s *importScanner) statement() bool {
 	start := s.at
 	var tokens []string
@@ -116,10 +120,11 @@ func (s *importScanner) statement() bool {
 // isJSSpace reports whether JavaScript's trim removes c.
 func isJSSpace(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }
 
-// importsValues reports whether a statement imports or exports more than types. tokens are the statement's
-// words before the module's name. ok is false if the statement is not an import or export of a known form.
+// importsValues reports whether a statement imports or exports more than types. tokens are the statement's words
+// before the module's name. Three forms are known: import without names, import with names and "from", and export
+// with names and "from". For any other form, ok is false, and values has no meaning.
 func importsValues(tokens []string) (values, ok bool) {
-	if len(tokens) == 1 {
+	if len(tokens) == 1 { // import "module"
 		return true, tokens[0] == "import"
 	}
 	last := len(tokens) - 1
@@ -127,6 +132,7 @@ func importsValues(tokens []string) (values, ok bool) {
 		return false, false
 	}
 	keyword, clause := tokens[0], tokens[1:last]
+	// import type … from "module"; but a comma after type makes type a default import
 	typesOnly := len(clause) > 1 && clause[0] == "type" && clause[1] != ","
 	if typesOnly {
 		clause = clause[1:]
@@ -145,8 +151,9 @@ func importsValues(tokens []string) (values, ok bool) {
 	return values && !typesOnly, ok
 }
 
-// bindsValues returns the results of importsValues for a statement whose clause is in braces or begins with a
-// star. keyword is import or export, and clause has the words between keyword and "from".
+// bindsValues returns the results of importsValues for a statement whose clause begins with a brace or a star.
+// keyword is the first word of the statement, "import" or "export". clause has the words between keyword and
+// "from", without the word "type" of an import of types alone.
 func bindsValues(keyword string, clause []string) (values, ok bool) {
 	if clause[0] == "*" {
 		named := len(clause) == 3 && clause[1] == "as" && isName(clause[2])
@@ -157,7 +164,7 @@ func bindsValues(keyword string, clause []string) (values, ok bool) {
 		return false, false
 	}
 	names := clause[1:last]
-	if len(names) == 0 {
+	if len(names) == 0 { // import {} from "module"
 		return true, true
 	}
 	for item := range splitAt(names, ",") {
@@ -170,8 +177,8 @@ func bindsValues(keyword string, clause []string) (values, ok bool) {
 	return values, true
 }
 
-// splitAt yields the parts of list between the separators. An empty part after the last separator is left
-// out.
+// splitAt yields the parts of list between the separators. It leaves out an empty part after the last separator,
+// as after the comma in "{a, b,}".
 func splitAt(list []string, separator string) func(func([]string) bool) {
 	return func(yield func([]string) bool) {
 		for len(list) > 0 {
@@ -187,8 +194,9 @@ func splitAt(list []string, separator string) func(func([]string) bool) {
 	}
 }
 
-// bindsValue returns the results of importsValues for item, the tokens of one name in braces. ok is false if
-// item has another form, or a name that is also a word of the syntax, such as "as".
+// bindsValue reports whether one name in the braces of an import or export stands for more than a type. item has
+// the tokens of the name, for example "type", "a", "as", "b". value is false if the first token is the word "type"
+// before a name. ok is false if item has another form, or a name that is also a word of the syntax, such as "as".
 func bindsValue(item []string) (value, ok bool) {
 	value = true
 	if len(item) == 2 || len(item) == 4 {
@@ -206,7 +214,7 @@ func bindsValue(item []string) (value, ok bool) {
 	return false, false
 }
 
-// isName reports whether token is a name or a keyword, and not a sign.
+// isName reports whether token is a name or a keyword. It returns false for the signs {, }, comma and star.
 func isName(token string) bool { return !strings.Contains("{},*", token) }
 
 // isBound reports whether token is a name, and not "as" or "type", which are also words of the syntax.
@@ -221,9 +229,9 @@ var (
 	importWord = pattern(`\bimport\b\s*([^.\s]|$)|\brequire\b|\bfrom\s*["'/]|\bexport\s*["'/]|\\u`)
 )
 
-// mayImport reports whether part, a part of a file, may import a module by a relative path: part has a word
-// that may belong to an import, and a quote after which a relative path may begin. It also returns true for
-// some parts without imports.
+// mayImport reports whether part, a part of a file, may import a module by a relative path. It returns true if
+// part has a word that may belong to an import, and also a quote after which a relative path may begin. So it
+// returns true for some parts without imports.
 func mayImport(part string) bool {
 	if !importWord().MatchString(part) {
 		return false

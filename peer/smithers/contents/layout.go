@@ -33,12 +33,15 @@ type LayoutKey struct {
 	Value string `json:"value,omitempty"`
 }
 
-// isTable reports whether the member has rows of its own.
+// isTable reports whether k is a table with rows of its own. It returns false for the second name of a table, for
+// a member that is not an array of rows, and for the signal horizon.
 func (k LayoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name != horizonName }
 
-// LayoutOf returns the layout of a snapshot's outputs and input. If the texts do not describe a state, the
-// error is source.ErrDamaged. The newest snapshot of a run has the best layout for all snapshots: while a table
-// is empty, the table's other name looks like a second empty table.
+// LayoutOf returns the layout of the outputs and the input in c, the texts of a snapshot. If the texts do not
+// describe a state, the error is source.ErrDamaged.
+//
+// LayoutOf drops the number of the signal horizon, which Write computes. The newest snapshot of a run has the best
+// layout for all its snapshots: as long as a table is empty, its two names can look like two empty tables.
 func LayoutOf(c source.Contents) (Layout, error) {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -56,14 +59,17 @@ func LayoutOf(c source.Contents) (Layout, error) {
 // widest has the limits of the storage itself.
 var widest = snapshot.Limits{Depth: 10000, Key: page.MaxKey, Value: page.MaxValue}
 
-// isInteger reports whether a text is an integer in its shortest spelling.
+// isInteger reports whether text is an integer in its shortest spelling, for example -1. It returns false for an
+// integer that does not fit in 64 bits.
 func isInteger(text string) bool {
 	_, err := readSeq([]byte(text))
 	return err == nil
 }
 
-// readOutputs reads text, the column outputs_json, into r. If a member occurs several times, its last value
-// counts, as in JavaScript. The errors are those of Read.
+// readOutputs reads text, the column outputs_json, into r. It sets r.keys to the members in order. It reads the
+// rows of a table once, under the table's first name. It keeps the value of a member that is not an array or whose
+// name isHidden accepts. If a member occurs several times, its last value counts, as in JavaScript. The errors are
+// those of Read.
 func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	if text[0] != '{' {
 		return notState("not an object")

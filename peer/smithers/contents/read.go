@@ -72,14 +72,15 @@ func (r rowText) is(text []byte) bool {
 	return ok && bytes.Equal(rest, r.text)
 }
 
-// notState returns an error that wraps source.ErrDamaged, for texts that do not describe a state. format and
-// args are the reason, as for fmt.Errorf.
+// notState returns an error for texts that do not describe a state. The error wraps source.ErrDamaged, and its
+// reason is fmt.Errorf of format and args.
 func notState(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", source.ErrDamaged, fmt.Errorf(format, args...))
 }
 
-// parseContents parses the four texts in c. The nodes of the result have no needs and loops yet. The errors are
-// those of Read.
+// parseContents parses the texts of the four columns in c: nodes, outputs, loops and input. The nodes of the
+// result have no needs and loops yet. Errors name the column. If a text does not describe a state, the error is
+// source.ErrDamaged. If a text exceeds the limits, the error is snapshot.ErrLimit.
 func parseContents(c source.Contents, limits snapshot.Limits) (*Reading, error) {
 	r := &Reading{tables: make(map[string][]rowText)}
 	for _, part := range []struct {
@@ -107,9 +108,10 @@ func parseContents(c source.Contents, limits snapshot.Limits) (*Reading, error) 
 	return r, nil
 }
 
-// eachRow calls use for every row of a JSON array, and returns the rows with the keys that use returns. The error
-// is source.ErrDamaged if array is not an array of objects, if use returns an error, or if two rows have the same
-// key. The error is snapshot.ErrLimit if a key is too long.
+// eachRow calls use for every row of array, a JSON array. It returns the rows with the keys that use returns.
+//
+// The error wraps source.ErrDamaged if array is not an array of objects, if use returns an error, or if two rows
+// have the same key. The error is snapshot.ErrLimit if a key is too long.
 func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key string, err error)) ([]rowText, error) {
 	if array[0] != '[' {
 		return nil, notState("not an array")
@@ -187,7 +189,8 @@ func readNodeMember(n *snapshot.Node, m jsonobject.Member) (err error) {
 	return err
 }
 
-// ourState maps Smithers' state of a node to a snapshot.NodeState. An unknown state becomes pending.
+// ourState maps a state of a node in Smithers to a snapshot.NodeState. Both programs use the same names for the
+// states that Smithers has. Every other state becomes pending.
 func ourState(s snapshot.NodeState) snapshot.NodeState {
 	switch s {
 	case snapshot.NodePending, snapshot.NodeInProgress, snapshot.NodeFinished, snapshot.NodeFailed, snapshot.NodeSkipped,
@@ -217,7 +220,8 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// readCount returns an integer from 0 to 2^53 - 1, or 0 for null. Any other value is an error.
+// readCount returns the integer in value, a JSON value. The integer must be from 0 to 2^53 - 1. readCount returns
+// 0 for null, and an error for any other value.
 func readCount(value []byte) (int, error) {
 	const most = 1<<53 - 1
 	if jsonobject.IsNull(value) {
@@ -230,7 +234,8 @@ func readCount(value []byte) (int, error) {
 	return n, nil
 }
 
-// readLoops reads text, the column ralph_json, into r. The errors are those of Read.
+// readLoops reads text, the column ralph_json, into r. A loop is done if its member done is true or 1. The errors
+// are those of Read.
 func (r *Reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 	r.Whole.Loops = []snapshot.Loop{}
 	r.loops, err = eachRow(text, limits, func(row []byte) (string, error) {
@@ -284,8 +289,9 @@ func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	return nil
 }
 
-// cutHead returns an object without its first members. rest is the rest of the object's text after these members.
-// cutHead returns false if rest begins neither with a further member nor with the end of the object.
+// cutHead turns the end of a JSON object into an object. rest is the text of the object after its first members.
+// The result has the members in rest, without the comma before them. cutHead returns false if rest begins neither
+// with a further member nor with the end of the object.
 func cutHead(rest []byte) ([]byte, bool) {
 	switch {
 	case len(rest) > 1 && rest[0] == ',' && rest[1] == '"':

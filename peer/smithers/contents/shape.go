@@ -22,14 +22,14 @@ type Shape struct {
 	Texts map[string]string `json:"texts,omitempty"`
 }
 
-// IsZero reports whether the texts of the snapshot are exactly as predicted.
+// IsZero reports whether s is the zero Shape: the texts of the snapshot are exactly as predicted.
 func (s *Shape) IsZero() bool {
 	return s.RunID == "" && s.Nodes.isZero() && len(s.Outputs) == 0 && s.Loops.isZero() && s.Keys == nil &&
 		s.Bare == nil && len(s.Texts) == 0
 }
 
-// bareInput reports whether input_json has no runId. l is the run's layout, which decides if the shape has no
-// Bare.
+// bareInput reports whether input_json has no runId. If s.Bare is nil, the answer comes from l, the layout of the
+// run.
 func (s *Shape) bareInput(l Layout) bool {
 	if s.Bare != nil {
 		return *s.Bare
@@ -43,11 +43,12 @@ type listShape struct {
 	Moved map[string]int    `json:"moved,omitempty"` // positions of as few moved rows as possible, by key
 }
 
-// isZero reports whether the list is exactly as predicted.
+// isZero reports whether s is the zero listShape: the list is exactly as predicted.
 func (s *listShape) isZero() bool { return len(s.Rows) == 0 && len(s.Moved) == 0 }
 
-// apply returns the actual list: the predicted rows, with the texts and positions of the shape. It does not
-// change predicted. If the shape belongs to another list, the error is ErrShape.
+// apply returns the actual list of rows. predicted has the predicted rows, which apply does not change. Rows in
+// s.Rows get their actual text, and rows in s.Moved get their actual position. The other rows fill the free
+// positions in their predicted order. If the shape belongs to another list, the error is ErrShape.
 func (s *listShape) apply(predicted []rowText) ([]rowText, error) {
 	if s.isZero() {
 		return predicted, nil
@@ -86,8 +87,8 @@ func (s *listShape) apply(predicted []rowText) ([]rowText, error) {
 	return rows, nil
 }
 
-// listShapeOf returns the shape that turns the predicted rows into the actual rows. ok is false if the lists do not
-// have the same keys.
+// listShapeOf returns the shape with which apply turns the predicted rows into the actual rows. The shape moves as
+// few rows as possible. ok is false if the lists do not have the same keys.
 func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 	if len(predicted) != len(actual) {
 		return listShape{}, false
@@ -96,6 +97,7 @@ func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 	for i, row := range predicted {
 		at[row.key] = i
 	}
+	// order has the position in predicted of each actual row.
 	order := make([]int, len(actual))
 	for i, row := range actual {
 		from, ok := at[row.key]
@@ -123,9 +125,9 @@ func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 	return s, true
 }
 
-// rising marks the elements of order that belong to a longest increasing subsequence: the rows that do not
-// move. The result has one mark for each element. Of several such subsequences, rising chooses the one with the
-// smallest last number, then the smallest number before that number, and so on.
+// rising marks the elements of order that belong to a longest increasing subsequence. These elements stand for the
+// rows that do not move. The result has one mark for each element. If there are several such subsequences, rising
+// chooses the one with the smallest last number, then the smallest number before that number, and so on.
 func rising(order []int) []bool {
 	marked := make([]bool, len(order))
 	if slices.IsSorted(order) {
@@ -154,7 +156,8 @@ func rising(order []int) []bool {
 	return marked
 }
 
-// size returns the approximate size of the stored shape, in bytes.
+// size returns the approximate size of the stored shape, in bytes. It counts the texts of the rows and the keys of
+// the moved rows.
 func (s *listShape) size() int {
 	size := 0
 	for _, text := range s.Rows {
@@ -166,9 +169,9 @@ func (s *listShape) size() int {
 	return size
 }
 
-// ShapeOf returns the shape with which Write restores the texts c byte for byte. run is the run's id, w the state
-// of the snapshot, signals the numbers of the state's signals, and l the run's layout. If c does not describe a
-// state, the shape has the complete texts.
+// ShapeOf returns the shape with which Write restores the texts c byte for byte. run is the id of the run. w is
+// the state of the snapshot. signals has the numbers of the state's signals. l is the layout of the run. If c does
+// not describe a state, the shape has the complete texts.
 func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -177,7 +180,8 @@ func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSe
 	return r.Shape(run, c, w, signals, l)
 }
 
-// Shape returns the result of ShapeOf for c, the texts from which r was parsed.
+// Shape returns the result of ShapeOf for c, the texts from which r was parsed. The parameters are those of
+// ShapeOf.
 func (r *Reading) Shape(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	var s Shape
 	if r.run != "" && r.run != run {
@@ -196,7 +200,7 @@ func (r *Reading) Shape(run string, c source.Contents, w snapshot.Whole, signals
 	return s
 }
 
-// keep stores a complete text under one of the names of Texts.
+// keep stores text, a complete text, in s.Texts under name.
 func (s *Shape) keep(name, text string) {
 	if s.Texts == nil {
 		s.Texts = make(map[string]string)
@@ -204,9 +208,9 @@ func (s *Shape) keep(name, text string) {
 	s.Texts[name] = text
 }
 
-// list returns the shape that turns the predicted rows into the actual rows of text, one of the four texts. If
-// the shape is larger than text or cannot restore text, list stores the complete text under name and returns a
-// zero shape.
+// list returns the shape that turns the predicted rows into the actual rows. text is the text of the actual rows,
+// and name is its name in s.Texts. If the shape is larger than text or cannot restore text, list stores text in
+// s.Texts and returns the zero shape.
 func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	of, ok := listShapeOf(predicted, actual)
 	if ok && of.size() <= len(text) {
@@ -218,9 +222,10 @@ func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	return listShape{}
 }
 
-// shapeOutputs sets Outputs and Keys so that they restore text, the column outputs_json. It tries the members
-// of the layout l, and then the text's own members in r. If neither restores the text, or the complete text is
-// smaller, shapeOutputs stores the complete text. run, w and signals are those of ShapeOf.
+// shapeOutputs sets s.Outputs and s.Keys so that they restore text, the column outputs_json. run, w and signals
+// are those of ShapeOf. shapeOutputs first tries the members of the layout l, and then the text's own members in
+// r. If neither restores the text, or the complete text is smaller, shapeOutputs stores the complete text in
+// s.Texts.
 func (s *Shape) shapeOutputs(run, text string, r *Reading, w snapshot.Whole, signals []SignalSeq, l Layout) {
 	fits := func() bool { // reports whether the present s restores text
 		pieces, _, err := s.outputPieces(run, w.Outputs, signals, l)

@@ -4,8 +4,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// WholeOf reads all rows of a state, also of its mailbox. No list of the result is nil; the input is nil if the
-// state has no input.
+// WholeOf reads all rows of a state, with the mailbox and the waits. No list of the result is nil. The input is
+// nil if the state has no input.
 func WholeOf(state *snapshot.State) (snapshot.Whole, error) {
 	w := snapshot.Whole{
 		Nodes: []snapshot.Node{}, Outputs: []snapshot.Output{}, Loops: []snapshot.Loop{}, Approvals: []snapshot.Approval{},

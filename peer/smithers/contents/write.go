@@ -22,9 +22,9 @@ type SignalSeq struct {
 	Peer int64 // Smithers' number
 }
 
-// Write returns the four texts of a snapshot of the run with the id run. It is the inverse of Read: w is the
-// state, signals has Smithers' numbers of the state's signals, l is the run's layout, and s the snapshot's
-// shape. With a zero shape, the rows are in Smithers' order: nodes by id and iteration, output rows by
+// Write returns the four texts of a snapshot. It is the inverse of Read. run is the id of the run. w is the state.
+// signals has Smithers' numbers of the state's signals. l is the layout of the run, and s is the shape of the
+// snapshot. With a zero shape, the rows are in Smithers' order: nodes by id and iteration, output rows by
 // provenance. If s belongs to another state, the error is ErrShape.
 func Write(run string, w snapshot.Whole, signals []SignalSeq, l Layout, s Shape) (source.Contents, error) {
 	if s.RunID != "" {
@@ -39,7 +39,8 @@ func Write(run string, w snapshot.Whole, signals []SignalSeq, l Layout, s Shape)
 	return c, cmp.Or(err[:]...)
 }
 
-// text returns one of the four texts: the complete text that s stores under name, or else the result of write.
+// text returns one of the four texts. name is the name of the text in s.Texts. If s stores the complete text, text
+// returns it. Otherwise text returns the results of write.
 func (s *Shape) text(name string, write func() ([]byte, error)) (string, error) {
 	if text, ok := s.Texts[name]; ok {
 		return text, nil
@@ -61,8 +62,8 @@ func (s *listShape) array(rows []rowText) ([]byte, error) {
 	return joinedPieces(arrayPieces(rows), sizeOf(rows)), nil
 }
 
-// arrayPieces yields the text of the JSON array of rows in pieces, from the bracket to the closing bracket. The
-// pieces are not copied.
+// arrayPieces yields the text of the JSON array of rows in pieces, with both brackets. The pieces share memory
+// with the rows.
 func arrayPieces(rows []rowText) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		before := []byte("[")
@@ -79,7 +80,8 @@ func arrayPieces(rows []rowText) iter.Seq[[]byte] {
 	}
 }
 
-// joinedPieces returns the joined pieces. size is the approximate total length, in bytes.
+// joinedPieces returns the pieces as one text. size is the approximate length of the text in bytes, for the first
+// allocation.
 func joinedPieces(pieces iter.Seq[[]byte], size int) []byte {
 	b := make([]byte, 0, size)
 	for piece := range pieces {
@@ -99,7 +101,8 @@ func consistsOf(text string, pieces iter.Seq[[]byte]) bool {
 	return text == ""
 }
 
-// sizeOf returns the length in bytes of the JSON array of rows, or at most one byte more.
+// sizeOf returns the length in bytes of the JSON array of rows. If there are rows, the result is one byte too
+// large.
 func sizeOf(rows []rowText) int {
 	size := len("[]") + len(rows)
 	for _, row := range rows {
@@ -152,9 +155,9 @@ func loopRows(loops []snapshot.Loop) []rowText {
 	return rows
 }
 
-// outputRows returns the rows of each table as Smithers writes them, in the order of provenance. Rows without
-// provenance come last, sorted by node and iteration. A value that is not an object becomes the member "value". The
-// rows share memory with the outputs.
+// outputRows returns the rows of each table as Smithers writes them, by the name of the table. run is the run's id
+// in the rows. The rows are in the order of provenance. Rows without provenance come last, sorted by node and
+// iteration. A value that is not an object becomes the member "value". The rows share memory with the outputs.
 func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	tables := make(map[string][]rowText)
 	for _, o := range slices.SortedFunc(slices.Values(outputs), compareOutputs) {
@@ -169,9 +172,9 @@ func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	return tables
 }
 
-// joined returns the text of an object in two parts. The object has the members in head, followed by the members
-// of object. head is the text of a brace and at least one member. The first part is head, with a comma if object
-// has members. The second part, end, is the text of object after its brace.
+// joined adds members to the beginning of a JSON object, and returns the text of the new object in two parts. head
+// is a brace and the new members, at least one. object is the text of the old object. The first result is head,
+// with a comma if object has members. The second result, end, is object without its first brace.
 func joined(head, object []byte) (_, end []byte) {
 	end = object[1:]
 	if end[jsontext.SkipSpace(end, 0)] != '}' {
@@ -180,13 +183,14 @@ func joined(head, object []byte) (_, end []byte) {
 	return head, end
 }
 
-// compareOutputs compares two outputs by provenance, then by node and iteration.
+// compareOutputs compares two outputs by the results of seqOf, then by node and iteration.
 func compareOutputs(a, b snapshot.Output) int {
 	return cmp.Or(cmp.Compare(seqOf(a.Value), seqOf(b.Value)), strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
 }
 
-// seqOf returns the provenance number of an output row, which Smithers writes as the row's last member. If the
-// row has no such number, seqOf returns 1<<62, so that the row sorts last.
+// seqOf returns the provenance number of an output row. Smithers writes this number as the row's last member, so
+// seqOf searches only the end of the row. If the row has no such number, seqOf returns 1<<62, so that the row
+// sorts last.
 func seqOf(row []byte) int64 {
 	const (
 		none    = 1 << 62
@@ -198,6 +202,7 @@ func seqOf(row []byte) int64 {
 	if i < 0 {
 		return none
 	}
+	// The last byte of a row is its brace.
 	seq, err := readSeq(end[i+len(name) : len(end)-1])
 	if err != nil {
 		return none
@@ -226,7 +231,8 @@ func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalS
 }
 
 // outputPieces yields the text of outputs_json in pieces. size is the approximate length of the text in bytes.
-// run, signals and l are those of Write. If the shape belongs to other outputs, the error is ErrShape.
+// run, signals and l are those of Write. A second name of a table gets the same rows as the first name. If the
+// shape belongs to other outputs, the error is ErrShape.
 func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) (pieces iter.Seq[[]byte], size int, err error) {
 	tables := outputRows(run, outputs)
 	for table, rows := range tables {
@@ -267,7 +273,8 @@ func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []Si
 	return pieces, size + len("{-9223372036854775808}"), nil
 }
 
-// horizon returns Smithers' greatest number of a signal as text, or "-1" without signals.
+// horizon returns the greatest number that Smithers gave to one of signals, as text. It returns "-1" if signals is
+// empty.
 func horizon(signals []SignalSeq) string {
 	most := int64(-1)
 	for _, signal := range signals {
@@ -301,9 +308,10 @@ func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	return slices.Insert(slices.Clone(keys), at, more...)
 }
 
-// inputText returns the text of input_json. The text is input with runId as its first member. If bare is true, or
-// if input already has a runId or is not an object, the text is input alone. If input is nil, the text is an
-// empty object, which Smithers writes for a run without a row of input.
+// inputText returns the text of input_json. run is the id of the run, and input is the stored input. The text is
+// input with runId as its first member. If bare is true, or if input already has a runId or is not an object, the
+// text is input alone. If input is nil, the text is an empty object, which Smithers writes for a run without a row
+// of input.
 func inputText(run string, input []byte, bare bool) []byte {
 	switch {
 	case input == nil:

@@ -20,18 +20,20 @@ type Digester struct {
 // NewDigester returns a Digester of an empty list.
 func NewDigester() *Digester { return &Digester{hash: sha256.New()} }
 
-// Sum returns the SHA-256, in hex, of the list so far. More can be added afterwards.
+// Sum returns the SHA-256, in hex, of the list so far. The caller can add to the list afterwards.
 func (d *Digester) Sum() string {
 	d.hash.Write(d.bytes)
 	d.bytes = d.bytes[:0]
 	return hex.EncodeToString(d.hash.Sum(nil))
 }
 
-// Number adds a number to the list.
+// Number adds a number to the list, as 8 bytes.
 func (d *Digester) Number(n int64) { d.bytes = binary.BigEndian.AppendUint64(d.bytes, uint64(n)) }
 
-// Text adds a text with its length to the list.
+// Text adds the length of s in bytes and then s to the list. It hashes a long text in parts, so that d.bytes stays
+// short.
 func (d *Digester) Text(s string) {
+	// most is the length in bytes of a part, and the length from which d.bytes is hashed
 	const most = 1 << 16
 	d.Number(int64(len(s)))
 	for {

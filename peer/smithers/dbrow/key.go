@@ -18,8 +18,8 @@ import (
 // ["sha256:…"].
 const maxOverrideKey = 512
 
-// KeyColumns returns the names of the columns of a table's primary key, in the order of the key and without
-// run_id. hasKey is false if the table has no primary key; then a row is identified by its position.
+// KeyColumns returns the names of the columns of a table's primary key, in the order of the key. It leaves out
+// run_id. hasKey is false if the table has no primary key. A row of such a table is identified by its position.
 func KeyColumns(table source.Table) (columns []string, hasKey bool) {
 	keys := slices.DeleteFunc(slices.Clone(table.Columns), func(c source.Column) bool { return c.Key == 0 })
 	slices.SortStableFunc(keys, func(a, b source.Column) int { return cmp.Compare(a.Key, b.Key) })
@@ -31,7 +31,8 @@ func KeyColumns(table source.Table) (columns []string, hasKey bool) {
 	return columns, len(keys) > 0
 }
 
-// IsRunColumn reports whether a column with this name has the id of the row's run.
+// IsRunColumn reports whether name is the name of the column with the id of the row's run. Letter case does not
+// matter.
 func IsRunColumn(name string) bool { return strings.EqualFold(name, "run_id") }
 
 // keyedRow is a row with its key, as in Override.
@@ -41,8 +42,9 @@ type keyedRow struct {
 	row   source.Row
 }
 
-// keyRows returns rows with their keys, in the same order. The keys have the form of Override.Key. Different
-// rows have different keys.
+// keyRows returns rows with their keys, in the same order. A key has the form of Override.Key. It holds the values
+// of the row's primary key, or their hash if the key is longer than maxOverrideKey. If the table has no primary
+// key, the key holds the row's position. Different rows have different keys.
 func keyRows(table source.Table, rows []source.Row) []keyedRow {
 	columns, hasKey := KeyColumns(table)
 	seen := make(map[string]int, len(rows))
@@ -78,9 +80,9 @@ func keyRows(table source.Table, rows []source.Row) []keyedRow {
 // hashedKey is the start of the only value in a hashed key.
 const hashedKey = "sha256:"
 
-// readKey decodes key, the Key of an Override. It returns a row with the columns of the primary key, and the
-// row's position: see keyedRow.place. If key is hashed, or the table has no primary key, the row is empty. If
-// key cannot be decoded, the error wraps objstore.ErrCorrupt.
+// readKey decodes key, the Key of an Override. It returns a row with the columns of the primary key. It also
+// returns the row's position: see keyedRow.place. If key is hashed, or the table has no primary key, the returned
+// row is empty. If key cannot be decoded, the error wraps objstore.ErrCorrupt.
 func readKey(table source.Table, key string) (source.Row, int, error) {
 	columns, hasKey := KeyColumns(table)
 	var values []json.RawMessage
@@ -104,6 +106,7 @@ func readKey(table source.Table, key string) (source.Row, int, error) {
 		}
 	}
 	row := source.Row{}
+	// A hashed key does not reveal the columns.
 	if len(values) == 1 && strings.HasPrefix(string(values[0]), `"`+hashedKey) && len(key) > len(hashedKey)+2*sha256.Size {
 		return row, place, nil
 	}

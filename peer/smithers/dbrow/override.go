@@ -33,8 +33,9 @@ type Override struct {
 }
 
 // Differences returns the overrides that turn the predicted rows of one run into the actual rows, sorted by key.
-// It ignores the column run_id and the columns of processes. at is the folder of the run's paths; the overrides
-// have the paths without this folder. If the name of a column is not UTF-8, the error wraps source.ErrDamaged.
+// It ignores the column run_id and the columns of processes. at is the folder of the run's paths, and the
+// overrides have the paths without this folder. If the name of a column is not UTF-8, the error wraps
+// source.ErrDamaged.
 func Differences(table source.Table, predicted, actual []source.Row, at Root) ([]Override, error) {
 	if err := CheckColumns(table); err != nil {
 		return nil, err
@@ -73,11 +74,11 @@ func CheckColumns(table source.Table) error {
 	return nil
 }
 
-// differences returns the value of an override: the columns of actual that differ from predicted. If known is
-// false, there is no predicted row; then the result has all columns that are not NULL, except the columns of
-// the key. at is the folder of the run's paths.
+// differences returns the value of an override for one row: a JSON object with the columns of actual that differ
+// from predicted. at is the folder of the run's paths. If known is false, there is no predicted row. The object
+// then has all columns that are not NULL, except the columns that the key spells.
 func differences(table source.Table, actual keyedRow, predicted source.Row, known bool, at Root) (string, error) {
-	var spelled source.Row
+	var spelled source.Row // the columns that the key spells
 	if !known {
 		var err error
 		if spelled, _, err = readKey(table, actual.key); err != nil {
@@ -100,8 +101,9 @@ func differences(table source.Table, actual keyedRow, predicted source.Row, know
 	return string(append(b, '}')), nil
 }
 
-// appendColumn appends v, the value of a column, to b in the form of Override and returns the extended slice.
-// at is the folder of the run's paths.
+// appendColumn appends v, the value of a column, to b in the form of Override. It returns the extended slice. at
+// is the folder of the run's paths. If the column has paths and v has a path in at, appendColumn appends the value
+// without the folder.
 func appendColumn(b []byte, table, column string, v source.Value, at Root) []byte {
 	if paths, isJSON := pathColumn(table, column); paths {
 		if rooted, ok := at.appendRooted(b, v, isJSON); ok {
@@ -175,8 +177,8 @@ func wholeRow(table source.Table, row source.Row, run string) source.Row {
 	return whole
 }
 
-// apply sets each column that o.Value names in row, a row of the table with the given name. Decoded paths are
-// in the folder at. If o.Value cannot be decoded, the error wraps objstore.ErrCorrupt.
+// apply sets the columns of row that the override o names. table is the name of the row's table. Paths in the
+// values are in the folder at. If o.Value cannot be decoded, the error wraps objstore.ErrCorrupt.
 func apply(table string, row source.Row, o Override, at Root) error {
 	var columns map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(o.Value), &columns); err != nil {
@@ -193,9 +195,9 @@ func apply(table string, row source.Row, o Override, at Root) error {
 	return nil
 }
 
-// DifferenceOfOne returns the value of the override that turns predicted into actual, two rows of one run with
-// the same key. It returns nil if the rows are equal. actual is nil if the row does not exist; the result is then
-// "null". at and the error are those of Differences.
+// DifferenceOfOne returns the value of the override that turns predicted into actual, two rows of one run with the
+// same key. It returns nil if the rows are equal. If the actual row does not exist, actual must be nil, and the
+// result is "null". at and the error are those of Differences.
 func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) ([]byte, error) {
 	rows := []source.Row{actual}
 	if actual == nil {
@@ -208,9 +210,10 @@ func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) 
 	return []byte(over[0].Value), nil
 }
 
-// RestoreOne returns the actual row: predicted with the override value over applied. It is the inverse of
-// DifferenceOfOne. If over is nil, no column differs from predicted. If the row does not exist, the result is
-// nil. run, at and the error are those of Restore.
+// RestoreOne returns the actual row. It is the inverse of DifferenceOfOne. predicted is the predicted row. over is
+// the result of DifferenceOfOne. If over is nil, the actual row equals predicted, with the changes that Restore
+// makes to every row. If over is "null", the row does not exist, and the result is nil. run, at and the error are
+// those of Restore.
 func RestoreOne(table source.Table, predicted source.Row, over []byte, run string, at Root) (source.Row, error) {
 	var all []Override
 	if over != nil {

@@ -17,8 +17,9 @@ type Root string
 // RootMark stands for the root's path in predicted rows. Restore replaces the mark by the path.
 const RootMark = "\x00root"
 
-// pathColumn returns true for paths if the column has absolute paths of the machine. isJSON is true if the
-// column is JSON and the paths are in its strings; otherwise the whole text is one path.
+// pathColumn returns how a column stores absolute paths of the machine. paths is false if the column has no such
+// paths. isJSON is true if the column is JSON and the paths are in its strings. If paths is true and isJSON is
+// false, the whole text is one path.
 func pathColumn(table, column string) (paths, isJSON bool) {
 	switch {
 	case table == "_smithers_runs" && column == "config_json":
@@ -33,8 +34,8 @@ func pathColumn(table, column string) (paths, isJSON bool) {
 	return false, false
 }
 
-// Clean returns the root without slashes at its end. It returns "" if the rest has fewer than two bytes or is
-// not UTF-8, because texts cannot be split at such a root.
+// Clean returns the root without slashes and backslashes at its end. It returns "" if the result would have fewer
+// than two bytes or is not UTF-8, because texts cannot be split at such a root.
 func (r Root) Clean() string {
 	s := strings.TrimRight(string(r), `/\`)
 	if len(s) < 2 || !utf8.ValidString(s) {
@@ -43,8 +44,8 @@ func (r Root) Clean() string {
 	return s
 }
 
-// spelled returns the cleaned root as a text contains it. If isJSON is true, the root is escaped as in a JSON
-// string.
+// spelled returns the cleaned root as it stands in the text of a column. If isJSON is true, the root is escaped as
+// in a JSON string.
 func (r Root) spelled(isJSON bool) string {
 	s := r.Clean()
 	if !isJSON || s == "" {
@@ -54,9 +55,10 @@ func (r Root) spelled(isJSON bool) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// Split cuts text at each occurrence of the root's path and returns the parts. If text has no such path, the
-// result is text alone. In a text that is not JSON, the path must be at the start; in JSON, at the start of a
-// string. Only whole names match: /a/bc is not in the root /a/b.
+// Split cuts text at each occurrence of the root's path, and returns the parts without the path. If text has no
+// such path, the result is text alone. If isJSON is false, the path must be at the start of text. If isJSON is
+// true, text is JSON, and the path must be at the start of a string in it. Only whole names match: /a/bc is not in
+// the root /a/b.
 func (r Root) Split(text string, isJSON bool) []string {
 	s := r.spelled(isJSON)
 	if s == "" {
@@ -77,8 +79,8 @@ func (r Root) Split(text string, isJSON bool) []string {
 	}
 }
 
-// wholePath reports whether text[start:end] is at the place where a path begins, and end is the end of a name
-// in the path.
+// wholePath reports whether text[start:end] begins a path and ends at the end of a name in this path. If isJSON is
+// false, a path begins at the start of text. If isJSON is true, a path begins after a quote.
 func wholePath(text string, start, end int, isJSON bool) bool {
 	if isJSON {
 		return start > 0 && text[start-1] == '"' && end < len(text) && strings.IndexByte(`"/\`, text[end]) >= 0
@@ -86,9 +88,10 @@ func wholePath(text string, start, end int, isJSON bool) bool {
 	return start == 0 && (end == len(text) || text[end] == '/' || text[end] == '\\')
 }
 
-// Join returns the text in which the root's path stands between each two of parts. It is the inverse of Split,
-// and isJSON has the same meaning. Join also accepts the root "/", at which Split never cuts.
+// Join returns the text in which the root's path stands between each two of parts. It is the inverse of Split, and
+// isJSON has the same meaning. Split never cuts at the root "/", but Join accepts this root.
 func (r Root) Join(parts []string, isJSON bool) string {
+	// top means that the root is "/".
 	top := r != "" && strings.Trim(string(r), "/") == ""
 	var b strings.Builder
 	for i, part := range parts {
@@ -104,8 +107,8 @@ func (r Root) Join(parts []string, isJSON bool) string {
 	return b.String()
 }
 
-// Relative returns path, an absolute path, as a path relative to the root, with slashes. It returns "" if path is not
-// below the root.
+// Relative returns path, an absolute path, as a path relative to the root, with slashes. It returns "" if path is
+// the root, or is not below the root.
 func (r Root) Relative(path string) string {
 	if parts := r.Split(path, false); len(parts) == 2 {
 		return strings.TrimLeft(strings.ReplaceAll(parts[1], `\`, "/"), "/")
@@ -122,8 +125,8 @@ func MarkedPath(relative string) source.Value {
 	return Text(RootMark + "/" + relative)
 }
 
-// placed returns v, the predicted value of a column, with the root's path in place of each RootMark. A value
-// without a RootMark is returned unchanged.
+// placed returns v, the predicted value of a column, with the root's path in place of each RootMark. It returns v
+// unchanged if v has no RootMark, or if the column has no paths. table and column are names.
 func (r Root) placed(table, column string, v source.Value) source.Value {
 	paths, isJSON := pathColumn(table, column)
 	if paths && v.Kind == source.Text && strings.Contains(v.Bytes, RootMark) {
@@ -132,8 +135,8 @@ func (r Root) placed(table, column string, v source.Value) source.Value {
 	return v
 }
 
-// appendRooted appends {"root":[…]} to b and returns true if v is a TEXT with the root's path in it. For any
-// other value it appends nothing and returns false. isJSON has the meaning of Split.
+// appendRooted appends v to b in the form {"root":[…]} if v is a TEXT with the root's path. It then returns the
+// extended slice and true. For any other value it returns b and false. isJSON has the meaning of Split.
 func (r Root) appendRooted(b []byte, v source.Value, isJSON bool) (_ []byte, ok bool) {
 	if v.Kind != source.Text || !utf8.ValidString(v.Bytes) {
 		return b, false
@@ -152,8 +155,9 @@ func (r Root) appendRooted(b []byte, v source.Value, isJSON bool) (_ []byte, ok 
 	return append(b, "]}"...), true
 }
 
-// Movable returns a copy of rows with RootMark in place of the root's path in the columns with paths. found
-// reports whether any row has such a path.
+// Movable returns a copy of rows. In each path in the root, RootMark replaces the root's path. Movable changes
+// only the columns for which pathColumn returns paths. found reports whether any row has such a path. The result
+// shares with rows each row without such a path.
 func (r Root) Movable(table source.Table, rows []source.Row) (_ []source.Row, found bool) {
 	marked := slices.Clone(rows)
 	for _, c := range table.Columns {

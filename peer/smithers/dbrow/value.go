@@ -21,7 +21,8 @@ func Same(a, b source.Value) bool {
 	return a.Kind == b.Kind && a.Int == b.Int && math.Float64bits(a.Real) == math.Float64bits(b.Real) && a.Bytes == b.Bytes
 }
 
-// appendValue appends v to b in the form of Override, and returns the extended slice.
+// appendValue appends v to b and returns the extended slice. The JSON has the form of Override: an integer, a
+// string, null, or an object with one member for a REAL, for a BLOB and for a TEXT that is not UTF-8.
 func appendValue(b []byte, v source.Value) []byte {
 	switch v.Kind {
 	case source.Int:
@@ -62,9 +63,9 @@ type valueReader struct {
 	json bool // the column is JSON with paths
 }
 
-// read decodes raw, a value in the form of Override. It is the inverse of appendValue and appendRooted.
-// predicted is the predicted value of the column; only the form {"edit":…} of old versions depends on it. If
-// raw is invalid, read returns an error.
+// read decodes raw, a value in the form of Override. It is the inverse of appendValue and appendRooted. predicted
+// is the predicted value of the column. Only the form {"edit":…}, which old versions wrote, depends on predicted.
+// If raw is invalid, read returns an error.
 func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	if len(raw) == 0 {
 		return source.Value{}, errNotValue
@@ -85,8 +86,9 @@ func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.V
 
 var errNotValue = errors.New("not a value")
 
-// readTagged decodes raw, a value that is encoded as an object with one member. predicted is the predicted value
-// of the column. If raw is invalid, readTagged returns an error.
+// readTagged decodes raw, a value that is encoded as an object with one member: see taggedValue. The paths of a
+// member root get the root r.at. predicted is the predicted value of the column, for the member edit. If raw is
+// invalid, readTagged returns an error.
 func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	var t taggedValue
 	if err := json.Unmarshal(raw, &t); err != nil {

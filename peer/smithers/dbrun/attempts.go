@@ -20,8 +20,8 @@ func (a *Attempt) EndedBy(atMs int64) bool {
 	return a.Attempt.FinishedAtMs != nil && *a.Attempt.FinishedAtMs <= atMs
 }
 
-// Then returns the attempt as it was at atMs. It returns false if the attempt began after atMs. If the attempt ended
-// after atMs, the result is in progress, without an end time, an error and a commit.
+// Then returns the attempt as it was at the time atMs. If the attempt ended after atMs, the result is in progress,
+// without an end time, an error and a commit. Then returns false if the attempt began after atMs.
 func (a *Attempt) Then(atMs int64) (snapshot.Attempt, bool) {
 	was := a.Attempt
 	if ended := was.FinishedAtMs; ended != nil && *ended > atMs {

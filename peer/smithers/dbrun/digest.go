@@ -8,11 +8,12 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// RowsDigest returns the digest, in hex, of all rows that the database has of the run: see kept.Rows.Digest.
+// RowsDigest returns the digest, in hex, of all rows that allRows returns: see kept.Rows.Digest.
 func (p *Run) RowsDigest() string { return p.allRows().Digest() }
 
-// MovableDigest returns the digest of the run's rows with a mark in place of the root's path, so that the digest
-// does not depend on the root. It returns "" if no row has the root's path.
+// MovableDigest returns the digest of the rows of allRows with dbrow.RootMark in place of the root's path. Two
+// runs that differ only in their root have the same digest. MovableDigest returns "" if no row has the root's
+// path.
 func (p *Run) MovableDigest() string {
 	all, moved := p.allRows(), false
 	for _, table := range all.Tables {
@@ -26,7 +27,8 @@ func (p *Run) MovableDigest() string {
 	return all.Digest()
 }
 
-// allRows returns the database's rows of the run, and the rows of unknown tables that belong to no single run.
+// allRows returns the database's rows of the run: the rows by table, the snapshots' heads and the rows of the
+// rendered trees. It adds the rows of p.Left, which are in unknown tables and belong to no single run.
 func (p *Run) allRows() kept.Rows {
 	all := kept.Rows{Schema: p.Schema(p.uses), Heads: p.Heads, Tables: p.Tx.Tables(), Rows: maps.Clone(p.Rows)}
 	for _, one := range p.Left {

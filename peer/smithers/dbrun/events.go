@@ -30,7 +30,7 @@ func listEvents(run, workflow string, known []Event, rows []source.Row) Events {
 	return l
 }
 
-// index computes l.captured from l.All.
+// index sets l.captured: for each frame, the index in l.All of the frame's last SnapshotCaptured event.
 func (l *Events) index() {
 	l.captured = make(map[int64]int)
 	for i, e := range l.All {
@@ -40,7 +40,8 @@ func (l *Events) index() {
 	}
 }
 
-// Between returns the events whose index is at least from and less than upTo. It leaves out indexes without an event.
+// Between returns the events of l.All from index from up to index upTo, without upTo. It leaves out indexes
+// without an event.
 func (l *Events) Between(from, upTo int) []Event {
 	from = min(from, len(l.All))
 	return l.All[from:max(from, min(upTo, len(l.All)))]
@@ -60,7 +61,8 @@ func (e Event) is(stored snapshot.Event) bool {
 	return e.kind == stored.Type && e.atMs == stored.AtMs
 }
 
-// peerEventOf returns the event of a row of _smithers_events. An unreadable payload counts as empty.
+// peerEventOf returns the event of row, a row of _smithers_events. It reads the node of a SnapshotCaptured and of
+// an ApprovalRequested, and the frame's number of a SnapshotCaptured. An unreadable payload counts as empty.
 func peerEventOf(row source.Row) Event {
 	e := Event{Row: row, frameNo: tables.NoNumber}
 	e.atMs, _ = dbrow.ColumnNumber(row, "timestamp_ms")
@@ -85,18 +87,18 @@ func peerEventOf(row source.Row) Event {
 	return e
 }
 
-// UpTo returns how many events at the beginning of l belong to a frame and to the entries before the frame.
-// frameNo is Smithers' number of the frame, atMs the frame's time, and from the number of stored events. The
-// events end with the last SnapshotCaptured of the frame. If no event after the stored events captured the frame,
-// the events end before the first event that is not stored and is later than atMs.
-func (l *Events) UpTo(from int, frameNo, atMs int64) int {
-	if last, ok := l.captured[frameNo]; ok && last >= from {
+// UpTo returns the number of events of l, from the first one, that the repository has after a frame is stored.
+// start is the number of events that the repository has already. frameNo is Smithers' number of the frame, and
+// atMs is the frame's time. If an event after the first start events is a SnapshotCaptured of the frame, the
+// result ends with the last such event. Otherwise the result ends before the next event that is later than atMs.
+func (l *Events) UpTo(start int, frameNo, atMs int64) int {
+	if last, ok := l.captured[frameNo]; ok && last >= start {
 		return last + 1
 	}
-	for from < len(l.All) && l.All[from].atMs <= atMs {
-		from++
+	for start < len(l.All) && l.All[start].atMs <= atMs {
+		start++
 	}
-	return from
+	return start
 }
 
 // Jump looks for Smithers' last rewind of the run among the events that are not stored. stored is the number of
@@ -114,9 +116,9 @@ func (l *Events) Jump(stored int) (atMs int64, upTo int, ok bool) {
 // jumped is the type of the event with which Smithers rewinds a run.
 const jumped = "TimeTravelJumped"
 
-// HasFirst reports whether stored, the run's events in the repository, has the first n events of l in the same
-// order. It compares types and times. stored may have other events between these events. Invalid rows do not
-// count.
+// HasFirst reports whether the first n events of l are also in stored, in the same order. stored has the run's
+// events in the repository. It may have further events before, between and after them. HasFirst compares types and
+// times. It ignores invalid rows of l.
 func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 	for _, e := range l.All[:n] {
 		if !tables.IsEvent(e.Row) {
@@ -132,10 +134,11 @@ func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 }
 
 // PutKnownFirst moves the known events of l to the beginning of l, and returns their number. An event is known if
-// it is in stored, the run's events in the repository. If another clone exported the run to the database, new
-// events may stand between the known events. PutKnownFirst first matches events with equal type, time and
-// payload. Each other event may then match a remaining stored event with another payload. Invalid rows count as
-// known.
+// it is in stored, the run's events in the repository. Invalid rows count as known. The known events need not be
+// the first: if another clone exported the run to the database, new events may stand between them.
+//
+// PutKnownFirst first matches events with equal type, time and payload. Each other event may then match a
+// remaining stored event with equal type and time, and another payload.
 func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	has := make([]bool, len(stored))
 	// take marks the first stored event without a match that equals e, and reports whether such an event exists.
@@ -168,8 +171,8 @@ func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	return len(first)
 }
 
-// CountKnown returns how many events at the beginning of l are also in stored, the run's events in the
-// repository, in the same order. stored may have other events between these events. CountKnown compares types and
+// CountKnown returns the number of events at the beginning of l that are also in stored, in the same order. stored
+// has the run's events in the repository, and may have other events between them. CountKnown compares types and
 // times.
 func (l *Events) CountKnown(stored []snapshot.Event) int {
 	n := 0
@@ -181,10 +184,13 @@ func (l *Events) CountKnown(stored []snapshot.Event) int {
 	return n
 }
 
-// CountExported returns how many events at the beginning of l equal the events at the beginning of stored, the
-// run's events in the repository. imported is the number of events in stored that came from the database. If
-// stored has no other events, the result is 0. A result above imported means that the run was later exported to
-// the database. CountExported compares types and times, and for events that were not imported also the payloads.
+// CountExported compares the events of l with stored, the run's events in the repository, from the first event on.
+// It returns the number of events before the first difference. imported is the number of events in stored that
+// came from the database. A result above imported means that the run was exported to the database after it
+// changed.
+//
+// CountExported compares types and times, and after the imported events also payloads. If stored has only imported
+// events, the result is 0.
 func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 	if len(stored) <= imported {
 		return 0
@@ -211,9 +217,9 @@ func (l *Events) HasOne(stored []snapshot.Event, i int) bool {
 	return true
 }
 
-// HasAll reports whether the database has all events that the run got from Smithers. stored has the run's
-// events in the repository. HasAll ignores the order, and compares types and times. The database may have more
-// events.
+// HasAll reports whether the database has all events that the run got from Smithers. stored has the run's events
+// in the repository, and HasAll ignores those that isOurs accepts. It compares types and times, in any order. The
+// database may have more events.
 func (l *Events) HasAll(stored []snapshot.Event) bool {
 	type event struct {
 		kind string
@@ -247,8 +253,8 @@ func (l *Events) isOurs(e snapshot.Event) bool {
 	return err == nil && json.Unmarshal([]byte(jsonobject.RawOf(members, "runId")), &run) == nil && run == l.run
 }
 
-// IsRewound reports whether Smithers has rewound the run since the last import. stored has the run's events in
-// the repository: if Smithers has rewound the run, l has a rewind that stored lacks.
+// IsRewound reports whether Smithers has rewound the run since the last import: l then has a rewind that stored
+// lacks. stored has the run's events in the repository.
 func (l *Events) IsRewound(stored []snapshot.Event) bool {
 	return slices.ContainsFunc(l.All, func(e Event) bool { return e.kind == jumped && !slices.ContainsFunc(stored, e.is) })
 }

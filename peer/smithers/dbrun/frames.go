@@ -34,10 +34,12 @@ func (p *Run) PlaceByTime(w *snapshot.Whole, atMs int64) {
 	}
 }
 
-// During returns a function that changes a row to the run's state while Smithers executed the run: running,
-// without an end time and an error. pointer is the revision at which Smithers' process started; if it is "" or
-// not a valid revision, the row gets the run's revision. If the run never ran, the function does the same as
-// Ended.
+// During returns a function that sets the row of the run to its state while Smithers executed the run. The
+// function does the same as Ended, and then sets the status to running and removes the end time and the error. If
+// the run never ran, the function only does the same as Ended.
+//
+// pointer is the revision at which Smithers' process started. If pointer is a valid revision and the row has a
+// VCSType, the function sets the row's revision to pointer.
 func (p *Run) During(pointer string) func(*snapshot.Run) {
 	return func(row *snapshot.Run) {
 		p.Ended(row)
@@ -51,8 +53,8 @@ func (p *Run) During(pointer string) func(*snapshot.Run) {
 	}
 }
 
-// Ended sets row to the run's present state in the database. It keeps the parent, the epoch, and the numbers of the
-// newest frame and the next event.
+// Ended sets row to the run's present state in the database. It does not change the parent, the epoch, and the
+// numbers of the newest frame and the next event.
 func (p *Run) Ended(row *snapshot.Run) {
 	is := p.Ours
 	is.Parent, is.Epoch = row.Parent, row.Epoch

@@ -26,20 +26,24 @@ type Seen struct {
 // newestMs returns the time of the newest frame. The run must have a frame.
 func (s *Seen) newestMs() int64 { return s.Heads[len(s.Heads)-1].AtMs }
 
-// tallied returns the columns of _smithers_attempts that the tally includes.
+// tallied returns the names of the columns of _smithers_attempts that a source.Tally sums up. The tally shows
+// whether ended attempts have changed.
 func tallied() []string {
 	return []string{"finished_at_ms", "state", "error_json", "jj_pointer", "response_text", "meta_json"}
 }
 
-// settledBy returns the condition for attempts that ended at atMs or before.
+// settledBy returns the rule by which an attempt counts as settled: it ended at atMs or before.
 func settledBy(atMs int64) source.Settled {
 	return source.Settled{Column: "finished_at_ms", Most: atMs}
 }
 
-// Seen returns the rows that p has read, for ReadLater in the next pass. stored is the number of stored events, which
-// must be at least 1. done has the new Attempt.Done of each attempt. The result shares its slices with p, and Seen
-// changes p's attempts and events. Seen returns nil if the newest frame is older than the newest frame of p.Had,
-// because a clock was set back: ended attempts would then count as open.
+// Seen returns the rows that p has read, for ReadLater in the next pass. stored is the number of stored events,
+// which must be at least 1. done has the new value of the field Done of each attempt.
+//
+// Seen returns nil if the newest frame is older than the newest frame of p.Had. A clock was then set back, and
+// some ended attempts would no longer count as settled.
+//
+// The result shares its slices with p, and Seen changes p's attempts and events.
 func (p *Run) Seen(stored int, done []bool) *Seen {
 	newest := p.Heads[len(p.Heads)-1]
 	s := &Seen{Heads: p.Heads, events: p.Events.All, attempts: p.Attempts}
@@ -58,16 +62,17 @@ func (p *Run) Seen(stored int, done []bool) *Seen {
 	for i := range s.attempts {
 		s.attempts[i].Done = done[i]
 	}
-	for i := range s.events[:stored-1] {
+	for i := range s.events[:stored-1] { // the next pass needs no row before the last stored event
 		s.events[i].Row = nil
 	}
 	return s
 }
 
-// ReadLater sets p to the run in the database, but reads only a part of the rows: the rows that were added after
-// seen, the attempts that had not ended, and the mailbox. ok is false if the database no longer has the rows of
-// seen, or if a table does not allow a partial read. p is then incomplete, and the caller must read the run with
-// another Run.
+// ReadLater sets p to the run in the database, but reads only a part of the rows. It reads the rows that were
+// added after seen, the attempts that had not ended, and the mailbox. It takes all other rows from seen.
+//
+// ok is false if the database no longer has the rows of seen, or if a table does not allow a partial read. p is
+// then incomplete, and the caller must read the run with another Run.
 func (p *Run) ReadLater(seen *Seen) (ok bool, err error) {
 	p.Had = seen
 	p.Ours, p.At = tables.ReadRun(p.Row)
@@ -118,7 +123,8 @@ func (p *Run) laterEvents() (ok bool, err error) {
 }
 
 // laterTrees sets p.Trees to the rows of _smithers_frames after the newest seen frame. ok is false if the number
-// of earlier rows has changed, or if the key of the table does not allow a partial read.
+// of earlier rows has changed. ok is also false if the key of the table does not allow a partial read. If the
+// database has no such table, the number of earlier rows is 0.
 func (p *Run) laterTrees() (ok bool, err error) {
 	p.Trees = Trees{}
 	if p.Tx.Table(tables.Frames) == nil {
@@ -137,9 +143,9 @@ func (p *Run) laterTrees() (ok bool, err error) {
 	return true, nil
 }
 
-// laterAttempts sets p.Attempts to the attempts of the database, sorted by key. It takes the attempts that had
-// ended at the newest seen frame from p.Had, and reads only the rows of all other attempts, into p.Rows. ok is
-// false if the tally of the ended attempts has changed, or if the table lacks a column of the tally.
+// laterAttempts sets p.Attempts to the attempts of the database, sorted by key. It takes from p.Had the attempts
+// that had ended at the time of the newest seen frame. It reads only the rows of the other attempts, into p.Rows.
+// ok is false if the tally of the ended attempts has changed, or if the table lacks a column of the tally.
 func (p *Run) laterAttempts() (ok bool, err error) {
 	by := settledBy(p.Had.newestMs())
 	settled, ok, err := p.Tx.Tally(tables.Attempts, p.ID, by, tallied())

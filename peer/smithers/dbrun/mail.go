@@ -22,9 +22,9 @@ type Signal struct {
 	Seq    int64 // Smithers' number
 }
 
-// ReadMail reads the mailbox of a run from rows, by table. It leaves out invalid rows, gates of people's tasks, and
-// every later signal with the same digest. attempts, events and createdAtMs, the time of the run's start, give the
-// request time of an approval whose row has no request time.
+// ReadMail reads the mailbox of a run from rows, by table. It leaves out invalid rows, gates of people's tasks,
+// and every later signal with the same digest. The other parameters are for approvals without a request time: see
+// readApprovals.
 func ReadMail(rows map[string][]source.Row, attempts []Attempt, events []Event, createdAtMs int64) Mail {
 	mail := Mail{Approvals: readApprovals(rows[tables.Approvals], attempts, events, createdAtMs), Tries: readTries(attempts)}
 	for _, row := range rows[tables.HumanRequests] {

@@ -81,7 +81,8 @@ func (p *Run) readRows(names ...string) error {
 	return nil
 }
 
-// sortIn sets Attempts, Events, Mail and Copies from p.Rows. It sets the status of a run that never ran to pending.
+// sortIn sets p.Attempts, p.Events, p.Mail and p.Copies from p.Rows. If the run never ran, sortIn also sets its
+// status to pending.
 func (p *Run) sortIn() {
 	for _, row := range p.Rows[tables.Attempts] {
 		p.addAttempt(row)
@@ -94,7 +95,8 @@ func (p *Run) sortIn() {
 	p.Copies = p.All.OfRun(p.Row, p.Rows[tables.Attempts])
 }
 
-// addAttempt adds the attempt of a row of _smithers_attempts to p.Attempts. It skips an invalid row.
+// addAttempt adds the attempt of a row of _smithers_attempts to p.Attempts, with its wait if it is a wait. It
+// skips an invalid row.
 func (p *Run) addAttempt(row source.Row) {
 	a, log, ok := tables.ReadAttempt(row)
 	if !ok {
@@ -107,8 +109,8 @@ func (p *Run) addAttempt(row source.Row) {
 	p.Attempts = append(p.Attempts, one)
 }
 
-// neverRan reports whether the run is a fork that was never started. In Smithers, such a fork has the status of its
-// parent.
+// neverRan reports whether the run is a fork that was never started: it has no start time, no attempts and no
+// rendered trees. In Smithers, such a fork has the status of its parent.
 func (p *Run) neverRan() bool {
 	return p.Fork != nil && p.Ours.StartedAtMs == nil && len(p.Attempts) == 0 && len(p.Trees.Rows) == 0 && (p.Had == nil || p.Had.rendered == 0)
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// FrameSubject returns the subject of a frame's entry: the reason in the last FrameCommitted of events that has a
-// reason, or else "smithers frame <no>". no is Smithers' number of the frame, ours git-smithers' number, and nodes
-// the frame's nodes. If no and ours differ, the subject has Smithers' number after the reason.
+// FrameSubject returns the subject of a frame's entry. The subject is the reason in the last FrameCommitted of
+// events that has a reason, or else "smithers frame <no>". no is Smithers' number of the frame, and ours is
+// git-smithers' number. If no and ours differ, the subject has Smithers' number after the reason. nodes has the
+// frame's nodes.
 func FrameSubject(events []Event, no, ours int64, nodes []snapshot.Node) string {
 	subject := fmt.Sprintf("smithers frame %d", no)
 	for _, e := range events {
@@ -27,9 +28,11 @@ func FrameSubject(events []Event, no, ours int64, nodes []snapshot.Node) string 
 	return subject
 }
 
-// reasonOf returns Smithers' reason for a frame from e, the frame's FrameCommitted, or "" if e has no reason. The
-// reason begins with the node, if e has a node. Smithers says "finished" even for a failed task: reasonOf then says
-// "failed", as in the state of the node in nodes.
+// reasonOf returns Smithers' reason for a frame as text. e is the frame's FrameCommitted, and nodes has the
+// frame's nodes. If e has no reason, the result is "". If e has a node, the text begins with the node's id,
+// followed by the iteration if it is above 0. Hyphens become spaces, and the prefix "task-" is left out.
+//
+// Smithers says "finished" even for a failed task. reasonOf then says "failed", as in the node's state.
 func reasonOf(e Event, nodes []snapshot.Node) string {
 	var payload struct {
 		Trigger struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// Overrides predicts the run's rows of table from the facts f, and returns the overrides that turn the
-// predicted rows into the rows of the database, sorted by key.
+// Overrides predicts the run's rows of table from the facts f, and returns the overrides that turn the predicted
+// rows into the rows of the database, sorted by key. See dbrow.Differences.
 func (p *Run) Overrides(table source.Table, f *tables.Facts) ([]dbrow.Override, error) {
 	predicted, err := tables.Predict(f, table, p.columns)
 	if err != nil {
@@ -29,9 +29,9 @@ func (p *Run) LonelyFrames() []source.Row {
 	return rows
 }
 
-// Schema returns a line for each table of the database for which wanted returns true, sorted by name. The line of
-// an output table has the kinds of the table's columns. Schema leaves out tables that Smithers 0.32.0 creates
-// with the same columns.
+// Schema returns one kept.SchemaLine for each table of the database for which wanted returns true, sorted by name.
+// The line of an output table has the kinds of the table's columns. Schema leaves out tables that Smithers 0.32.0
+// creates with the same columns.
 func (p *Run) Schema(wanted func(source.Table) bool) []kept.SchemaLine {
 	var lines []kept.SchemaLine
 	for _, t := range p.Tx.Tables() {
@@ -60,8 +60,8 @@ func (p *Run) uses(table source.Table) bool {
 	return slices.ContainsFunc(p.Left, func(u Unowned) bool { return u.Table.Name == name })
 }
 
-// Knows reports whether table has rows of the run or rows in p.Left, or is an output table with known columns.
-// The run may still write outputs to such a table.
+// Knows reports whether table has rows of the run or rows in p.Left, or is an output table with known columns. The
+// run may still write outputs to an output table without rows.
 func (p *Run) Knows(table source.Table) bool {
 	return p.uses(table) || tables.IsOutputs(table) && slices.ContainsFunc(p.columns, func(c tables.OutputColumn) bool { return c.Table == table.Name })
 }

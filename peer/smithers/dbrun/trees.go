@@ -61,9 +61,11 @@ func (t *Trees) Inflate(before string, frame int64) (string, error) {
 }
 
 // Between returns the rendered tree to which a delta of a frame applies. to is the number of the frame. from is
-// the number of the newest earlier frame that has a snapshot, or tables.NoNumber if there is none, and tree is
-// the tree of this earlier frame. If rows without a snapshot stand between the two frames, the result is the tree
-// of the newest such row, or "" if that row cannot be read. Otherwise the result is tree.
+// the number of the newest earlier frame that has a snapshot, or tables.NoNumber if there is no such frame. tree
+// is the tree of this earlier frame.
+//
+// Rows without a snapshot may stand between the two frames. The result is then the tree of the newest such row, or
+// "" if that row cannot be read. Otherwise the result is tree.
 func (t *Trees) Between(tree string, from, to int64) string {
 	i, _ := slices.BinarySearch(t.Lonely, from)
 	for ; i < len(t.Lonely) && t.Lonely[i] < to; i++ {
@@ -72,9 +74,9 @@ func (t *Trees) Between(tree string, from, to int64) string {
 	return tree
 }
 
-// InflateTo returns the rendered tree of the frame with the number frame. It begins with the newest complete tree
-// up to this frame and applies the deltas that follow. It returns "" if t has no complete tree up to the frame,
-// or if one of the used rows cannot be read.
+// InflateTo returns the rendered tree at the frame with the number frame. It begins with the newest complete tree
+// up to this frame and applies the deltas that follow. A frame without a row has the tree of the previous frame.
+// InflateTo returns "" if t has no complete tree up to the frame, or if one of the used rows cannot be read.
 func (t *Trees) InflateTo(frame int64) (tree string) {
 	var numbers []int64
 	for n := range t.Rows {

@@ -21,8 +21,8 @@ var errNotImported = errors.New("the restored rows differ from the imported rows
 // errOtherPredictions means that a run was imported by a version with other predictions.
 var errOtherPredictions = errors.New("it was imported by a version of git-smithers that stores rows in another form")
 
-// checkPredictions returns an error that wraps errOtherPredictions if the run was imported with other
-// predictions than those of this program. The program would restore wrong rows from such an import.
+// checkPredictions returns an error if the run was imported with other predictions than those of this program. The
+// program would restore wrong rows from such an import. The error wraps errOtherPredictions.
 func (x *runExport) checkPredictions() error {
 	if had := x.Peer.Pass; had != (kept.Pass{}) && had.Predictions != kept.Predictions {
 		return fmt.Errorf("%w: form %d, not %d", errOtherPredictions, had.Predictions, kept.Predictions)
@@ -30,10 +30,12 @@ func (x *runExport) checkPredictions() error {
 	return nil
 }
 
-// checkImported compares all, the rows to write, with the digests that the import stored. It returns nil if the
-// run has changed since its import, or if a digest is equal. Otherwise it returns errNotImported: the rows differ
-// from the imported rows, or cannot be compared. The rows cannot be compared if the export is to another folder
-// and the import stored only the digest of the rows with their paths.
+// checkImported returns nil if the run has changed since its import, or if the rows to write are the imported
+// rows. all has the rows to write. checkImported compares them with the two digests that the import stored: one of
+// the rows themselves, and one of the rows without the root's path. If both differ, it returns errNotImported.
+//
+// An export to another folder writes other paths. If the import did not store the second digest, checkImported
+// cannot recognize such rows and returns errNotImported.
 func (x *runExport) checkImported(all kept.Rows) error {
 	if !x.Exact || all.Has(x.Peer.Pass.Rows) {
 		return nil

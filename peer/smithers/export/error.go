@@ -15,8 +15,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// refusedExport returns an export_refused error with a hint if err means that this run cannot be written to this
-// database. It returns any other error, and an error that has a code, unchanged. run is the run's id.
+// refusedExport turns an error about one run into an export_refused error with a hint. run is the id of the run.
+// refusedExport does so if the database rejects the run's rows, if the run was imported with other rows or
+// predictions, or if its data is damaged or too large. It returns an error that has a code, and every other error,
+// unchanged.
 func refusedExport(run string, err error) error {
 	if _, coded := errors.AsType[*fault.Error](err); coded {
 		return err
@@ -35,8 +37,8 @@ func refusedExport(run string, err error) error {
 	return fault.New(fault.ExportRefused, "run %q cannot be exported: %w", run, err).Hint("%s", hint).Detail("runId", run)
 }
 
-// cannotTake returns an export_refused error for the database at path, whose tables cannot hold the runs' rows
-// because of err. It returns err unchanged if err is a system error, a lock, or the end of a context.
+// cannotTake turns err into an export_refused error: the tables of the database at path do not accept the runs'
+// rows. It returns err unchanged if err is a system error, a lock, a missing permission, or the end of a context.
 func cannotTake(path string, err error) error {
 	if _, system := errors.AsType[syscall.Errno](err); system || errors.Is(err, source.ErrBusy) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -45,9 +47,10 @@ func cannotTake(path string, err error) error {
 	return fault.New(fault.ExportRefused, "%s: %w", path, err).Hint("nothing was written; export to a new database")
 }
 
-// explainWrite returns err, an error of writing the database at path, with a code and a hint. The code is locked,
-// export_refused, the code of the system's error, or invalid_database. If err already has a code, explainWrite
-// keeps it. See explainFile for the errors about a file.
+// explainWrite adds a code and a hint to err, an error from a write to the database at path. It keeps the code
+// that err already has. The code is locked if the database is busy, and export_refused if the database rejects a
+// row. It is the code of timeline.Explain if the disk is full or fails. It is invalid_database if the file is
+// damaged or not a database of Smithers. explainFile explains every other error.
 func explainWrite(path string, err error) error {
 	if _, coded := errors.AsType[*fault.Error](err); coded || errors.Is(err, context.Canceled) {
 		return timeline.Explain(err)
@@ -71,9 +74,9 @@ func explainWrite(path string, err error) error {
 	return explainFile(path, err)
 }
 
-// explainFile returns err, an error about a file, with a code and, for the database's own file, a hint. A file
-// that is not writable is read_only, and a missing folder is a usage error. Any other error gets the code of
-// timeline.Explain. path is the path of the database.
+// explainFile adds a code to err, an error about a file. path is the path of the database. If the file is not
+// writable, the code is read_only. If err is about the database's own file and its folder is missing, the code is
+// usage. Every other error gets the code of timeline.Explain. Errors about other files get no hint.
 func explainFile(path string, err error) error {
 	explained := timeline.Explain(err)
 	if target, unknown := source.Target(path); unknown == nil {
@@ -92,8 +95,8 @@ func explainFile(path string, err error) error {
 	return fault.New(fault.CodeOf(explained), "%s cannot be created: %w", path, failed.Err).Hint("nothing was written; use --to with another file")
 }
 
-// NeedFolder returns an error of code database_not_found if the database at path has no folder: the folder does
-// not exist, is not a folder, or cannot be read.
+// NeedFolder returns an error with the code database_not_found if the folder of the database at path does not
+// exist, is not a folder, or cannot be read.
 func NeedFolder(path string) error {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return fault.New(fault.DatabaseNotFound, "there is no folder for the database %s", path)

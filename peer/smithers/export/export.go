@@ -100,8 +100,8 @@ func Check(ctx context.Context, path string) error {
 }
 
 // exportAll creates the missing tables, writes runs, and adds the results to out. If the database already has one
-// of the runs, exportAll writes nothing, and the error's code is run_exists. See cannotTake for an error of the
-// tables, and refusedExport for an error of a run.
+// of the runs, exportAll writes nothing, and the error's code is run_exists. cannotTake explains an error about
+// the tables, and refusedExport explains an error about a run.
 func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req Request, predict predictor, runs []*exportedRun, out *Result) error {
 	for _, run := range runs {
 		has, err := tx.HasRun(run.Row.ID)

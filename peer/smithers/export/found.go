@@ -24,10 +24,12 @@ type Found struct {
 	Heads  []source.Head           // the snapshots, oldest first
 }
 
-// IsExported reports whether an export of the run at tip, or at an earlier entry of the run's chain, wrote the
-// rows. The database then has no news of the run. IsExported recognizes only an export of a run that had changed
-// since its import: Smithers restores such a run from the newest snapshot. See isExportOf for the differences
+// IsExported reports whether the rows in the database are the result of an export of the run, at tip or at an
+// earlier entry of the run's chain. The database then has no news of the run. See isExportOf for the differences
 // that do not count.
+//
+// IsExported recognizes only an export of a run that had changed since its import: Smithers restores such a run
+// from the newest snapshot. If the run in the database has no end time, IsExported returns false.
 func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (bool, error) {
 	if p.Run.FinishedAtMs == nil || p.hasUnrestored() {
 		return false, nil
@@ -40,6 +42,7 @@ func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snap
 		if err != nil {
 			return false, err
 		}
+		// Such an export writes the end time of the run or, without an end, the time of the entry.
 		if end := cmp.Or(row.FinishedAtMs, &entry.AtMs); *end != *p.Run.FinishedAtMs {
 			continue
 		}
@@ -50,18 +53,18 @@ func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snap
 	return false, nil
 }
 
-// hasUnrestored reports whether the database has rows of the run in a table for which hydrated returns false.
-// An export of a changed run writes no such rows.
+// hasUnrestored reports whether the database has rows of the run that an export of a changed run does not write:
+// rows in a table for which hydrated returns false.
 func (p *Found) hasUnrestored() bool {
 	return slices.ContainsFunc(tables.OfRun(slices.Clone(p.Tables)), func(t source.Table) bool {
 		return !hydrated(t.Name) && len(p.Rows[t.Name]) > 0
 	})
 }
 
-// isExportOf reports whether an export of the run at entry writes the rows that the database has. It returns
-// false if the run at entry was unchanged since its import. isExportOf compares the tables for which hydrated
-// returns true, and the numbers and times of the snapshots. Two rows count as equal if sameExported returns true.
-// Missing rows of attempts do not count, because older versions exported no attempts.
+// isExportOf reports whether an export of the run at entry writes the rows that the database has. It compares the
+// tables for which hydrated returns true, and the numbers and times of the snapshots. Two rows count as equal if
+// sameExported returns true. If the database has no attempts, the table of attempts does not count. isExportOf
+// returns false if the run at entry was unchanged since its import.
 func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	of, err := kept.ReadTip(store, entry)
 	if err != nil || of.Exact {
@@ -112,7 +115,7 @@ func sameExported(table source.Table, a, b source.Row) bool {
 }
 
 // hasFramesOf reports whether the snapshots in the database have the numbers and times of the frames that x
-// exports.
+// exports. These are the frames on the line of the newest frame, without the frames that Smithers never had.
 func (p *Found) hasFramesOf(x *runExport) (bool, error) {
 	frames, err := kept.FramesOf(x.store, x.Entry)
 	if err != nil {

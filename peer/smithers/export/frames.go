@@ -44,8 +44,8 @@ func (x *runExport) writeSnapshots() (rendered []source.Row, err error) {
 	return w.rendered, nil
 }
 
-// ownTable returns one of Smithers' own tables with the columns of the database from which the run came. If the run
-// has no such table, it returns the table of Smithers' present schema, or a table without columns.
+// ownTable returns the table of Smithers with the given name, as it was in the database from which the run came.
+// If the run has no such table, ownTable returns the table of Smithers 0.32.0, or else a table without columns.
 func (x *runExport) ownTable(name string) source.Table {
 	if table, ok := x.schema[name]; ok {
 		return table
@@ -96,10 +96,10 @@ type frameWriter struct {
 	tree            string     // the rendered tree of the frame before
 }
 
-// write writes the snapshot of a frame, collects the frame's row of _smithers_frames, and adds the frame to the
-// facts.
+// write writes the snapshot of the frame f, and collects the frame's row of _smithers_frames in w.rendered. It
+// adds the frame to w.facts.Frames.
 func (w *frameWriter) write(f kept.Frame) error {
-	var about kept.FrameRow
+	var about kept.FrameRow // the frame's row in ext/smithers/frames; empty if the run was never imported
 	if w.Imported {
 		about = w.Peer.Frames[f.Number]
 	}
@@ -124,8 +124,8 @@ func (w *frameWriter) write(f kept.Frame) error {
 	return w.writeFrame(known, about)
 }
 
-// lonelyFrames returns the rows of _smithers_frames without a snapshot. It returns nil for a run that has changed
-// since its import, because Smithers continues such a run from its newest snapshot.
+// lonelyFrames returns the rows of _smithers_frames that have no snapshot. If the run has changed since its
+// import, it returns nil, because Smithers continues such a run from its newest snapshot.
 func (x *runExport) lonelyFrames() ([]source.Row, error) {
 	over := x.Peer.Tables[tables.Frames]
 	if !x.Exact || len(over) == 0 {
@@ -134,7 +134,9 @@ func (x *runExport) lonelyFrames() ([]source.Row, error) {
 	return dbrow.Restore(x.ownTable(tables.Frames), nil, over, x.Row.ID, dbrow.Root(x.req.Root))
 }
 
-// texts returns the texts of a frame's snapshot. about is the frame's row in ext/smithers/frames.
+// texts returns the texts of the snapshot of f in Smithers' form. about is the frame's row in ext/smithers/frames.
+// It has the differences from the predicted texts. Signals to which Smithers gave no number do not count in the
+// texts.
 func (w *frameWriter) texts(f kept.Frame, about kept.FrameRow) (source.Contents, error) {
 	state, err := f.Entry.State()
 	if err != nil {
@@ -161,9 +163,11 @@ func (w *frameWriter) texts(f kept.Frame, about kept.FrameRow) (source.Contents,
 // and about is the frame's row in ext/smithers/frames. If Smithers had no row for the snapshot, writeSnapshot
 // writes nothing.
 //
-// The texts go into the row itself if the run was never imported, or if the texts were in Smithers' row. They
-// also go into the row if the database has other texts under the same hash, because an imported hash need not
-// match its texts. Otherwise the database shares the texts by hash.
+// The database usually shares the texts of all runs by hash. In three cases the texts go into the row itself:
+//
+//   - The run was never imported.
+//   - Smithers' row had the texts.
+//   - The database has other texts under the same hash. An imported hash need not match its texts.
 func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow, texts source.Contents) error {
 	predicted := tables.PredictSnapshot(known, w.snapshot)
 	// The prediction copies the pointer from the previous row, and the first row has no previous row.
@@ -199,11 +203,12 @@ func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow
 	})
 }
 
-// writeFrame collects a frame's row of _smithers_frames in w.rendered; the caller writes the row after the run's
-// row. known has the facts of the frame, and about is the frame's row in ext/smithers/frames. writeFrame collects
-// no row if Smithers had no row for the frame, or if the frame is the first frame of a fork and was never
-// imported or has no tree. Every other frame needs a row, even without a tree, so that Smithers continues with
-// the next number.
+// writeFrame collects a frame's row of _smithers_frames in w.rendered. The caller writes the row after the run's
+// row. known has the facts of the frame, and about is the frame's row in ext/smithers/frames.
+//
+// writeFrame collects no row if Smithers had no row for the frame. It also collects no row for the first frame of
+// a fork if the run was never imported, or if the frame has no tree. Every other frame gets a row, even without a
+// tree, so that Smithers continues with the next number.
 func (w *frameWriter) writeFrame(known tables.FrameFacts, about kept.FrameRow) error {
 	if !w.Imported || about.Frame == nil && known.XMLHash == "" {
 		if known.PeerNo == 0 && w.Row.Parent != nil {

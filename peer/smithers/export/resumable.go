@@ -27,9 +27,12 @@ type Refusal struct {
 	Message string `json:"message"` // for people
 }
 
-// place sets x.dir, the folder in which the run is resumed unless its row names another, and x.req.Root, the
-// folder that contains the run's paths. If the request names no root and the run was in a working copy,
-// x.req.Root becomes the top of the working copy around x.dir, as in Smithers.
+// place sets two folders of the export. x.dir is the folder in which the run is resumed, unless the run's row
+// names another folder: the request's Dir, or else its Root, or else the folder of the database. x.req.Root is the
+// folder that contains the run's paths.
+//
+// If the request has no Root, x.req.Root becomes x.dir. But if the run was in a working copy and x.dir is in a
+// repository, x.req.Root becomes the top of this repository, as in Smithers.
 func (x *runExport) place() error {
 	x.dir = cmp.Or(x.req.Dir, x.req.Root, filepath.Dir(x.req.To))
 	if x.req.Root != "" {
@@ -43,9 +46,9 @@ func (x *runExport) place() error {
 	return err
 }
 
-// resumedIn returns the folder in which Smithers resumes the run of row. It is the rootDir of the row if the
-// request names no folder, and rootDir exists and is in x.req.Root; otherwise x.dir. Smithers uses the folder
-// in the row, wherever a person starts Smithers.
+// resumedIn returns the folder in which Smithers resumes the run of row. Smithers uses the folder in the row,
+// wherever a person starts Smithers. The result is the rootDir of the row if it exists and is in x.req.Root.
+// Otherwise, or if the request names a folder, the result is x.dir.
 func (x *runExport) resumedIn(row source.Row) string {
 	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if x.req.Dir != "" || err != nil {
@@ -61,7 +64,8 @@ func (x *runExport) resumedIn(row source.Row) string {
 	return own
 }
 
-// result returns the Run that describes the written run. frames is the number of written frames.
+// result returns the Run that describes the written run. frames is the number of written frames. The field Resumes
+// is nil if no reason against a resume is known and further reasons are possible.
 func (x *runExport) result(frames int64) Run {
 	out := Run{
 		RunID: x.Row.ID, Frames: frames, Exact: x.Exact, Refusals: append([]Refusal{}, x.refusals...),
@@ -105,9 +109,12 @@ func repositoryAt(path string) string {
 	return "the repository " + path
 }
 
-// workflowRefusals returns the refusals of refusalsOf that concern the workflow file and its modules. config
-// has the members of config_json. If the row's path is not absolute or the file cannot be read, there are no
-// refusals, and certain is false.
+// workflowRefusals returns the refusals that concern the workflow file and its modules. config has the members of
+// config_json. The file must exist and have the stored hash. From graphVersion on, its modules must have the
+// stored hash, too.
+//
+// certain is false if there may be further refusals: if the row's path is not absolute, the file cannot be read,
+// or the hash of the modules is unknown.
 func workflowRefusals(workflows code.Files, row source.Row, config []jsonobject.Member) (found []Refusal, certain bool) {
 	file, _ := dbrow.ColumnText(row, "workflow_path")
 	if !filepath.IsAbs(file) {
@@ -134,8 +141,8 @@ func workflowRefusals(workflows code.Files, row source.Row, config []jsonobject.
 	return nil, now.Known
 }
 
-// durability returns the version and the hash of the workflow file in the member durabilityKey of config_json. It
-// returns 0 and "" if config has no such member or the member is not an object.
+// durability returns two values of the member durabilityKey in config, the members of config_json: the version and
+// the hash of the workflow file. It returns 0 and "" if config has no such member or the member is not an object.
 func durability(config []jsonobject.Member) (version float64, entry string) {
 	for _, m := range config {
 		if m.Name != durabilityKey {

@@ -38,9 +38,10 @@ type runExport struct {
 	certain  bool      // refusals is complete
 }
 
-// hydrated reports whether the export of a run that has changed since its import writes rows of the table with
-// that name. Smithers restores such a run from the newest snapshot, and then itself writes the rows of all
-// other tables, unless the run has a row of input. Of the attempts, the export writes only those of waits.
+// hydrated reports whether an export writes rows of the table called table for a run that has changed since its
+// import. Smithers restores such a run from the newest snapshot, and then itself writes the rows of all other
+// tables. Smithers does not do this if the run has a row of input. Of the attempts, the export writes only those
+// of waits.
 func hydrated(table string) bool {
 	switch table {
 	case tables.Runs, tables.Branches, tables.Attempts, tables.Signals, tables.Approvals, tables.HumanRequests, tables.Events, tables.Provenance:
@@ -90,8 +91,9 @@ func (x *runExport) write() (frames int64, err error) {
 	return int64(len(x.facts.Frames)), nil
 }
 
-// allRows returns all rows to write except those of snapshots. frames are the rows of _smithers_frames, which
-// allRows sorts by number.
+// allRows returns all rows to write except those of snapshots. If the run has changed since its import, it leaves
+// out the tables for which hydrated returns false. frames are the rows of _smithers_frames, which allRows sorts by
+// number.
 func (x *runExport) allRows(frames []source.Row) (kept.Rows, error) {
 	all := kept.Rows{
 		Schema: x.Peer.Schema, Heads: x.heads, Rows: make(map[string][]source.Row), FramesTable: x.ownTable(tables.Frames), Frames: frames,
@@ -122,9 +124,12 @@ func (x *runExport) readFacts() (err error) {
 	return x.likeSmithers()
 }
 
-// writeTable writes the run's rows of a table. For a table whose rows belong to no run, it adds the missing rows.
-// For _smithers_runs, it sets x.refusals and x.certain. It first makes the row of _smithers_runs resumable if the
-// run has changed since its import, or if the request names a workflow file.
+// writeTable writes rows, the run's rows of a table. For a table whose rows belong to no run, it adds the missing
+// rows.
+//
+// For _smithers_runs, writeTable also sets x.refusals and x.certain from the written row. Before it writes the
+// row, it makes the row resumable if the run has changed since its import, or if the request names a workflow
+// file.
 func (x *runExport) writeTable(table source.Table, rows []source.Row) error {
 	if !tables.HasRun(table) {
 		return x.unowned.put(x.tx, table, rows)
@@ -152,8 +157,8 @@ func (x *runExport) rows(table source.Table) ([]source.Row, error) {
 	return x.rowsAt(table, dbrow.Root(x.req.Root))
 }
 
-// rowsAt returns the run's rows of a table as rows does, but with their paths in the folder at. If the run has
-// changed since its import, at must be x.req.Root.
+// rowsAt returns the result of rows with the run's paths in another folder. at is the path of this folder. If the
+// run has changed since its import, at must be x.req.Root.
 func (x *runExport) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, error) {
 	predicted, err := x.predict(x.facts, table, x.Peer.Columns())
 	if err != nil {
@@ -174,10 +179,10 @@ func (x *runExport) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, err
 	return dbrow.Restore(table, predicted, over, x.Row.ID, at)
 }
 
-// likeSmithers changes x.facts to the form from which Smithers can restore a run that has changed since its
-// import. It sets Restored and, for a fork, Smithers' number of the parent's frame. If the run has not ended, its
-// status becomes failed. If the run has no end time or no revision, likeSmithers takes the time or the revision
-// of the entry.
+// likeSmithers changes x.facts so that Smithers can restore the run. The run must have changed since its import.
+// likeSmithers sets Restored and, for a fork, Smithers' number of the parent's frame. If the run has not ended,
+// its status becomes failed. If the run has no end time, likeSmithers sets the time of the entry. If the run has
+// no revision, likeSmithers sets the revision of the entry, if any.
 func (x *runExport) likeSmithers() error {
 	x.facts.Restored = true
 	row := &x.facts.Run
@@ -224,8 +229,8 @@ func (x *runExport) peerOfParent(parent snapshot.Parent) (int64, error) {
 	return max(of.Peer.PeerNo(parent.Frame), 0), nil
 }
 
-// ofProgress reports whether a column of _smithers_runs describes the progress of one run. The row of a fork
-// must not take the value of such a column from its parent's row.
+// ofProgress reports whether a column of _smithers_runs describes the progress of one run. A fork has its own
+// progress, so its row must not get such a column from the row of its parent.
 func ofProgress(column string) bool {
 	switch column {
 	case "parent_run_id", "status", "created_at_ms", "started_at_ms", "finished_at_ms", "error_json", "workflow_name",
@@ -235,10 +240,10 @@ func ofProgress(column string) bool {
 	return dbrow.IsProcessColumn(tables.Runs, column)
 }
 
-// runRow returns the row of _smithers_runs for a run that has changed since its import. The columns of progress
-// have their predicted values: see ofProgress. All other columns come from the imported row of the run or, for a
-// fork, of its parent. over has the overrides of the imported row. runRow returns an error if the overrides
-// remove the row or add another row.
+// runRow returns the row of _smithers_runs for a run that has changed since its import. predicted has the
+// predicted row, and over has the overrides of the imported row. The columns for which ofProgress returns true
+// have their predicted values. All other columns come from the imported row of the run or, for a fork, of its
+// parent. runRow returns an error if the overrides remove the row or add another row.
 func (x *runExport) runRow(table source.Table, predicted []source.Row, over []dbrow.Override) ([]source.Row, error) {
 	at := dbrow.Root(x.req.Root)
 	own, err := dbrow.Restore(table, predicted, nil, x.Row.ID, at)
@@ -261,9 +266,11 @@ func (x *runExport) runRow(table source.Table, predicted []source.Row, over []db
 }
 
 // makeResumable changes row, the run's row of _smithers_runs, so that Smithers can resume the run. Smithers
-// resumes a run only if the row names the present repository, and has the present hash of the workflow file and
-// of the file's modules. makeResumable sets these columns to the present values. If no workflow file is named or
-// the file is missing, it sets only the columns of the repository.
+// compares the row with the present repository, with the workflow file and with the modules that the file imports.
+//
+// makeResumable sets the columns of the repository to their present values. If the request or the row names a
+// workflow file that exists, makeResumable also sets the columns of the workflow. If it cannot compute the hash of
+// the modules, it sets the hash of the file alone.
 func (x *runExport) makeResumable(row source.Row) error {
 	dir := x.resumedIn(row)
 	folder, kind := code.Repository(dir)

@@ -17,8 +17,8 @@ import (
 // errTaken means that the database already has another row with the same key, which may belong to another run.
 var errTaken = errors.New("the database already has a row with this key")
 
-// readTables sets x.schema to the tables with rows of the run that differ from Smithers' own tables. If a stored
-// table is damaged, the error's code is export_refused.
+// readTables sets x.schema to the stored tables: those with rows of the run that differ from Smithers' own tables.
+// If a stored table cannot be parsed, the error's code is export_refused.
 func (x *exportedRun) readTables(ctx context.Context) error {
 	x.schema = make(map[string]source.Table)
 	for _, line := range x.Peer.Schema {
@@ -73,8 +73,9 @@ func (x *runExport) tables() []source.Table {
 	return slices.SortedFunc(maps.Values(named), func(a, b source.Table) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// put adds a row of a run. A table may number the rows of all runs. If such a number is taken, put removes the
-// number from row, and the database chooses the next number. For any other existing key, the error is errTaken.
+// put adds a row of a run to a table. Some tables have one INTEGER key, which numbers the rows of all runs. If
+// such a number is taken, put removes the number from row, and the database chooses a new number. If the key of
+// another table is taken, the error is errTaken.
 func (x *runExport) put(table source.Table, row source.Row) error {
 	isNew, err := x.tx.InsertIfNew(table.Name, row)
 	if err != nil || isNew {

@@ -9,8 +9,9 @@ import (
 // row.
 type unownedRows map[string]map[string]int
 
-// put adds each row that occurs more often in rows than in the database, and counts the added rows. It skips a row
-// whose key already exists.
+// put adds rows to a table whose rows belong to no run. It adds a row only if the row occurs more often in rows
+// than in the database, and if no other row has the same key. u counts the rows of the database and the added
+// rows.
 func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.Row) error {
 	have, err := u.of(tx, table)
 	if err != nil {
@@ -33,8 +34,8 @@ func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.R
 	return nil
 }
 
-// of returns how often each row occurs in a table, by the row's digest. The first call for a table reads the
-// table and stores the counts in u.
+// of returns the number of equal rows in a table for each row, by the row's digest. The first call for a table
+// reads the table and stores the counts in u. put changes the counts when it adds rows.
 func (u unownedRows) of(tx *source.WriteTx, table source.Table) (map[string]int, error) {
 	if have, ok := u[table.Name]; ok {
 		return have, nil

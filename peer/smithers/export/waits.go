@@ -11,10 +11,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// waitRows returns the rows of _smithers_attempts for a run that has changed since its import: one row for each
-// wait whose signal has arrived. Without the row, Smithers would begin the wait again and stop, although the signal
-// is in the database. Smithers would also give a received signal to the next wait. A wait without a signal has no
-// row, so that Smithers begins the wait again, with its timeout.
+// waitRows returns the rows of _smithers_attempts for a run that has changed since its import. It returns one row
+// for each wait that gets a signal.
+//
+// Without such a row, Smithers would begin the wait again and stop, although the signal is in the database.
+// Smithers would also give a received signal to the next wait. A wait without a signal has no row. So Smithers
+// begins the wait again, with its timeout.
 func (x *runExport) waitRows(table source.Table) ([]source.Row, error) {
 	rendered, err := x.store.Rendered(x.Entry)
 	if err != nil {
@@ -38,8 +40,9 @@ type waitWriter struct {
 	taken    map[int64]bool    // the signals that a wait has received, by Seq
 }
 
-// rows returns the rows of the waits that have a signal: first the waits of the mailbox, and then the waits that
-// the run has not reached. It sets w.signals and w.taken.
+// rows returns the rows of the waits that have a signal, and sets w.signals and w.taken. The first rows are those
+// of waits that have received a signal. Then come waits that can receive one of the signals: the unfinished waits
+// of the mailbox, and then the waits that the run has not reached. rows leaves out expired waits.
 func (w *waitWriter) rows() (rows []source.Row) {
 	w.signals = slices.SortedFunc(slices.Values(w.Whole.Signals), func(a, b snapshot.Signal) int { return int(a.Seq - b.Seq) })
 	tasks, finished, begun := w.workflow.ByID(), make(map[string]bool), make(map[string]bool)
@@ -70,9 +73,10 @@ func (w *waitWriter) rows() (rows []source.Row) {
 	return rows
 }
 
-// add appends the row of wait, which has received a signal, to rows and returns the result. If w.signals lacks
-// the signal, add returns rows unchanged. If finished is false, the row is a waiting attempt, and Smithers
-// takes the signal when it resumes the run. task is the wait's element, or nil.
+// add appends the row of wait to rows and returns the longer slice. wait must have received a signal. If w.signals
+// lacks this signal, add returns rows unchanged. If finished is true, the row is a finished attempt. If finished
+// is false, the row is a waiting attempt, and Smithers takes the signal when it resumes the run. task is the
+// wait's element, or nil.
 func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wait, finished bool) []source.Row {
 	i := slices.IndexFunc(w.signals, func(s snapshot.Signal) bool { return s.Seq == *wait.SignalSeq })
 	if i < 0 {
@@ -95,8 +99,9 @@ func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wa
 	return append(rows, row)
 }
 
-// next returns the oldest signal that a wait can receive, or nil if the run has no such signal. Smithers gives a
-// signal to all waits that had begun when the signal arrived, and otherwise to a single wait.
+// next returns the oldest signal that wait can receive, or nil if there is no such signal. The signal must have
+// the name and the correlation of wait. A signal that another wait has taken counts only if wait had begun when
+// the signal arrived: Smithers gives a signal to all waits that had begun by then.
 func (w *waitWriter) next(wait snapshot.Wait) *snapshot.Signal {
 	for i, s := range w.signals {
 		free := !w.taken[s.Seq] || s.ReceivedAtMs >= wait.StartedAtMs
@@ -107,10 +112,11 @@ func (w *waitWriter) next(wait snapshot.Wait) *snapshot.Signal {
 	return nil
 }
 
-// unbegun returns the waits for signals that the newest rendered tree has but the run has not reached, in the order
-// of the tree. For a wait in a loop, it uses the loop's current iteration, and it skips loops that have ended. It
-// skips nested loops, too, because Smithers counts their iterations in another way. finished and begun have the
-// keys of finished nodes and of begun waits.
+// unbegun returns the waits for signals that are in the newest rendered tree and that the run has not reached, in
+// the order of the tree. finished has the keys of finished nodes, and begun has the keys of begun waits.
+//
+// A wait in a loop belongs to the loop's current iteration. unbegun skips loops that have ended. It also skips
+// nested loops, because Smithers counts their iterations in another way.
 func (w *waitWriter) unbegun(finished, begun map[string]bool) (waits []snapshot.Wait) {
 	iterations := make(map[string]int)
 	for _, l := range w.Whole.Loops {
@@ -142,8 +148,8 @@ func (w *waitWriter) unbegun(finished, begun map[string]bool) (waits []snapshot.
 	return waits
 }
 
-// unbegunWait returns the wait of an element at an iteration. The wait begins after all signals have arrived, so
-// that no signal goes to two waits.
+// unbegunWait returns the wait for the element e at an iteration. The wait begins after all signals have arrived,
+// so that it receives no signal that another wait has taken.
 func (w *waitWriter) unbegunWait(e *tree.Element, iteration int) snapshot.Wait {
 	wait := snapshot.Wait{
 		NodeID: e.Props["id"], Iteration: iteration, Attempt: 1, Kind: snapshot.WaitSignal, Status: snapshot.WaitWaiting,

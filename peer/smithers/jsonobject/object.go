@@ -20,8 +20,8 @@ type Member struct {
 	Value []byte // the value as spelled
 }
 
-// Members yields the members of an object in their order. If object is any other value, Members yields
-// nothing.
+// Members yields the members of a JSON object in their order. object must be valid JSON, or empty. If object is
+// not a JSON object, Members yields nothing.
 func Members(object []byte) iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		i := jsontext.SkipSpace(object, 0)
@@ -42,8 +42,8 @@ func Members(object []byte) iter.Seq[Member] {
 	}
 }
 
-// Elements yields the elements of an array in their order. If array is any other value, Elements yields
-// nothing.
+// Elements yields the elements of a JSON array in their order. array must be valid JSON, or empty. If array is not
+// a JSON array, Elements yields nothing.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		i := jsontext.SkipSpace(array, 0)
@@ -63,7 +63,7 @@ func Elements(array []byte) iter.Seq[[]byte] {
 }
 
 // Unquote returns the text that a JSON string stands for. text is the string with its quotes. An unpaired
-// surrogate becomes U+FFFD.
+// surrogate becomes U+FFFD. If text is not a valid JSON string, the result has no meaning.
 func Unquote(text []byte) string {
 	for _, c := range text {
 		if c == '\\' {
@@ -77,13 +77,14 @@ func Unquote(text []byte) string {
 	return string(text[1 : len(text)-1])
 }
 
-// IsString reports whether value, without leading space, is a string.
+// IsString reports whether value is a JSON string. value must be valid JSON, and must not begin with white space.
 func IsString(value []byte) bool { return value[0] == '"' }
 
-// IsNull reports whether value, without space around it, is null.
+// IsNull reports whether value is the JSON null. value must not have white space around it.
 func IsNull(value []byte) bool { return string(value) == "null" }
 
-// AppendNullable appends *s as a JSON string to b, or null if s is nil, and returns the result.
+// AppendNullable appends the text that s points to, as a JSON string, to b. If s is nil, it appends null. It
+// returns the extended slice.
 func AppendNullable(b []byte, s *string) []byte {
 	if s == nil {
 		return append(b, "null"...)
@@ -102,9 +103,8 @@ func Parse(object []byte) ([]Member, error) {
 	return Read(object)
 }
 
-// Read returns the members of an object in their order, as Parse does, but does not check the JSON or the
-// limits. The members refer to the bytes of object. If object is empty or does not begin with "{", Read returns
-// an error.
+// Read returns the members of an object in their order. Unlike Parse, it does not check the JSON or the limits.
+// The members refer to the bytes of object. If object is empty or does not begin with "{", Read returns an error.
 func Read(object json.RawMessage) ([]Member, error) {
 	if len(object) == 0 || object[0] != '{' {
 		return nil, errNotObject
@@ -123,8 +123,8 @@ func NewMember(name, value string) Member {
 	return Member{Name: name, Text: append(text, value...), Value: []byte(value)}
 }
 
-// TextOf returns the string in the last member with the given name whose value is not null. If there is no
-// such member, or its value is not a string, TextOf returns "".
+// TextOf returns the value of a member that is a string, or "" if there is no such member. Of several members with
+// the given name, the last one counts whose value is not null. If its value is not a string, TextOf returns "".
 func TextOf(members []Member, name string) string {
 	var s string
 	for _, m := range members {
@@ -135,7 +135,7 @@ func TextOf(members []Member, name string) string {
 	return s
 }
 
-// Join returns the JSON object that has the given members in their order, as spelled.
+// Join returns the JSON object that has the given members in their order. Each member keeps its text.
 func Join(members []Member) json.RawMessage {
 	size := len("{}")
 	for _, m := range members {
@@ -151,7 +151,7 @@ func Join(members []Member) json.RawMessage {
 	return append(b, '}')
 }
 
-// RawOf returns the value of the first member with the given name, as spelled, or "" if there is no such
+// RawOf returns the JSON text of the value of the first member with the given name, or "" if there is no such
 // member.
 func RawOf(members []Member, name string) string {
 	for _, m := range members {
@@ -174,8 +174,8 @@ func HasTwice(members []Member) bool {
 	return false
 }
 
-// With returns members with the member set in place of the first member of the same name. If there is no such
-// member, set is added at the end. With may change the array of members.
+// With replaces the first member that has the same name as set by set, and returns the members. If there is no
+// such member, With adds set at the end. With may change the array of members.
 func With(members []Member, set Member) []Member {
 	at := slices.IndexFunc(members, func(m Member) bool { return m.Name == set.Name })
 	if at < 0 {

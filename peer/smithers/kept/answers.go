@@ -27,7 +27,7 @@ type AnswerKeys map[string]map[string]bool
 // mailCollections are the collections of the mailbox that people and programs write.
 var mailCollections = []string{snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionSignals}
 
-// add adds the key of an answer in a collection of the mailbox.
+// add adds key, the key of an answer, to the keys of a collection of the mailbox.
 func (k AnswerKeys) add(collection, key string) {
 	if k[collection] == nil {
 		k[collection] = make(map[string]bool)
@@ -53,8 +53,8 @@ func (a *Answers) Keys() AnswerKeys {
 	return keys
 }
 
-// AnswersAt returns the answers in the mailbox of tip that Smithers does not have. known has the keys of the answers
-// that Smithers lacked at the last import. AnswersAt returns these answers and all answers given after that import.
+// AnswersAt returns the answers in the mailbox of tip that Smithers does not have. These are the answers that
+// Smithers lacked at the last import, and all answers given after that import. known has the keys of the former.
 func AnswersAt(s *timeline.Store, tip *snapshot.Entry, known AnswerKeys) (a Answers, err error) {
 	imported, err := LastImported(s, tip)
 	if err != nil {
@@ -79,8 +79,9 @@ func AnswersAt(s *timeline.Store, tip *snapshot.Entry, known AnswerKeys) (a Answ
 	return a, a.readSignals(now, then, known[snapshot.CollectionSignals])
 }
 
-// LastImported returns the last entry of the newest import of tip's run. git-smithers itself made all later entries.
-// If the run was never imported, LastImported returns the run's first entry.
+// LastImported returns the last entry of the newest import of tip's run: the oldest entry from which on all
+// entries have the Pass of tip. git-smithers itself made all later entries. If the run was never imported,
+// LastImported returns the run's first entry.
 func LastImported(s *timeline.Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	newest, err := ReadPass(tip)
 	if err != nil {
@@ -99,18 +100,20 @@ func LastImported(s *timeline.Store, tip *snapshot.Entry) (*snapshot.Entry, erro
 	return last, nil
 }
 
-// readApprovals sets a.Approvals to the decisions that Smithers does not have. now is the state of the tip, and
-// then is the state at the last import. known has the keys of the answers that Smithers lacked at that import. An
-// approval that is decided in the state now counts if its key is in known, or if it was undecided in the state
-// then and had the same request time.
-func (a *Answers) readApprovals(now, then *snapshot.State, known map[string]bool) error {
+// readApprovals sets a.Approvals to the decisions that Smithers does not have. present is the state of the tip,
+// and imported is the state at the last import. known has the keys of the answers that Smithers lacked at that
+// import.
+//
+// An approval that is decided in present is such a decision in two cases. Its key is in known, or the approval was
+// undecided in imported and had the same request time.
+func (a *Answers) readApprovals(present, imported *snapshot.State, known map[string]bool) error {
 	a.Approvals = make(map[string]snapshot.Approval)
-	for is, err := range now.AllApprovals() {
+	for is, err := range present.AllApprovals() {
 		if err != nil {
 			return err
 		}
 		key := snapshot.Key(is.NodeID, is.Iteration)
-		was, had, err := mailRow(then.Approvals(), key, snapshot.DecodeApproval)
+		was, had, err := mailRow(imported.Approvals(), key, snapshot.DecodeApproval)
 		if err != nil {
 			return err
 		}
@@ -122,17 +125,19 @@ func (a *Answers) readApprovals(now, then *snapshot.State, known map[string]bool
 	return nil
 }
 
-// readHumanRequests sets a.HumanRequests to the answers that Smithers does not have. A request that is no longer
-// pending in the state now counts if its key is in known, or if it was pending in the state then and had the same
-// request time. now, then and known are those of readApprovals.
-func (a *Answers) readHumanRequests(now, then *snapshot.State, known map[string]bool) error {
+// readHumanRequests sets a.HumanRequests to the answers that Smithers does not have. The parameters are those of
+// readApprovals.
+//
+// A request that is no longer pending in present has such an answer in two cases. Its key is in known, or the
+// request was pending in imported and had the same request time.
+func (a *Answers) readHumanRequests(present, imported *snapshot.State, known map[string]bool) error {
 	a.HumanRequests = make(map[string]snapshot.HumanRequest)
-	for is, err := range now.AllHumanRequests() {
+	for is, err := range present.AllHumanRequests() {
 		if err != nil {
 			return err
 		}
 		key := snapshot.Key(is.NodeID, is.Iteration)
-		was, had, err := mailRow(then.HumanRequests(), key, snapshot.DecodeHumanRequest)
+		was, had, err := mailRow(imported.HumanRequests(), key, snapshot.DecodeHumanRequest)
 		if err != nil {
 			return err
 		}
@@ -144,16 +149,16 @@ func (a *Answers) readHumanRequests(now, then *snapshot.State, known map[string]
 	return nil
 }
 
-// readSignals sets a.Signals to the signals that Smithers does not have, sorted by number. A signal of the state
-// now counts if the state then lacks the signal, or if its digest is in known. readSignals sets a.Known to the
-// digests of all other signals of the state now. now, then and known are those of readApprovals.
-func (a *Answers) readSignals(now, then *snapshot.State, known map[string]bool) error {
+// readSignals sets a.Signals to the signals in present that Smithers does not have, sorted by number. Smithers
+// does not have a signal if imported lacks it, or if its digest is in known. readSignals sets a.Known to the
+// digests of all other signals in present. The parameters are those of readApprovals.
+func (a *Answers) readSignals(present, imported *snapshot.State, known map[string]bool) error {
 	a.Known = make(map[string]bool)
-	for s, err := range now.AllSignals() {
+	for s, err := range present.AllSignals() {
 		if err != nil {
 			return err
 		}
-		_, had, err := then.Signals().Get(s.Digest())
+		_, had, err := imported.Signals().Get(s.Digest())
 		if err != nil {
 			return err
 		}
@@ -167,7 +172,8 @@ func (a *Answers) readSignals(now, then *snapshot.State, known map[string]bool) 
 	return nil
 }
 
-// mailRow returns the decoded row with the given key. ok is false if the collection has no such row.
+// mailRow looks for the row with the given key in rows, and returns the row in the form that decode returns. ok is
+// false if there is no such row.
 func mailRow[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, ok bool, err error) {
 	value, ok, err := rows.Get(key)
 	if err == nil && ok {
@@ -176,8 +182,8 @@ func mailRow[T any](rows *page.Collection, key string, decode func(page.Row) (T,
 	return row, ok, err
 }
 
-// SameCorrelation reports whether Smithers treats the correlation ids a and b as equal: without surrounding white
-// space, and with nil as an empty id.
+// SameCorrelation reports whether Smithers treats the correlation ids a and b as equal. Smithers ignores white
+// space around an id, and treats nil as an empty id.
 func SameCorrelation(a, b *string) bool {
 	text := func(id *string) string {
 		if id == nil {
@@ -194,24 +200,24 @@ func SameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// Approval returns the decided approval that answers asked, an approval in Smithers' mailbox. It returns asked
-// itself if the answers have no decision for asked, if Smithers has decided the approval, or if the decision is
-// for an earlier or later request.
-func (a *Answers) Approval(asked snapshot.Approval) snapshot.Approval {
-	here, ok := a.Approvals[snapshot.Key(asked.NodeID, asked.Iteration)]
-	if !ok || asked.Status != snapshot.ApprovalRequested || here.RequestedAtMs != asked.RequestedAtMs {
-		return asked
+// Approval returns the state of an approval in git-smithers. peer is the approval in Smithers' mailbox. If
+// Smithers has not decided the approval and a has the decision of the same request, the result is the decided
+// approval. Otherwise the result is peer.
+func (a *Answers) Approval(peer snapshot.Approval) snapshot.Approval {
+	here, ok := a.Approvals[snapshot.Key(peer.NodeID, peer.Iteration)]
+	if !ok || peer.Status != snapshot.ApprovalRequested || here.RequestedAtMs != peer.RequestedAtMs {
+		return peer
 	}
 	return here
 }
 
-// HumanRequest returns the answered request that answers asked, a human request in Smithers' mailbox. It
-// returns asked itself if the answers have none for asked, if the request is no longer pending in Smithers, or
-// if the answer is for an earlier or later request.
-func (a *Answers) HumanRequest(asked snapshot.HumanRequest) snapshot.HumanRequest {
-	here, ok := a.HumanRequests[snapshot.Key(asked.NodeID, asked.Iteration)]
-	if !ok || asked.Status != snapshot.HumanPending || here.RequestedAtMs != asked.RequestedAtMs {
-		return asked
+// HumanRequest returns the state of a human request in git-smithers. peer is the request in Smithers' mailbox. If
+// the request is still pending in Smithers and a has the answer to the same request, the result is the answered
+// request. Otherwise the result is peer.
+func (a *Answers) HumanRequest(peer snapshot.HumanRequest) snapshot.HumanRequest {
+	here, ok := a.HumanRequests[snapshot.Key(peer.NodeID, peer.Iteration)]
+	if !ok || peer.Status != snapshot.HumanPending || here.RequestedAtMs != peer.RequestedAtMs {
+		return peer
 	}
 	return here
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// FactsAt returns the facts of a run as of entry, one of the run's entries: the run's row, state, attempts and
-// logs. Frames and Events stay empty.
+// FactsAt returns the facts of a run at entry, one of the run's entries: the run's row, state, attempts and logs.
+// The caller must set Frames and Events.
 func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	row, err := entry.RunRow()
 	if err != nil {

@@ -15,8 +15,8 @@ type Frame struct {
 	Entry  *snapshot.Entry
 }
 
-// FramesOf returns all frames of tip's run, including dropped frames. The index of a frame is its number. If no
-// entry of the run is frame 0, the run's first entry stands for frame 0: see Frame.
+// FramesOf returns all frames of tip's run, even those on which the newest frame is not based. The index of a frame
+// is its number. If no entry of the run is frame 0, the run's first entry stands for frame 0: see Frame.
 func FramesOf(s *timeline.Store, tip *snapshot.Entry) ([]Frame, error) {
 	row, err := tip.RunRow()
 	if err != nil {
@@ -49,9 +49,9 @@ func FrameOf(entry *snapshot.Entry) Frame {
 	return f
 }
 
-// LineTo returns the frames from the run's first frame to the frame with the number last. Each frame of the
-// result is based on the frame before it. frames is the result of FramesOf. If frames has no frame with the
-// number last, LineTo returns nil.
+// LineTo returns the frames from the run's first frame to the frame with the number last. Each frame of the result
+// is based on the frame before it. frames is the result of FramesOf. If last is not the index of a frame, LineTo
+// returns nil.
 func LineTo(frames []Frame, last int64) []Frame {
 	var line []Frame
 	for at := last; at >= 0 && at < int64(len(frames)); at = frames[at].Based {
@@ -71,12 +71,12 @@ type Meeting struct {
 	Count int // the number of Smithers' frames that agree
 }
 
-// Meet compares heads, Smithers' list of frames, with the lines of frames in the repository. It returns the
-// meeting with the line that has the longest beginning of heads; of several such lines, it takes the one that
-// ends with the newest frame. frames is the result of FramesOf, and known has Smithers' numbers of these frames.
+// Meet compares heads, Smithers' list of frames, with each line of frames in the repository. It looks for the line
+// that agrees with the most frames at the beginning of heads. If several lines agree equally, it chooses the line
+// with the newest last frame. frames is the result of FramesOf, and known has Smithers' numbers of these frames.
 //
-// Two frames are the same if Smithers' number and the time are equal. If fork is true, the time of frame 0 does
-// not count. Meet skips frames that Smithers never had.
+// Two frames agree if Smithers' number and the time are equal. If fork is true, the time of frame 0 does not
+// count. Meet skips frames that Smithers never had.
 func Meet(frames []Frame, known *Peer, fork bool, heads []source.Head) Meeting {
 	best := Meeting{End: snapshot.NoFrame}
 	on := make([]int, len(frames)) // the number of Smithers' frames on the line to each frame; -1 if the line differs

@@ -114,7 +114,8 @@ type extContent struct {
 	rows  map[string]map[string]string // the values of each collection, by the collection's name and the row's key
 }
 
-// encode returns the stored form of p. The content is empty if p has the zero Pass.
+// encode returns the stored form of p: files with whole values, and collections with rows by key. If p has the
+// zero Pass, the result is empty.
 func (p *Peer) encode() (extContent, error) {
 	c := extContent{files: map[string]string{}, rows: map[string]map[string]string{}}
 	if p.Pass == (Pass{}) {
@@ -143,7 +144,7 @@ func (p *Peer) encode() (extContent, error) {
 			c.rows[extFrames][strconv.FormatInt(frame, 10)] = add(row)
 		}
 	}
-	for _, m := range p.Marks {
+	for _, m := range p.Marks { // the key is the frame's number and the kind of the mark
 		c.rows[extMarks][freeKey(c.rows[extMarks], fmt.Sprintf("%d/%s", m.Frame, m.What))] = add(markRow{m.PeerNo, m.Stored, m.Found})
 	}
 	for table, overrides := range p.Tables {
@@ -234,8 +235,8 @@ func (c extContent) decode() (*Peer, error) {
 	return p, nil
 }
 
-// decodeMarks appends the marks of c to p, sorted by frame and then by key. The error is objstore.ErrCorrupt if a key
-// or a value is invalid.
+// decodeMarks appends the marks of c to p, sorted by frame and then by key. A key has the form that encode writes.
+// The error is objstore.ErrCorrupt if a key or a value is invalid.
 func (c extContent) decodeMarks(p *Peer) error {
 	for _, key := range slices.Sorted(maps.Keys(c.rows[extMarks])) {
 		number, what, _ := strings.Cut(key, "/")
@@ -284,7 +285,7 @@ type Mark struct {
 	Found  string `json:"found"`   // the computed value, or the error of the computation
 }
 
-// Columns returns the columns of all output tables in p.Schema, in stored order.
+// Columns returns the columns of all output tables in p.Schema, in the order of p.Schema.
 func (p *Peer) Columns() []tables.OutputColumn {
 	var all []tables.OutputColumn
 	for _, line := range p.Schema {

@@ -18,7 +18,8 @@ func ReadPeer(e *snapshot.Entry) (*Peer, error) {
 	return c.decode()
 }
 
-// readExt returns the encoded content of ext/smithers at e. The content is empty if e is nil.
+// readExt returns the encoded content of ext/smithers at e. The content is empty if e is nil or has no
+// ext/smithers.
 func readExt(e *snapshot.Entry) (extContent, error) {
 	c := extContent{files: map[string]string{}, rows: map[string]map[string]string{}}
 	if e == nil {

@@ -17,9 +17,9 @@ type Rows struct {
 	Frames      []source.Row            // sorted by frame_no
 }
 
-// Digest returns the digest of all rows, in hex. Snapshots count by number, time and content hash. Columns of
-// processes do not count: see dbrow.IsProcessColumn. Output tables without rows of the run, and output columns
-// without a value, do not count either, because another workflow may have added these tables and columns.
+// Digest returns the digest of all rows, in hex. Of a snapshot, only the number, the time and the content hash
+// count. Columns of processes do not count: see dbrow.IsProcessColumn. Another workflow may have added output
+// tables and columns. So output tables without rows of the run and output columns without a value do not count.
 func (all Rows) Digest() string {
 	h := dbrow.NewDigester()
 	for _, line := range all.Schema {
@@ -46,8 +46,9 @@ func (all Rows) Digest() string {
 	return h.Sum()
 }
 
-// Has reports whether digest is the digest of the rows, either with or without the rows of _smithers_frames. An
-// export always writes rows of _smithers_frames for Smithers, even if the imported database had no such table.
+// Has reports whether digest is the digest of the rows, with or without the rows of _smithers_frames. An export
+// writes rows of _smithers_frames for Smithers, even if the imported database had no such table. So the digest of
+// the import may be without these rows.
 func (all Rows) Has(digest string) bool {
 	if all.Digest() == digest {
 		return true

@@ -25,7 +25,9 @@ type Tip struct {
 	Imported bool // an import made some of the run's own entries; if false, Peer may be about frames of the run's parent
 }
 
-// ReadTip reads the tip of a run from entry, the run's newest entry, with the run's data of Smithers.
+// ReadTip reads the tip of a run. entry is the run's newest entry. The field Imported is set if the run has its
+// own Pass, other than the Pass of its parent. The field Exact is set if this Pass is of a complete import,
+// Smithers lacks no answers, and entry is the first entry with this Pass.
 func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 	x := &Tip{Entry: entry}
 	var err error
@@ -70,13 +72,13 @@ func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 		if err != nil {
 			return nil, err
 		}
-		x.Exact = before != x.Peer.Pass
+		x.Exact = before != x.Peer.Pass // an equal Pass means that git-smithers made entry after the import
 	}
 	return x, nil
 }
 
-// InWorkingCopy reports whether the root of the run's paths was the top of a working copy at the import. For a fork
-// that was never imported, InWorkingCopy returns the result for the fork's parent.
+// InWorkingCopy reports whether the root of the run's paths was the top of a working copy at the import. A fork
+// that was never imported has the result of its parent.
 func (x *Tip) InWorkingCopy(s *timeline.Store) (bool, error) {
 	if x.Row.VCSType != "" || x.Imported || x.Row.Parent == nil {
 		return x.Row.VCSType != "", nil

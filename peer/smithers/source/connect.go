@@ -24,9 +24,9 @@ type connection struct {
 	copy *draft // the copy that the connection reads; nil if the connection reads the original
 }
 
-// connect opens a connection that reads f in the access mode how. If how is copied, connect first copies the
-// files of the database, and the connection reads the copy. A value of more than limit bytes cannot be read:
-// the error is ErrTooLarge. SQLite waits up to patience for a lock. The caller must close the connection.
+// connect opens a connection that reads f. how is the access mode. If how is copied, connect first copies the
+// files of the database, and the connection reads the copy. If a value has more than limit bytes, the error of the
+// read is ErrTooLarge. SQLite waits up to patience for a lock. The caller must close the connection.
 func (f file) connect(ctx context.Context, how access, limit int64, patience time.Duration) (*connection, error) {
 	c := new(connection)
 	if how == copied {
@@ -42,8 +42,8 @@ func (f file) connect(ctx context.Context, how access, limit int64, patience tim
 	return c, nil
 }
 
-// open opens c on the database whose URI is name. Values of more than limit bytes then cannot be read or
-// written. After an error the caller must still close c.
+// open opens c on the database whose URI is name. c then cannot read or write values of more than limit bytes. The
+// caller must close c, even after an error.
 func (c *connection) open(ctx context.Context, name string, limit int64) error {
 	connector, err := sqlite.NewConnector(name)
 	if err != nil {

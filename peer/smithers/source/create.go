@@ -30,10 +30,10 @@ type draft struct {
 	lock   *flock.Flock
 }
 
-// create builds a complete database in a draft folder beside path: it calls write in one transaction. Then it
-// makes the database appear at path with a hard link. A rename could replace a file that another process has
-// just created. A hard link cannot: if path exists, the error wraps ErrBusy. If hard links do not work in the
-// folder, create calls createInPlace. link is os.Link, or its replacement in a test.
+// create writes a new database in a draft folder beside path, and then makes it appear at path with a hard link.
+// It calls write in one transaction. A hard link, unlike a rename, never replaces a file that another process has
+// just created: if path exists, the error wraps ErrBusy. If hard links do not work in the folder, create calls
+// createInPlace. link is os.Link, or its replacement in a test.
 func create(ctx context.Context, path string, link func(from, to string) error, write func(*WriteTx) error) (err error) {
 	d, err := newDraft(path)
 	if err != nil {
@@ -70,9 +70,9 @@ func createInPlace(ctx context.Context, path string, write func(*WriteTx) error)
 	return f.write(ctx, write)
 }
 
-// notCreated returns the error to report after the database at path could not be created because of err. If
-// path exists, the result wraps ErrBusy. If err is an os.LinkError, the result is an fs.PathError about path.
-// Any other err is returned unchanged.
+// notCreated turns err, the reason why the database at path was not created, into the error to report. If path
+// exists, the result wraps ErrBusy. If err is an os.LinkError, the result is an fs.PathError about path. Any other
+// err stays unchanged.
 func notCreated(path string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: another process has just created the database", ErrBusy)
@@ -138,7 +138,8 @@ func touch(path string) error {
 	return empty.Close()
 }
 
-// remove releases the lock, and removes the known files in the draft folder and the empty folder.
+// remove releases the lock of the draft, and removes the draft folder and the known files in it. An unknown file
+// makes the removal of the folder fail.
 func (d *draft) remove() error {
 	f := d.file()
 	var errs []error

@@ -40,8 +40,8 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	return OpenFor(ctx, path, defaultPatience)
 }
 
-// OpenFor opens the database at path as Open does, but a read waits up to patience for other processes. If
-// patience ends first, the error of the read or of OpenFor wraps ErrBusy.
+// OpenFor opens the database at path as Open does, but a read waits up to patience for other processes. If other
+// processes take longer, the error of the read or of OpenFor wraps ErrBusy.
 func OpenFor(ctx context.Context, path string, patience time.Duration) (*DB, error) {
 	db := &DB{path: path, limit: defaultLimit, patience: patience}
 	if err := db.Read(ctx, func(*Tx) error { return nil }); err != nil {
@@ -75,10 +75,10 @@ func (db *DB) Version() (int64, error) {
 	return db.version, nil
 }
 
-// Read calls the function read in a read transaction, which ends when read returns. If read returns an error,
-// Read returns it. Each call opens the file at the path anew. read must not call Read.
+// Read calls the function read in a read transaction, which ends when read returns. If read returns an error, Read
+// returns this error. Each call of Read opens the file at the path anew. read must not call Read.
 //
-// If no process had the database open, Read cannot lock out an engine that begins to write. Then read may see
+// If no process had the database open, Read cannot lock out an engine that begins to write. read may then see
 // parts of two states, and [Tx.Check] and Read return ErrOvertaken. So read must call Check before it does
 // anything visible to others with the rows that it has read.
 func (db *DB) Read(ctx context.Context, read func(*Tx) error) error {
@@ -104,10 +104,12 @@ func (db *DB) Read(ctx context.Context, read func(*Tx) error) error {
 	return errors.Join(f.unchanged(before), err)
 }
 
-// transact calls read in one transaction on f, and returns the access mode in which f was opened. If f cannot
-// be opened, transact retries: once if an engine ended and removed its log after the mode was chosen, and for
-// up to db.patience while the shared memory of the log is not ready. If f was deleted or replaced meanwhile,
-// the error is ErrOvertaken. db.reading is true during the call.
+// transact calls read in one transaction on f, and returns the access mode in which f was opened. db.reading is
+// true during the call. If f was deleted or replaced meanwhile, the error is ErrOvertaken.
+//
+// If f cannot be opened, transact retries, but never after it has called read. While the shared memory of the log
+// is not ready, it retries for up to db.patience. After a permission error it retries once, because an engine may
+// have removed its log after transact chose the access mode.
 func (db *DB) transact(ctx context.Context, f file, read func(*Tx) error) (access, error) {
 	db.reading = true
 	defer func() { db.reading = false }()
@@ -158,8 +160,8 @@ func waitAgain(ctx, patience context.Context) error {
 // read the database again at once.
 var ErrOvertaken = fmt.Errorf("%w: another process wrote to the database during the read", ErrBusy)
 
-// unchanged returns ErrOvertaken if another process has written to the file since an earlier state, or if the
-// present state cannot be read. before is the earlier state. Otherwise unchanged returns nil.
+// unchanged compares the file with before, an earlier state of the file. It returns nil if no process has written
+// to the file since then. If a process has written, or the present state cannot be read, it returns ErrOvertaken.
 func (f file) unchanged(before state) error {
 	if now, err := f.state(); err != nil || !now.sameFile(before) {
 		return ErrOvertaken
@@ -167,9 +169,9 @@ func (f file) unchanged(before state) error {
 	return nil
 }
 
-// needEnd returns ErrIncomplete if f has no log and is shorter than its header says. SQLite would read the
-// missing part of the last page as zeros. before is the present state of f. If an engine is just extending f,
-// needEnd waits for the engine's lock; then f is complete, and needEnd returns nil.
+// needEnd returns ErrIncomplete if f has no log and is shorter than its header says. SQLite would read the missing
+// part of the last page as zeros. before is the present state of f. If an engine is just making f longer, needEnd
+// waits for the engine's lock. f is then complete, and needEnd returns nil.
 func (db *DB) needEnd(ctx context.Context, f file, before state) error {
 	if !before.lacksEnd() || before.log != nil {
 		return nil
@@ -184,9 +186,9 @@ func (db *DB) needEnd(ctx context.Context, f file, before state) error {
 	return err
 }
 
-// incomplete returns ErrIncomplete in place of err if err says that the database is damaged, and the end of the
-// file is or was missing. before is an earlier state of the file, in which the end may have been missing.
-// incomplete returns any other err unchanged.
+// incomplete replaces an error about a damaged database by ErrIncomplete if the end of the file is missing. A copy
+// in progress looks like this. before is an earlier state of the file: if its end was missing then, the error is
+// also ErrIncomplete. incomplete returns any other err unchanged.
 func (f file) incomplete(before state, err error) error {
 	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotDatabase) || errors.Is(err, ErrIncomplete) {
 		return err
@@ -198,8 +200,8 @@ func (f file) incomplete(before state, err error) error {
 	return err
 }
 
-// read opens f in the access mode how and calls the function read in one transaction. If f is not a database of
-// Smithers, the error is ErrNotSmithers, or ErrIndex if f is an index of git-smithers.
+// read opens f in the access mode how, and calls the function read in one transaction. The error is ErrIndex if f
+// is an index of git-smithers, and ErrNotSmithers if f is another database that is not of Smithers.
 func (db *DB) read(ctx context.Context, f file, how access, read func(*Tx) error) (err error) {
 	conn, err := f.connect(ctx, how, db.limit, db.patience)
 	if err != nil {

@@ -40,9 +40,10 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, fmt.Errorf(format, args...))
 }
 
-// explain returns err, an error of the driver, wrapped in the matching error of this package or of the
-// system. It returns nil and any other error unchanged. SQLITE_ERROR means a damaged schema, because this
-// package builds each statement from the tables that exist.
+// explain adds a meaning to err, an error of the driver. It wraps err in an error of this package, such as ErrBusy
+// for a lock, or in fs.ErrPermission for a file that cannot be opened or written. SQLITE_ERROR becomes ErrDamaged,
+// because this package builds each statement from the tables that exist. explain returns nil and any other error
+// unchanged.
 func explain(err error) error {
 	coded, ok := errors.AsType[interface {
 		error

@@ -60,8 +60,8 @@ func locate(path string) (file, error) {
 func (f file) log() string    { return f.path + "-wal" }
 func (f file) shared() string { return f.path + "-shm" }
 
-// header returns the header of the file, or all of a shorter file. If the path is not a regular file, the
-// error wraps ErrNotDatabase.
+// header returns the first headerSize bytes of the file, or all of a shorter file. If the path is not a regular
+// file, the error wraps ErrNotDatabase.
 func (f file) header() ([]byte, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
@@ -95,9 +95,11 @@ func stat(path string) fs.FileInfo {
 	return info
 }
 
-// access returns the mode in which SQLite can read the file in its present state. The error wraps
-// ErrNotSmithers if the file is empty, ErrIncomplete if the file ends inside its header, and ErrNotDatabase if
-// the file is not an SQLite database.
+// access returns the mode in which SQLite can read the file in its present state. The mode depends on the header,
+// the log and the shared memory: see the modes.
+//
+// The error wraps ErrNotSmithers if the file is empty, ErrIncomplete if the file ends inside its header, and
+// ErrNotDatabase if the file is not an SQLite database.
 func (f file) access() (access, error) {
 	header, err := f.header()
 	if err != nil {
@@ -132,19 +134,20 @@ func (f file) access() (access, error) {
 	return logged, nil
 }
 
-// isLog reports whether start, the beginning of a log, has a valid header and more bytes after it. SQLite must
-// not open an invalid log that no process has open: without permission to create the shared memory, it would
-// retry for ten seconds.
+// isLog reports whether start, the beginning of a log, has a valid header and more bytes after it. SQLite must not
+// open an invalid log that no process has open. Without permission to create the shared memory, it would retry for
+// ten seconds.
 func isLog(start []byte) bool {
 	if len(start) <= logHeaderSize {
 		return false
 	}
 	size := binary.BigEndian.Uint32(start[logPageSize:])
+	// A page has a power of two of bytes, from 512 to 65536.
 	return binary.BigEndian.Uint32(start)&^1 == logMagic && size >= 512 && size <= 1<<16 && size&(size-1) == 0
 }
 
-// isCut reports whether header, the content of a file, is the beginning of a database that ends inside its
-// header.
+// isCut reports whether a file is the beginning of a database and ends inside the database's header. header is the
+// result of file.header.
 func isCut(header []byte) bool {
 	n := min(len(header), len(magic))
 	return 0 < n && len(header) < headerSize && string(header[:n]) == magic[:n]
@@ -165,8 +168,8 @@ type state struct {
 	log    fs.FileInfo // nil if there is no log
 }
 
-// state returns the present state of the files. If the shared memory is not readable for lack of permission,
-// its part is empty.
+// state returns the present state of the database file, its shared memory and its log. If this process may not
+// read the shared memory, the field index is empty.
 func (f file) state() (state, error) {
 	header, err := f.header()
 	if err != nil {
@@ -183,20 +186,21 @@ func (f file) state() (state, error) {
 	return state{string(header), string(index), info, stat(f.log())}, nil
 }
 
-// same reports whether no process has committed to the database, or replaced a file, between the states s and
-// other.
+// same reports whether the states s and other are equal: between them, no process has committed to the database or
+// replaced a file.
 func (s state) same(other state) bool {
 	return s.sameFile(other) && s.index == other.index && sameFile(s.log, other.log)
 }
 
-// sameFile reports whether no process has written to the database file between the states s and other. It
-// ignores the log and the shared memory.
+// sameFile reports whether the database file is equal in the states s and other: between them, no process has
+// written to the file. It ignores the log and the shared memory.
 func (s state) sameFile(other state) bool {
 	return s.header == other.header && sameFile(s.file, other.file)
 }
 
-// lacksEnd reports whether the file is shorter than its header says. It returns false if the header's count of
-// pages is out of date. With a log the database can still be valid, because the log may have the missing pages.
+// lacksEnd reports whether the file is shorter than its header says. It returns false if the header's number of
+// pages is out of date. If the database has a log, the result true does not mean damage, because the log may have
+// the missing pages.
 func (s state) lacksEnd() bool {
 	h := []byte(s.header)
 	if len(h) < headerSize {
@@ -206,7 +210,7 @@ func (s state) lacksEnd() bool {
 		return false
 	}
 	size := int64(binary.BigEndian.Uint16(h[pageSize:]))
-	if size == 1 {
+	if size == 1 { // the two bytes cannot hold 65536
 		size = 1 << 16
 	}
 	return s.file.Size() < size*int64(binary.BigEndian.Uint32(h[pageCount:]))

@@ -72,9 +72,9 @@ func applyDelta(before, xml string) (*node, error) {
 	return tree, nil
 }
 
-// applyOp applies op, one operation of a delta, to the tree root and returns the new root. It may change the
-// nodes of root. An operation with an empty path replaces the whole tree. If op is invalid or does not fit the
-// tree, the error wraps ErrDamaged.
+// applyOp applies op, one operation of a delta, to the tree root and returns the new root. It may change the nodes
+// of root. If the path of op is empty, the operation replaces or removes the whole tree. If op is invalid or does
+// not fit the tree, the error wraps ErrDamaged.
 func applyOp(root, op *node) (*node, error) {
 	path, value := op.member("path"), op.member("value")
 	name := op.member("op")
@@ -102,8 +102,8 @@ func applyOp(root, op *node) (*node, error) {
 	return root, nil
 }
 
-// step returns the value to which one segment of a path leads from n: a member of an object by name, or an item
-// of an array by index. It returns nil if n has no such value.
+// step follows one segment of a path from n. The segment is the name of a member if n is an object, or the index
+// of an item if n is an array. step returns the member or the item, or nil if n has no such value.
 func (n *node) step(segment *node) *node {
 	if segment.kind == stringNode {
 		return n.member(segment.text)
@@ -123,10 +123,11 @@ func (n *node) index() int {
 	return i
 }
 
-// change applies an operation to n, an object or array. op is the operation's name: "set", "remove" or, for an
-// array, "insert". at holds the name of a member or the index of an item, and value is the new value. change
-// returns false and changes nothing if op is unknown, at does not fit n, or the value to remove or replace does
-// not exist. An object also accepts "set" for a new member.
+// change applies an operation to n, an object or an array. op is the name of the operation: "set", "remove" or,
+// for an array, "insert". at holds the name of a member or the index of an item. value is the new value.
+//
+// change returns false and changes nothing if op is unknown, if at does not fit n, or if the member or item at
+// does not exist. In an object, "set" also adds a new member. In an array, "insert" also adds an item at the end.
 func (n *node) change(op string, at, value *node) bool {
 	if n.kind == objectNode && at.kind == stringNode {
 		switch {

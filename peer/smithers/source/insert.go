@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// Ensure creates the table, unless it exists. To an existing table it adds the missing columns; if SQLite cannot
-// add a column, the error names the column. table may also be an index or a trigger of Schema. The error wraps
-// ErrDamaged if an index or trigger is not in Schema, or if a table is missing and table.SQL is anything but one
-// statement that creates this table.
+// Ensure creates table, unless the database has a table with this name. It adds missing columns to an existing
+// table. If SQLite cannot add a column, the error names the column. The statement table.SQL must create this table
+// and do nothing else. Otherwise the error for a missing table wraps ErrDamaged.
+//
+// table may also describe an index or a trigger. It must then be an element of Schema. Otherwise the error wraps
+// ErrDamaged.
 func (t *WriteTx) Ensure(table Table) error {
 	if kind, _ := created(table.SQL); kind == "INDEX" || kind == "TRIGGER" {
 		return t.ensureOther(table)
@@ -33,8 +35,8 @@ func (t *WriteTx) Ensure(table Table) error {
 	return nil
 }
 
-// ensureColumns adds to table each element of columns that table lacks. If SQLite cannot add a column, the
-// error names the column.
+// ensureColumns adds to table each element of columns that table lacks. It cannot add a column of the primary key,
+// or a column with an unsafe type. If it cannot add a column, the error names the column.
 func (t *WriteTx) ensureColumns(table *Table, columns []Column) error {
 	added := false
 	for _, column := range columns {
@@ -56,7 +58,7 @@ func (t *WriteTx) ensureColumns(table *Table, columns []Column) error {
 	return t.load()
 }
 
-// ensureOther creates other, an index or trigger, unless the database has an object of that name. If other is
+// ensureOther creates other, an index or a trigger, unless the database has anything with this name. If other is
 // not an index or trigger of Schema, the error wraps ErrDamaged.
 func (t *WriteTx) ensureOther(other Table) error {
 	known := slices.ContainsFunc(Schema(), func(s Table) bool { return s.SQL == other.SQL })
@@ -71,15 +73,15 @@ func (t *WriteTx) ensureOther(other Table) error {
 	return t.exec(other.SQL)
 }
 
-// Insert adds a row to the table of that name. If the table does not exist or lacks a column of row, Insert
+// Insert adds a row to the table whose name is table. If the table does not exist or lacks a column of row, Insert
 // returns an error. If a constraint or trigger forbids the row, the error wraps ErrConstraint.
 func (t *WriteTx) Insert(table string, row Row) error {
 	_, err := t.insert(table, row, false)
 	return err
 }
 
-// InsertIfNew adds row as Insert does, unless the table has a row with the same primary key. A table without a
-// primary key gets every row. InsertIfNew reports whether it added row.
+// InsertIfNew adds row as Insert does, unless the table has a row with the same primary key. It adds every row to
+// a table without a primary key. It reports whether it added row.
 func (t *WriteTx) InsertIfNew(table string, row Row) (bool, error) { return t.insert(table, row, true) }
 
 // PutContents stores the texts of a snapshot under hash, which need not be their content hash. It returns
@@ -98,7 +100,7 @@ func (t *WriteTx) PutContents(hash Value, c Contents) (bool, error) {
 	return has == c, err
 }
 
-// insert adds row to the table of that name and returns true. If ifNew is true and the table has a row with the
+// insert adds row to the table called name and returns true. If ifNew is true and the table has a row with the
 // same primary key, insert adds nothing and returns false. The errors are those of Insert.
 func (t *WriteTx) insert(name string, row Row, ifNew bool) (bool, error) {
 	table := t.Table(name)

@@ -134,8 +134,8 @@ func (p *parser) array(depth int) (*node, error) {
 	}
 }
 
-// text decodes the rest of a string, after its opening quote. The result is encoded as by appendRune. An
-// invalid string is an error that wraps ErrDamaged.
+// text decodes the rest of a string, after its opening quote. The result has the encoding of appendRune. If the
+// string is invalid, the error wraps ErrDamaged.
 func (p *parser) text() (string, error) {
 	// Most strings have no escape and need not be copied byte by byte.
 	end := strings.IndexAny(p.rest, "\"\\")
@@ -170,8 +170,9 @@ func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' })
 }
 
-// escape decodes the escape sequence at the start of p.rest, or two sequences that form a surrogate pair. The
-// result may be an unpaired surrogate, as in JavaScript. An invalid sequence is an error that wraps ErrDamaged.
+// escape decodes the escape sequence at the start of p.rest. If two sequences form a surrogate pair, it decodes
+// both. The result may be an unpaired surrogate, as in JavaScript. If the sequence is invalid, the error wraps
+// ErrDamaged.
 func (p *parser) escape() (rune, error) {
 	if len(p.rest) < 2 {
 		return 0, p.unexpected()
@@ -195,15 +196,15 @@ func (p *parser) escape() (rune, error) {
 	return r, nil
 }
 
-// hexUnit returns the code unit of the escape sequence at the start of s, in the form \u1234. It returns
-// false if s does not begin with such a sequence.
+// hexUnit returns the code unit of the escape sequence at the start of s, in the form \u1234. It returns false if
+// s does not begin with such a sequence.
 func hexUnit(s string) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false
 	}
 	var unit rune
 	for _, c := range []byte(s[2:6]) {
-		digit := strings.IndexByte("0123456789abcdef", c|0x20)
+		digit := strings.IndexByte("0123456789abcdef", c|0x20) // the bit makes capital letters small
 		if digit < 0 || c < '0' {
 			return 0, false
 		}

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// formatNumber returns value as JavaScript writes it. value must be finite.
+// formatNumber returns value as JavaScript writes it: from 1e-6 up to 1e21 without an exponent, and otherwise with
+// an exponent without leading zeros. value must be finite.
 func formatNumber(value float64) string {
 	if value == 0 {
 		return "0"
@@ -20,27 +21,29 @@ func formatNumber(value float64) string {
 	return mantissa + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
 }
 
-// appendRune appends the encoding of r to the bytes in to and returns the extended slice. The encoding is
-// UTF-8, except that an unpaired surrogate is encoded in three bytes, as if the surrogate were a character.
-func appendRune(to []byte, r rune) []byte {
+// appendRune appends the encoding of r to b and returns the extended slice. The encoding is UTF-8, except for an
+// unpaired surrogate. appendRune encodes a surrogate in three bytes, as if it were a character.
+func appendRune(b []byte, r rune) []byte {
 	if utf16.IsSurrogate(r) {
-		return append(to, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
+		return append(b, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
 	}
-	return utf8.AppendRune(to, r)
+	return utf8.AppendRune(b, r)
 }
 
-// decodeRune returns the first character of s, a string that appendRune wrote, and its length in bytes.
+// decodeRune returns the first character of s, a string that appendRune wrote, and its length in bytes. The
+// character may be an unpaired surrogate.
 func decodeRune(s string) (rune, int) {
 	r, n := utf8.DecodeRuneInString(s)
+	// utf8 rejects the three bytes of a surrogate.
 	if r == utf8.RuneError && n == 1 && len(s) >= 3 {
 		return rune(s[0]&0xf)<<12 | rune(s[1]&0x3f)<<6 | rune(s[2]&0x3f), 3
 	}
 	return r, n
 }
 
-// appendJSON appends the JSON value n to the bytes in to, in the form of JSON.stringify, and returns the
-// extended slice. depth is the number of arrays and objects around n. If depth is greater than deepest, also
-// for a value inside n, the error is errTooDeep.
+// appendJSON appends n, a JSON value, to the slice to, in the form of JSON.stringify. It returns the extended
+// slice. depth is the number of arrays and objects around n. If n or a value inside n is deeper than deepest, the
+// error is errTooDeep.
 func appendJSON(to []byte, n *node, depth int) ([]byte, error) {
 	if depth > deepest {
 		return nil, errTooDeep
@@ -79,7 +82,8 @@ func appendJSON(to []byte, n *node, depth int) ([]byte, error) {
 	}
 }
 
-// appendText appends s as a JSON string, in quotes, to the bytes in to and returns the extended slice.
+// appendText appends s as a JSON string, in quotes, to the slice to. It returns the extended slice. Like
+// JSON.stringify, it escapes quotes, backslashes, control characters and unpaired surrogates.
 func appendText(to []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	to = append(to, '"')

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Later returns the rows of a run whose value in column is at least from, in the order of column. before is the
-// number of the run's other rows. ok is false, and rows is nil, if the table is missing, or if the columns of its
-// primary key are not run_id and column.
-func (t *Tx) Later(table, run, column string, from int64) (rows []Row, before int64, ok bool, err error) {
+// Later returns the rows of a run whose value in a column is at least least, in the order of the column. table,
+// run and column are names. before is the number of the run's other rows. ok is false, and rows is nil, if the
+// table is missing, or if the columns of its primary key are not run_id and column.
+func (t *Tx) Later(table, run, column string, least int64) (rows []Row, before int64, ok bool, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)
 	if !has || len(args) == 0 || !slices.EqualFunc(in.key(), []string{"run_id", column}, equalName) {
 		return nil, 0, false, nil
 	}
 	query := selectFrom(in) + where + " AND " + quote(column) + " >= ? ORDER BY " + strings.Join(quoteAll(in.key()), ", ")
-	for row, err := range t.query(in, query, append(args, from)...) {
+	for row, err := range t.query(in, query, append(args, least)...) {
 		if err != nil {
 			return nil, 0, false, err
 		}
@@ -25,10 +25,10 @@ func (t *Tx) Later(table, run, column string, from int64) (rows []Row, before in
 	return rows, all - int64(len(rows)), err == nil, err
 }
 
-// LaterHeads returns the heads of a run's snapshots whose frame is at least from, sorted by frame. before is
-// the number of the run's other snapshots.
-func (t *Tx) LaterHeads(run string, from int64) (heads []Head, before int64, err error) {
-	if heads, err = t.heads(run, " AND frame_no >= ?", from); err != nil {
+// LaterHeads returns the heads of a run's snapshots from the frame with the number first on, sorted by frame.
+// before is the number of the run's other snapshots.
+func (t *Tx) LaterHeads(run string, first int64) (heads []Head, before int64, err error) {
+	if heads, err = t.heads(run, " AND frame_no >= ?", first); err != nil {
 		return nil, 0, err
 	}
 	all, err := t.Count(snapshotsTable, run)
@@ -42,20 +42,20 @@ type Settled struct {
 	Most   int64
 }
 
-// has reports whether row is settled.
+// has reports whether row is settled: see Settled.
 func (s Settled) has(row Row) bool {
 	v := row[s.Column]
 	return v.Kind == Int && v.Int >= 0 && v.Int <= s.Most
 }
 
-// condition returns the SQL condition for a settled row. Its only parameter is s.Most.
+// condition returns the SQL condition that is true for a settled row. Its only parameter is s.Most.
 func (s Settled) condition() string {
 	name := quote(s.Column)
 	return "(typeof(" + name + ") = 'integer' AND " + name + " BETWEEN 0 AND ?)"
 }
 
-// Unsettled returns the rows of a run that are not settled, in the order of the primary key. by defines the
-// settled rows. If the table, its run_id or by.Column does not exist, the result is nil.
+// Unsettled returns the rows of a run in a table that are not settled, in the order of the primary key. by defines
+// the settled rows. If the table, its run_id or by.Column does not exist, the result is nil.
 func (t *Tx) Unsettled(table, run string, by Settled) (rows []Row, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)
@@ -85,8 +85,8 @@ func (t Tally) Equal(other Tally) bool {
 	return t.Rows == other.Rows && slices.Equal(t.Sums, other.Sums)
 }
 
-// TallyOf returns the tally of the settled rows among rows, with a sum for each of columns. by defines the
-// settled rows.
+// TallyOf returns the tally of those of rows that are settled. by defines the settled rows. The tally has a sum
+// for each of columns.
 func TallyOf(rows []Row, by Settled, columns []string) Tally {
 	tally := Tally{Sums: make([]int64, len(columns))}
 	for _, row := range rows {
@@ -112,7 +112,8 @@ func (t Tally) Plus(other Tally) Tally {
 
 const lowBits = 1<<32 - 1
 
-// weight returns the number that the value v adds to a sum of a Tally.
+// weight returns the number that the value v adds to a sum of a Tally: the low 32 bits of an integer, or the
+// length in bytes of a text or a blob. NULL and REAL add 0.
 func weight(v Value) int64 {
 	switch v.Kind {
 	case Int:
@@ -138,6 +139,7 @@ func (t *Tx) Tally(table, run string, by Settled, columns []string) (tally Tally
 	into := []any{&tally.Rows}
 	for i, column := range columns {
 		name := quote(column)
+		// the same numbers as weight
 		query.WriteString(", coalesce(sum(CASE typeof(" + name + ") WHEN 'integer' THEN " + name + " & 4294967295" +
 			" WHEN 'text' THEN octet_length(" + name + ") WHEN 'blob' THEN octet_length(" + name + ") END), 0)")
 		into = append(into, &tally.Sums[i])

@@ -20,8 +20,8 @@ type Tx struct {
 	check  func() error // nil if a lock keeps the state unchanged
 }
 
-// Check returns ErrOvertaken if the rows read so far may be from more than one state of the database. A call
-// costs some microseconds.
+// Check returns ErrOvertaken if the rows read so far may be from more than one state of the database. A call takes
+// some microseconds.
 func (t *Tx) Check() error {
 	if t.check == nil {
 		return nil
@@ -37,7 +37,8 @@ func (t *Tx) Tables() []Table { return slices.Clone(t.tables) }
 // letters does not count.
 func (t *Tx) Table(name string) *Table { return findTable(t.tables, name) }
 
-// findTable returns the element of tables with the given name, or nil if tables has no such element.
+// findTable returns the element of tables with the given name, or nil if tables has no such element. The case of
+// ASCII letters does not count.
 func findTable(tables []Table, name string) *Table {
 	i := slices.IndexFunc(tables, func(t Table) bool { return equalName(t.Name, name) })
 	if i < 0 {
@@ -59,9 +60,9 @@ func (t *Tx) Runs() ([]Row, error) {
 	return runs, nil
 }
 
-// Rows yields the rows of a table whose run_id is run, or all rows if run is "". The rows come in the order
-// of the primary key, or of rowid without a primary key. Rows yields no rows if the table does not exist, or
-// if run is not "" and the table has no run_id.
+// Rows yields the rows of a table. run is the id of a run: Rows yields the rows with this run_id, or all rows if
+// run is "". The rows are in the order of the primary key. Without a primary key, they are in the order of rowid.
+// Rows yields no rows if the table does not exist, or if run is not "" and the table has no run_id.
 func (t *Tx) Rows(table, run string) iter.Seq2[Row, error] {
 	in := t.Table(table)
 	where, args, ok := ofRun(in, run)
@@ -106,9 +107,9 @@ func (t *Tx) Greatest(table, run, column string) (Value, error) {
 	return valueOf(value)
 }
 
-// ofRun returns the WHERE clause for the rows of a run, and its parameters. For run "" both are empty, which
-// selects all rows. ok is false if table is nil, or if run is not "" and the table has no run_id. The clause
-// compares run ids byte by byte.
+// ofRun returns the WHERE clause for the rows of a run, and the parameters of the clause. run is the id of the
+// run. If run is "", the clause and the parameters are empty, which selects all rows. ok is false if table is nil,
+// or if run is not "" and the table has no run_id. The clause compares run ids byte by byte.
 func ofRun(table *Table, run string) (where string, args []any, ok bool) {
 	switch {
 	case table == nil:
@@ -123,8 +124,8 @@ func ofRun(table *Table, run string) (where string, args []any, ok bool) {
 	return " WHERE " + quote(column.Name) + " = ? COLLATE BINARY", []any{run}, true
 }
 
-// query yields the rows of the statement query, which begins with selectFrom(table), for the parameters args.
-// After an error it yields no further row.
+// query runs the statement query with the parameters args, and yields the rows. The statement must begin with
+// selectFrom(table). After an error, query yields no further row.
 func (t *Tx) query(table *Table, query string, args ...any) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		rows, err := t.kept.query(query, args...)

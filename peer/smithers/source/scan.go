@@ -7,7 +7,7 @@ import (
 )
 
 // selectFrom returns a statement that selects all columns of table. Each column is an expression without a
-// declared type, because the driver would convert values by a declared type.
+// declared type, because the driver would otherwise convert values to the declared type.
 func selectFrom(table *Table) string {
 	list := make([]string, len(table.Columns))
 	for i, column := range table.Columns {

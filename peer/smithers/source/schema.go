@@ -11,9 +11,8 @@ import (
 //go:embed schema.sql
 var schema string
 
-// Schema returns the tables, indexes and triggers that the migrations of Smithers 0.32.0 create, without
-// output tables. The result is in the order in which the statements run. Indexes and triggers have no
-// columns.
+// Schema returns the tables, indexes and triggers that the migrations of Smithers 0.32.0 create, without output
+// tables. They are in the order in which their statements must run. Indexes and triggers have no columns.
 func Schema() []Table {
 	var all []Table
 	for statement := range strings.SplitSeq(strings.TrimSuffix(schema, "\n"), "\n\n") {
@@ -27,12 +26,14 @@ func Schema() []Table {
 	return all
 }
 
-// columnsOf returns the columns in statement, a CREATE TABLE statement of schema.
+// columnsOf returns the columns in statement, a CREATE TABLE statement of schema. Such a statement has each column
+// and each constraint in one line, with two spaces before it.
 func columnsOf(statement string) []Column {
 	var columns []Column
 	for line := range strings.Lines(statement) {
 		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,()\n", r) })
 		switch {
+		// The first and the last line, and these constraints, have no column.
 		case !strings.HasPrefix(line, "  "), words[0] == "FOREIGN", words[0] == "UNIQUE":
 		case words[0] == "PRIMARY":
 			for i := range columns {

@@ -29,9 +29,9 @@ type Head struct {
 // result is nil. If the table lacks a column or a row is invalid, the error wraps ErrDamaged.
 func (t *Tx) Heads(run string) ([]Head, error) { return t.heads(run, "") }
 
-// heads returns the heads of a run's snapshots that match condition, sorted by frame. condition is SQL that
-// begins with " AND " and has args as its parameters. If condition is "", heads returns the heads of all
-// snapshots of the run. The errors are those of Heads.
+// heads returns the heads of a run's snapshots that match condition, sorted by frame. condition is SQL that begins
+// with " AND ", and args has its parameters. If condition is "", all snapshots of the run match. The errors are
+// those of Heads.
 func (t *Tx) heads(run, condition string, args ...any) ([]Head, error) {
 	table := t.Table(snapshotsTable)
 	if table == nil {
@@ -86,8 +86,9 @@ func (t *Tx) Newest(run string) (*Head, error) {
 	return &head, err
 }
 
-// headOf returns the Head with the values of three columns, as the driver returns them. If a value has the wrong
-// type or the frame number is negative, the error wraps ErrDamaged.
+// headOf returns the Head with the given values, as the driver returns them. frame is the number of the frame, at
+// is the time, and hash is the content hash. If a value has the wrong type, or the frame number is negative, the
+// error wraps ErrDamaged.
 func headOf(frame, at, hash any) (Head, error) {
 	number, ok := frame.(int64)
 	if !ok || number < 0 {
@@ -128,8 +129,8 @@ type Contents struct{ Nodes, Outputs, Ralph, Input string }
 // contentColumns has the names of the columns of the four texts, in the order of Contents.
 var contentColumns = [4]string{"nodes_json", "outputs_json", "ralph_json", "input_json"}
 
-// Snapshot returns the snapshot of a frame, in any layout. If the snapshot or a text is missing or
-// unreadable, the error wraps ErrDamaged. Snapshot does not check the content hash; the caller must.
+// Snapshot returns the snapshot of a frame. Its texts may be stored in any layout. If the snapshot or a text is
+// missing or unreadable, the error wraps ErrDamaged. Snapshot does not check the content hash; the caller must.
 func (t *Tx) Snapshot(run string, frame int64) (*Snapshot, error) {
 	snapshot, err := t.snapshot(run, frame)
 	if err != nil {
@@ -138,7 +139,9 @@ func (t *Tx) Snapshot(run string, frame int64) (*Snapshot, error) {
 	return snapshot, nil
 }
 
-// snapshot returns the result of Snapshot. Its error does not name the frame.
+// snapshot returns the results of Snapshot, but its error does not name the frame. A row in the table of
+// references means the layout Compact. Otherwise texts in the snapshot's own row mean the layout Inline, and no
+// texts mean the layout Gzip.
 func (t *Tx) snapshot(run string, frame int64) (*Snapshot, error) {
 	row, err := t.one(snapshotsTable, "run_id = ? COLLATE BINARY AND frame_no = ?", run, frame)
 	if err != nil {
@@ -188,7 +191,8 @@ func (t *Tx) compact(hash string) (Contents, error) {
 	return contentsOf(row)
 }
 
-// contentsOf returns the four texts in row. If a column is missing or not a text, the error wraps ErrDamaged.
+// contentsOf returns the four texts in the columns contentColumns of row. If a column is missing or not a text,
+// the error wraps ErrDamaged.
 func contentsOf(row Row) (Contents, error) {
 	var texts [4]string
 	for i, column := range contentColumns {
@@ -201,9 +205,9 @@ func contentsOf(row Row) (Contents, error) {
 	return Contents{texts[0], texts[1], texts[2], texts[3]}, nil
 }
 
-// payload returns the texts of a snapshot in the layout Gzip. The table of payloads has the compressed form of
-// the JSON over which the content hash is computed. If the payload is missing or invalid, the error wraps
-// ErrDamaged.
+// payload returns the texts of a snapshot in the layout Gzip. The table of payloads has the compressed JSON over
+// which the content hash is computed. The key of the payload is payload_hash of the snapshot's row or, if that is
+// empty, the content hash. If the payload is missing or invalid, the error wraps ErrDamaged.
 func (t *Tx) payload(s *Snapshot) (Contents, error) {
 	hash := s.ContentHash
 	if own := s.Row["payload_hash"]; own.Kind == Text && own.Bytes != "" {
@@ -253,7 +257,7 @@ func unpack(packed string, limit int64) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// one returns the first row in the table of that name that matches the SQL condition where. args are the
+// one returns the first row in the table called name that matches where, an SQL condition. args has the
 // condition's parameters. If the table does not exist or no row matches, the row is nil.
 func (t *Tx) one(name, where string, args ...any) (Row, error) {
 	table := t.Table(name)

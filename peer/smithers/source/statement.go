@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// created returns the kind of object that a CREATE statement creates, TABLE, INDEX or TRIGGER, and its name
-// as written. It returns "" and "" for any other statement.
+// created returns what a CREATE statement creates. kind is TABLE, INDEX or TRIGGER, and name is the name as it
+// stands in the statement, perhaps in quotes. For any other statement, both are "".
 func created(statement string) (kind, name string) {
 	words := tokens(statement)
 	if len(words) < 3 || !strings.EqualFold(words[0], "CREATE") {
@@ -23,8 +23,9 @@ func created(statement string) (kind, name string) {
 	return kind, words[1]
 }
 
-// isTable reports whether statement creates a table with the given name from a list of columns, and does
-// nothing else. The statement may come from another user.
+// isTable reports whether statement creates a table with the given name from a list of columns, and does nothing
+// else. The statement may come from another user, so isTable also returns false for a statement that it does not
+// understand.
 func isTable(statement, name string) bool {
 	words := tokens(statement)
 	kind, written := created(statement)
@@ -32,8 +33,8 @@ func isTable(statement, name string) bool {
 		len(words) > 3 && words[3] == "(" && !slices.Contains(words, ";") && !slices.Contains(words, "")
 }
 
-// tokens returns the tokens of sql, without white space and comments. It follows SQLite as far as necessary
-// to find the ends of strings, names and comments. An unterminated token is "", the last element.
+// tokens returns the tokens of sql, without white space and comments. It follows SQLite as far as necessary to
+// find the ends of strings, names and comments. If a token has no end, the last element is "".
 func tokens(sql string) []string {
 	var list []string
 	for sql != "" {
@@ -49,8 +50,8 @@ func tokens(sql string) []string {
 	return list
 }
 
-// tokenLength returns the length in bytes of the first token of sql, which is not empty. White space and
-// comments count as tokens. ok is false if the token is unterminated or a NUL.
+// tokenLength returns the length in bytes of the first token of sql. sql must not be empty. White space and
+// comments count as tokens. ok is false if the token is a NUL, or a string, name or comment without an end.
 func tokenLength(sql string) (n int, ok bool) {
 	switch c := sql[0]; {
 	case strings.HasPrefix(sql, "--"):
@@ -90,7 +91,8 @@ func quotedLength(sql string) (n int, ok bool) {
 	return 0, false
 }
 
-// unquote returns the name that the token identifier stands for, without quotes. identifier must not be empty.
+// unquote returns the name that identifier, a token of tokens, stands for. The name has no quotes. identifier must
+// not be "".
 func unquote(identifier string) string {
 	switch quote := identifier[:1]; quote {
 	case `"`, "`", "'":
@@ -105,6 +107,7 @@ func isSpace(c byte) bool { return strings.IndexByte(" \t\n\r\f\v", c) >= 0 }
 
 // isWord reports whether c can be part of a word: a keyword, an unquoted name or a number.
 func isWord(c byte) bool {
+	// The bit 0x20 makes capital letters small. Bytes from 0x80 belong to letters in UTF-8.
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 

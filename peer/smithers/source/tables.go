@@ -70,7 +70,8 @@ func (t *Table) key() []string {
 	return names
 }
 
-// rowid returns a name that selects the table's rowid, or "" if columns have all possible names.
+// rowid returns a name that SQLite reads as the number of a row. If the table has columns with all of these names,
+// the result is "".
 func (t *Table) rowid() string {
 	for _, name := range []string{"rowid", "oid", "_rowid_"} {
 		if !t.has(name) {

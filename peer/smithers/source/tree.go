@@ -38,8 +38,8 @@ func (n *node) member(name string) *node {
 	return n.members[name]
 }
 
-// set sets the member of the object n with the given name to value. A new member comes last; an existing member
-// keeps its position.
+// set sets a member of the object n. name is the name of the member, and value is its new value. A new member
+// comes last. An existing member keeps its position.
 func (n *node) set(name string, value *node) {
 	if _, ok := n.members[name]; !ok {
 		n.names = append(n.names, name)
@@ -47,7 +47,7 @@ func (n *node) set(name string, value *node) {
 	n.members[name] = value
 }
 
-// remove removes a member of the object n.
+// remove removes the member with the given name from the object n. If n has no such member, remove does nothing.
 func (n *node) remove(name string) {
 	delete(n.members, name)
 	n.names = slices.DeleteFunc(n.names, func(other string) bool { return other == name })
@@ -77,7 +77,8 @@ func (n *node) ordered() []string {
 	return names
 }
 
-// arrayIndex returns name as a number, and reports whether JavaScript treats name as an array index.
+// arrayIndex returns the number in name, and reports whether JavaScript treats name as an array index. An array
+// index is an integer from 0 to 2^32 - 2 without leading zeros.
 func arrayIndex(name string) (uint32, bool) {
 	if name == "" || name[0] < '0' || name[0] > '9' || len(name) > 1 && name[0] == '0' {
 		return 0, false
@@ -86,7 +87,7 @@ func arrayIndex(name string) (uint32, bool) {
 	return uint32(n), err == nil && n < 1<<32-1
 }
 
-// isTrue reports whether JavaScript treats n as true in a condition.
+// isTrue reports whether JavaScript treats n as true in a condition: n is not null, false, 0 or an empty string.
 func (n *node) isTrue() bool {
 	switch n.kind {
 	case nullNode:
@@ -102,9 +103,9 @@ func (n *node) isTrue() bool {
 	}
 }
 
-// canonical returns root in the form in which Smithers writes and hashes a rendered tree: each element has
-// only the known members, in a fixed order, and its properties are sorted. A root that JavaScript treats as
-// false becomes null. If a value is not a valid element, the error wraps ErrDamaged.
+// canonical returns root in the form in which Smithers writes and hashes a rendered tree. In this form, each
+// element has only the known members, in a fixed order, and its properties are sorted. If JavaScript treats root
+// as false, the result is null. If a value is not a valid element, the error wraps ErrDamaged.
 func canonical(root *node) (*node, error) {
 	if !root.isTrue() {
 		return &node{kind: nullNode}, nil
@@ -112,8 +113,9 @@ func canonical(root *node) (*node, error) {
 	return canonicalElement(root, 0)
 }
 
-// canonicalElement returns the canonical form of the element from and its children. depth is the number of JSON
-// arrays and objects around the element; if it is greater than deepest, the error is errTooDeep.
+// canonicalElement returns the canonical form of an element and its children. from is the element. A text has only
+// the members kind and text. Any other element has kind, tag, props and children. depth is the number of JSON
+// arrays and objects around the element. If depth is greater than deepest, the error is errTooDeep.
 func canonicalElement(from *node, depth int) (*node, error) {
 	if from.kind != objectNode {
 		return nil, damaged("a tree has a value that is not an element")

@@ -25,7 +25,8 @@ func Write(ctx context.Context, path string, write func(*WriteTx) error) error {
 	return writeLinking(ctx, path, os.Link, write)
 }
 
-// writeLinking does the work of Write. link creates a hard link; a test can replace os.Link.
+// writeLinking is Write with a replaceable function link. link creates a hard link: os.Link, or its replacement in
+// a test.
 func writeLinking(ctx context.Context, path string, link func(from, to string) error, write func(*WriteTx) error) error {
 	path, err := Target(path)
 	if err != nil {
@@ -42,10 +43,12 @@ func writeLinking(ctx context.Context, path string, link func(from, to string) e
 	return f.writeChecked(ctx, write)
 }
 
-// Target returns the path at which Write writes. If the file at path exists, also through symbolic links, the
-// result is path. If path is a symbolic link whose target is missing, the result is the path of the missing
-// file, which may be the end of several links. If path does not exist, the result is path. The error is an
-// fs.PathError about path, for instance if the links form a loop.
+// Target returns the path of the file to which Write writes. If the file at path exists, or nothing is at path,
+// the result is path. A symbolic link to an existing file also has the result path. If path is a symbolic link
+// whose target is missing, the result is the path of the missing target. If the target is itself a link, Target
+// follows all links.
+//
+// The error is an fs.PathError about path, for instance if the links form a loop.
 func Target(path string) (string, error) {
 	const most = 40 // the limit of Linux for links in a row
 	_, err := os.Stat(path)
@@ -67,7 +70,7 @@ func Target(path string) (string, error) {
 }
 
 // writeChecked calls write in one transaction on an existing file. If the file is not empty, writeChecked first
-// opens the file for reading, which finds most errors before anything is written.
+// opens the database for reading and closes it. This finds most errors before anything is written.
 func (f file) writeChecked(ctx context.Context, write func(*WriteTx) error) error {
 	header, err := f.header()
 	if err != nil {
@@ -85,7 +88,8 @@ func (f file) writeChecked(ctx context.Context, write func(*WriteTx) error) erro
 	return f.write(ctx, write)
 }
 
-// write calls write in one transaction on the file, which may be empty.
+// write calls write in one transaction on the file, which may be empty. The transaction has the write lock from
+// its start. If write or the commit fails, the transaction is rolled back and the file has its old content.
 func (f file) write(ctx context.Context, write func(*WriteTx) error) (err error) {
 	conn := new(connection)
 	defer func() { err = errors.Join(err, conn.Close()) }()
@@ -119,9 +123,9 @@ func (t *WriteTx) run(write func(*WriteTx) error) error {
 	return t.exec("COMMIT")
 }
 
-// prepare reads the list of tables. If the database is empty, prepare first creates Smithers' tables. It looks
-// for tables within the transaction, because another process may just have created them. If the database is not
-// a database of Smithers, the error is ErrNotSmithers.
+// prepare reads the list of tables. If the database is empty, prepare first creates Smithers' tables. The
+// transaction must have begun, because another process may just have created the tables. If the database is not a
+// database of Smithers, the error is ErrNotSmithers.
 func (t *WriteTx) prepare() error {
 	var has bool
 	err := t.conn.QueryRowContext(t.ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master)").Scan(&has)
@@ -163,7 +167,8 @@ func (t *WriteTx) load() (err error) {
 	return err
 }
 
-// Table returns the table with the given name, or nil if the database has no such table.
+// Table returns the table with the given name, or nil if the database has no such table. The case of ASCII letters
+// does not count.
 func (t *WriteTx) Table(name string) *Table { return findTable(t.tables, name) }
 
 // Rows yields all rows of a table in the order of [Tx.Rows]. If the table does not exist, Rows yields no

@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadAttempt converts a row of _smithers_attempts. log is the response of an agent, or "". ok is false if the
-// row lacks a node, an iteration, an attempt number or a start time, or if a run cannot store the attempt. An
-// invalid jj_pointer is left out.
+// ReadAttempt converts a row of _smithers_attempts to an attempt. log is the response of an agent, or "".
+// ReadAttempt leaves out an invalid jj_pointer. ok is false if the row lacks a node, an iteration, an attempt
+// number or a start time, or if a run cannot store the attempt.
 func ReadAttempt(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -39,9 +39,9 @@ func ReadAttempt(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	return a, log, true
 }
 
-// attemptState maps Smithers' state of an attempt to a state of snapshot.Attempt. ended means that the attempt
-// has an end. An unknown state becomes failed if the attempt has ended. Otherwise it becomes waiting for an event
-// if it begins with "waiting", and in progress if not.
+// attemptState maps Smithers' state of an attempt to a state of snapshot.Attempt. ended reports whether the
+// attempt has an end. If the attempt has ended, an unknown state becomes failed. If not, an unknown state that
+// begins with "waiting" becomes waiting for an event, and any other unknown state becomes in progress.
 func attemptState(state string, ended bool) string {
 	switch state {
 	case snapshot.AttemptInProgress, snapshot.AttemptFinished, snapshot.AttemptFailed, snapshot.AttemptCancelled,
@@ -63,7 +63,7 @@ func attemptState(state string, ended bool) string {
 // maxRevision is the maximum length of a commit id that a run can store.
 const maxRevision = 128
 
-// IsRevision reports whether a run can store a text as a commit id: at most maxRevision digits and lower-case
+// IsRevision reports whether a run can store s as a commit id: s has at most maxRevision digits and lower-case
 // letters. It returns true for "".
 func IsRevision(s string) bool {
 	for i := range len(s) {
@@ -114,8 +114,9 @@ func (f *Facts) ownAttempts() []snapshot.Attempt {
 	return own
 }
 
-// predictAttempts returns the predicted rows of _smithers_attempts, for the run's own attempts. The row of an
-// attempt with a wait has no folder, and its meta_json describes the wait.
+// predictAttempts returns the predicted rows of _smithers_attempts for the run's own attempts. If an attempt is a
+// wait, its row has no folder, and its meta_json describes the wait. Otherwise the folder is the root of the run's
+// paths.
 func (f *Facts) predictAttempts() []source.Row {
 	tasks, waits, signals := f.tasks(), make(map[string]snapshot.Wait), f.peerSignals()
 	for _, w := range f.Whole.Waits {
@@ -147,7 +148,8 @@ func (f *Facts) predictAttempts() []source.Row {
 	return rows
 }
 
-// predictAttempt returns the row of an attempt, without the columns that depend on its task.
+// predictAttempt returns the predicted row of the attempt a without jj_cwd and meta_json, which depend on the
+// task.
 func (f *Facts) predictAttempt(a snapshot.Attempt) source.Row {
 	row := source.Row{
 		"node_id": dbrow.Text(a.NodeID), "iteration": dbrow.Int(int64(a.Iteration)), "attempt": dbrow.Int(int64(a.Attempt)),
@@ -160,7 +162,7 @@ func (f *Facts) predictAttempt(a snapshot.Attempt) source.Row {
 	return row
 }
 
-// tasks returns the elements of the newest rendered tree, by their ids.
+// tasks returns the elements of the newest rendered tree, by their ids. Without a frame, the result is empty.
 func (f *Facts) tasks() map[string]*tree.Element {
 	if len(f.Frames) == 0 {
 		return map[string]*tree.Element{}
@@ -168,8 +170,8 @@ func (f *Facts) tasks() map[string]*tree.Element {
 	return tree.Parse(f.Frames[len(f.Frames)-1].Tree).ByID()
 }
 
-// computeMeta returns the meta_json of an attempt that does not wait. e is the element of the task, and n the
-// task's node.
+// computeMeta returns the predicted meta_json of an attempt that does not wait. e is the element of the task, and
+// n is the task's node.
 func computeMeta(e *tree.Element, n snapshot.Node) string {
 	label := "null"
 	if n.Label != nil {

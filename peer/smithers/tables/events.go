@@ -16,11 +16,13 @@ import (
 // number is not the number of the event before plus 1.
 const seqMember = "__smithersSeq"
 
-// ReadEvent converts a row of _smithers_events. run is the run's id, workflow is the workflow's name, and frames finds
-// a frame by Smithers' number. From the payload, ReadEvent removes type, seq, timestampMs and __smithersSeq. It also
-// removes runId, correlation and the hash of a frame if they have the predicted value. If the payload is not an object
-// or has a member twice, the event's payload is {}. The event's Seq is Smithers' number; see Numbered. ok is false if
+// ReadEvent converts a row of _smithers_events to an event. run is the run's id, workflow is the workflow's name,
+// and frames finds a frame by Smithers' number. The event's Seq is Smithers' number; see Numbered. ok is false if
 // the row is not an event; see IsEvent.
+//
+// The event has the payload of the row without the members type, seq, timestampMs and __smithersSeq. ReadEvent
+// also removes runId, correlation and the hash of a frame if they have the predicted value. If the payload is not
+// an object or has a member twice, the event's payload is {}.
 func ReadEvent(row source.Row, run, workflow string, frames FramesByNo) (e snapshot.Event, ok bool) {
 	if !IsEvent(row) {
 		return snapshot.Event{}, false
@@ -48,7 +50,8 @@ func ReadEvent(row source.Row, run, workflow string, frames FramesByNo) (e snaps
 	return e, true
 }
 
-// IsEvent reports whether a row of _smithers_events has a number, a time and a type, which an event needs.
+// IsEvent reports whether a row of _smithers_events has everything that an event needs: a number, a time and a
+// type.
 func IsEvent(row source.Row) bool {
 	_, hasSeq := dbrow.ColumnNumber(row, "seq")
 	_, hasTime := dbrow.ColumnNumber(row, "timestamp_ms")
@@ -56,8 +59,9 @@ func IsEvent(row source.Row) bool {
 	return hasSeq && hasTime && hasType && kind != ""
 }
 
-// SamePayload reports whether a row of _smithers_events has the same payload as an event of the run. It ignores
-// the members that ReadEvent can remove, whatever their values. Two payloads that are not objects count as equal.
+// SamePayload reports whether a row of _smithers_events has the same payload as e, an event of the run. It ignores
+// the members that ReadEvent can remove, even if their values differ. Two payloads that are not objects count as
+// equal.
 func SamePayload(e snapshot.Event, row source.Row) bool {
 	said := func(payload json.RawMessage) string {
 		all, err := jsonobject.Read(payload)
@@ -91,8 +95,9 @@ func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	return e
 }
 
-// PeerSeqs returns Smithers' number of each of the events of a run, and the number for the next event. An event
-// without a kept number has the number of the previous event plus 1; the first event then has the number 0.
+// PeerSeqs returns Smithers' number of each of the events of a run, and the number for the next event. The number
+// of an event is the one that KeptSeq returns, or else the number of the previous event plus 1. Without a kept
+// number, the first event has the number 0.
 func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	for _, e := range events {
 		if seq, ok := KeptSeq(e); ok {
@@ -104,16 +109,16 @@ func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	return seqs, next
 }
 
-// makeRise raises numbers in seqs, in place, until each number is greater than the previous number. An event
-// that was added in this repository can have the number of a later event of Smithers.
+// makeRise raises numbers in seqs, in place, until each number is greater than the previous number. This is
+// necessary because an event that was added in this repository can have the number of a later event of Smithers.
 func makeRise(seqs []int64) {
 	for i := 1; i < len(seqs); i++ {
 		seqs[i] = max(seqs[i], seqs[i-1]+1)
 	}
 }
 
-// KeptSeq returns Smithers' number of an event from the event's payload. ok is false if the payload has no valid
-// number.
+// KeptSeq returns Smithers' number of the event e from the member seqMember of its payload. ok is false if the
+// payload has no such member, or an invalid number.
 func KeptSeq(e snapshot.Event) (seq int64, ok bool) {
 	if !bytes.Contains(e.Payload, []byte(seqMember)) {
 		return 0, false
@@ -126,8 +131,8 @@ func KeptSeq(e snapshot.Event) (seq int64, ok bool) {
 	return seq, err == nil && seq >= 0 && seq <= dbrow.MaxTime
 }
 
-// correlated reports whether events of a type have the member correlation. Only the engine itself emits events with
-// that member.
+// correlated reports whether events of the type kind have the member correlation. Events that only the engine
+// emits have this member.
 func correlated(kind string) bool {
 	switch kind {
 	case "ApprovalGranted", "ApprovalDenied", "TimeTravelJumped":
@@ -136,8 +141,9 @@ func correlated(kind string) bool {
 	return true
 }
 
-// correlation returns the predicted value of the member correlation: the run, the workflow's name, and the node,
-// iteration and attempt that members have.
+// correlation returns the predicted value of the member correlation: an object with the id run, the workflow's
+// name, and a node, an iteration and an attempt. The last three come from members, the members of the payload;
+// those that members lack are left out.
 func correlation(members []jsonobject.Member, run, workflow string) string {
 	all := []jsonobject.Member{jsonobject.NewMember("runId", jsonobject.Quote(run)), jsonobject.NewMember("workflowName", jsonobject.Quote(workflow))}
 	for _, name := range []string{"nodeId", "iteration", "attempt"} {
@@ -148,9 +154,12 @@ func correlation(members []jsonobject.Member, run, workflow string) string {
 	return string(jsonobject.Join(all))
 }
 
-// predictedHash returns the predicted value of the member name in the payload of an event of type kind: the
-// quoted hash of the frame that members, the members of the payload, name. It returns "" if the member is not a
-// frame's hash, if frames is nil, or if frames does not have the frame or its hash.
+// predictedHash returns the predicted value of a member with a frame's hash: the hash in quotes. kind is the type
+// of the event, name is the name of the member, and members has the members of the event's payload. The member
+// frameNo has Smithers' number of the frame.
+//
+// The result is "" if the member is not a frame's hash, if frames is nil, or if frames does not have the frame or
+// its hash.
 func predictedHash(kind, name string, members []jsonobject.Member, frames FramesByNo) string {
 	if name == "" || hashMember(kind) != name || frames == nil {
 		return ""
@@ -179,8 +188,9 @@ func hashMember(kind string) string {
 	return ""
 }
 
-// payloadOf returns the predicted payload_json of an event: the kept payload, with the members that ReadEvent
-// removed. If the kept payload is not an object, it returns "".
+// payloadOf returns the predicted payload_json of the event e. This is the kept payload with the members that
+// ReadEvent removed, in Smithers' order. A kept member replaces the predicted member of the same name. If the kept
+// payload is not an object, payloadOf returns "".
 func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	kept, err := jsonobject.Read(e.Payload)
 	if err != nil {
@@ -216,8 +226,8 @@ func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	return string(jsonobject.Join(append(all, tail...)))
 }
 
-// predictEvents returns the predicted rows of _smithers_events, in the order of f.Events. If f.Restored is true,
-// makeRise raises the numbers of the rows.
+// predictEvents returns the predicted rows of _smithers_events, in the order of f.Events. The numbers are those of
+// PeerSeqs. If f.Restored is true, makeRise raises them.
 func (f *Facts) predictEvents() []source.Row {
 	frames := framesByPeer(f.Frames)
 	seqs, _ := PeerSeqs(f.Events)

@@ -12,8 +12,9 @@ const (
 	treeEvery = 50
 )
 
-// PredictSnapshot returns the predicted row of a frame in _smithers_snapshots, without the texts of the
-// snapshot. before is the row of the previous frame, or nil for the first frame.
+// PredictSnapshot returns the predicted row of a frame in _smithers_snapshots, without the texts of the snapshot.
+// before is the row of the previous frame, or nil for the first frame. The vcs_pointer is that of the previous
+// frame.
 func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	return source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "content_hash": dbrow.Text(f.ContentHash),
@@ -22,9 +23,12 @@ func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 }
 
 // PredictFrame returns the predicted row of a frame in _smithers_frames. before is the row of the previous frame,
-// or nil for the first frame. treeBefore is the rendered tree of the previous frame, or "". The first frame, and
-// a frame whose number is a multiple of treeEvery, has the whole tree in xml_json. Any other frame has sameTree
-// if its tree equals treeBefore. Otherwise the row has no xml_json, because the change cannot be predicted.
+// or nil for the first frame. treeBefore is the rendered tree of the previous frame, or "". The columns about
+// tasks and the note are those of the previous frame. The column xml_json depends on the frame:
+//
+//   - The first frame, and a frame whose number is a multiple of treeEvery, has the whole tree.
+//   - Any other frame has sameTree if its tree equals treeBefore.
+//   - Otherwise the row has no xml_json, because the change cannot be predicted.
 func PredictFrame(f FrameFacts, before source.Row, treeBefore string) source.Row {
 	row := source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "xml_hash": dbrow.OptionalText(f.XMLHash),

@@ -11,8 +11,11 @@ import (
 )
 
 // predictHumanGates returns the predicted rows of _smithers_approvals that are the gates of human tasks. A human
-// request has a gate if its task needs an approval; the answer to the request opens the gate. A request has no
-// gate if its node has an approval in the state, or if the request is of the parent: see ofParent.
+// request has a gate if its task needs an approval. The gate has the status of the request: the answer approves
+// it, and a cancelled request denies it.
+//
+// A request has no gate if its node has an approval in the state, or if the request is of the parent: see
+// ofParent.
 func (f *Facts) predictHumanGates() []source.Row {
 	if len(f.Whole.HumanRequests) == 0 {
 		return nil
@@ -48,8 +51,8 @@ func (f *Facts) predictHumanGates() []source.Row {
 	return rows
 }
 
-// gateRequest returns the request_json of the gate of a human task. e is the element of the task, and h its human
-// request.
+// gateRequest returns the predicted request_json of the gate of a human task. e is the element of the task, and h
+// is its human request. The person has one try, and one more for each of the task's retries.
 func gateRequest(e *tree.Element, h snapshot.HumanRequest) string {
 	tries := 1
 	if n, err := strconv.Atoi(e.Props["retries"]); err == nil {

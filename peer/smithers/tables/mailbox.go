@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadApproval converts a row of _smithers_approvals. askedAtMs is the time of the request, for a row that no
-// longer has the time. If a decided row has no time of the decision, the decision gets the time of the request. ok
-// is false if the row lacks its node, or a run cannot store the approval.
+// ReadApproval converts a row of _smithers_approvals to an approval. Some rows have no time of the request: the
+// approval then gets askedAtMs. Some decided rows have no time of the decision: the decision then gets the time of
+// the request. ok is false if the row lacks a node or an iteration, or if a run cannot store the approval.
 func ReadApproval(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -40,8 +40,8 @@ func ReadApproval(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool
 	return a, true
 }
 
-// IsHumanGate reports whether a row of _smithers_approvals is the gate of a human task, by metadata.humanTask in
-// its request. The answer to the task's human request opens the gate.
+// IsHumanGate reports whether a row of _smithers_approvals is the gate of a human task: its request has humanTask
+// in the member metadata. The answer to the task's human request opens the gate.
 func IsHumanGate(row source.Row) bool {
 	request, err := jsonobject.Read(dbrow.ColumnJSON(row, "request_json"))
 	if err != nil {
@@ -55,15 +55,15 @@ func IsHumanGate(row source.Row) bool {
 	return false
 }
 
-// ofParent reports whether a row of the mailbox with the time atMs existed when Smithers forked the run. Such a
-// row has no prediction, because Smithers copies only signals to a fork. For a run that has changed since its
-// import, ofParent returns false: in git-smithers, a fork has the parent's whole mailbox.
+// ofParent reports whether a row of the mailbox belongs to the parent of a fork: its time atMs is before the fork.
+// Such a row has no prediction, because Smithers copies only signals to a fork. If the run has changed since its
+// import, ofParent returns false, because a fork has its parent's whole mailbox in git-smithers.
 func (f *Facts) ofParent(atMs int64) bool {
 	return !f.Restored && f.Run.Parent != nil && atMs < f.Run.CreatedAtMs
 }
 
-// predictApprovals returns the predicted rows of _smithers_approvals, including the gates of human tasks. It
-// leaves out approvals of the parent: see ofParent. A decided row does not have the time of its request.
+// predictApprovals returns the predicted rows of _smithers_approvals, with the gates of human tasks. It leaves out
+// approvals of the parent: see ofParent. The row of a decided approval does not have the time of its request.
 func (f *Facts) predictApprovals() []source.Row {
 	var rows []source.Row
 	for _, a := range f.Whole.Approvals {
@@ -83,7 +83,7 @@ func (f *Facts) predictApprovals() []source.Row {
 	return append(rows, f.predictHumanGates()...)
 }
 
-// approvalRequest returns the request_json of an approval.
+// approvalRequest returns the predicted request_json of the approval a.
 func approvalRequest(a snapshot.Approval) string {
 	summary := "null"
 	if a.Summary != "" {
@@ -93,8 +93,9 @@ func approvalRequest(a snapshot.Approval) string {
 		`,"metadata":{},"options":[],"allowedScopes":[],"allowedUsers":[],"autoApprove":null}`
 }
 
-// ReadHumanRequest converts a row of _smithers_human_requests. An unknown kind becomes json, and options become a
-// form with enum. ok is false if the row lacks its node or its time, or a run cannot store the request.
+// ReadHumanRequest converts a row of _smithers_human_requests to a human request. An unknown kind becomes json. A
+// list of options becomes a form with the member enum, if the row has no form. ok is false if the row lacks a
+// node, an iteration or a time, or if a run cannot store the request.
 func ReadHumanRequest(row source.Row) (h snapshot.HumanRequest, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -123,10 +124,12 @@ func ReadHumanRequest(row source.Row) (h snapshot.HumanRequest, ok bool) {
 	return h, true
 }
 
-// answer sets the status of h from row, the request's row. If the request is no longer pending, answer also sets
-// the answer and the time of the answer. An unknown status becomes cancelled. If the row has no time of the
-// answer, the time is that of the request. If an expired request has no time limit, its time limit becomes the
-// time of the answer. A response that is not JSON becomes a JSON string.
+// answer sets the status of h from row, the request's row. A pending request gets no other field. Every other request
+// also gets the time of the answer; if row has no such time, it is the time of the request. In addition:
+//   - An answered request gets the response and the person who answered. A response that is not JSON becomes a JSON
+//     string.
+//   - An expired request without a time limit gets the time of the answer as its time limit.
+//   - A request with an unknown status becomes cancelled. A cancelled request gets the person who answered.
 func answer(h *snapshot.HumanRequest, row source.Row) {
 	h.Status, _ = dbrow.ColumnText(row, "status")
 	at := dbrow.ColumnNumberOrNil(row, "answered_at_ms")
@@ -168,6 +171,7 @@ func (f *Facts) predictHumanRequests() []source.Row {
 			"response_json": dbrow.OptionalText(string(h.Response)), "requested_at_ms": dbrow.Int(h.RequestedAtMs),
 			"answered_at_ms": dbrow.NullableInt(h.AnsweredAtMs), "answered_by": dbrow.NullableText(h.AnsweredBy), "timeout_at_ms": dbrow.NullableInt(h.TimeoutAtMs),
 		}
+		// ReadHumanRequest put the options into a form that has only the member enum.
 		options, isOptions := strings.CutPrefix(string(h.Form), `{"enum":`)
 		if options, closed := strings.CutSuffix(options, "}"); isOptions && closed {
 			row["options_json"] = dbrow.Text(options)
@@ -179,8 +183,8 @@ func (f *Facts) predictHumanRequests() []source.Row {
 	return rows
 }
 
-// ReadSignal converts a row of _smithers_signals. The caller sets Seq. ok is false if the row lacks its name, its
-// time or a JSON payload, or a run cannot store the signal.
+// ReadSignal converts a row of _smithers_signals to a signal without Seq, which the caller must set. ok is false if
+// the row lacks a name, a time or a JSON payload, or if a run cannot store the signal.
 func ReadSignal(row source.Row) (s snapshot.Signal, ok bool) {
 	name, hasName := dbrow.ColumnText(row, "signal_name")
 	at, hasTime := dbrow.ColumnNumber(row, "received_at_ms")
@@ -197,8 +201,9 @@ func ReadSignal(row source.Row) (s snapshot.Signal, ok bool) {
 	return s, true
 }
 
-// peerSignals returns the run's signals sorted by number, but with Smithers' numbers as Seq. Smithers numbers
-// signals and outputs together, so the signals get the lowest numbers that no output has.
+// peerSignals returns the signals of the run, sorted by Seq, with Seq replaced by the number that Smithers gives to
+// the signal. Smithers numbers signals and outputs together. So, in order, the signals get the lowest numbers that no
+// output has.
 func (f *Facts) peerSignals() []snapshot.Signal {
 	taken := make(map[int64]bool)
 	for _, p := range f.provenance() {
@@ -216,7 +221,7 @@ func (f *Facts) peerSignals() []snapshot.Signal {
 	return signals
 }
 
-// predictSignals returns the predicted rows of _smithers_signals.
+// predictSignals returns the predicted rows of _smithers_signals, numbered by peerSignals.
 func (f *Facts) predictSignals() []source.Row {
 	var rows []source.Row
 	for _, s := range f.peerSignals() {

@@ -10,8 +10,8 @@ import (
 // in the run's snapshot, and not in the tables of nodes, loops, outputs and input.
 func (f *Facts) waitsForStart() bool { return f.Run.Parent != nil && f.Run.StartedAtMs == nil }
 
-// predictNodes returns the predicted rows of _smithers_nodes, or nil if waitsForStart returns true. A node's time
-// of update is the latest end of its attempts or, if that is later, the creation of the run.
+// predictNodes returns the predicted rows of _smithers_nodes, or nil if waitsForStart returns true. updated_at_ms is
+// the latest end of the node's own attempts or, if the run was created later, the creation of the run.
 func (f *Facts) predictNodes() []source.Row {
 	if f.waitsForStart() {
 		return nil
@@ -38,8 +38,8 @@ func (f *Facts) predictNodes() []source.Row {
 	return rows
 }
 
-// predictLoops returns the predicted rows of _smithers_ralph, or nil if waitsForStart returns true. The time of
-// update is the creation of the run.
+// predictLoops returns the predicted rows of _smithers_ralph, or nil if waitsForStart returns true. updated_at_ms is
+// the time at which the run was created.
 func (f *Facts) predictLoops() []source.Row {
 	if f.waitsForStart() {
 		return nil

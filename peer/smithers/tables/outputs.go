@@ -16,8 +16,8 @@ import (
 // table.
 type OutputColumn struct{ Table, Column, Kind string }
 
-// IsOutputs reports whether a table has the outputs of tasks: the columns of a node's key, and a name that is not
-// one of Smithers' own tables.
+// IsOutputs reports whether a table has the outputs of tasks. Such a table has the columns run_id, node_id and
+// iteration, which form a node's key. Its name does not begin with ownPrefix.
 func IsOutputs(table source.Table) bool {
 	for _, name := range []string{"run_id", "node_id", "iteration"} {
 		if !slices.ContainsFunc(table.Columns, func(c source.Column) bool { return c.Name == name }) {
@@ -38,8 +38,8 @@ type provenance struct {
 	Seq           int64
 }
 
-// provenance returns the rows of _smithers_output_provenance that follow from the outputs. An output without a
-// number has no row.
+// provenance returns the rows of _smithers_output_provenance, derived from the outputs. The number of an output is
+// its member provenanceMember. provenance leaves out an output without a number, or that is not a JSON object.
 func (f *Facts) provenance() []provenance {
 	var all []provenance
 	for _, o := range f.Whole.Outputs {
@@ -55,7 +55,7 @@ func (f *Facts) provenance() []provenance {
 	return all
 }
 
-// NextSeq returns the number after the greatest number of an output, or 0 if no output has a number.
+// NextSeq returns the greatest number of an output plus 1, or 0 if no output has a number.
 func (f *Facts) NextSeq() int64 {
 	next := int64(0)
 	for _, p := range f.provenance() {
@@ -76,8 +76,8 @@ func (f *Facts) predictProvenance() []source.Row {
 	return rows
 }
 
-// predictOutputs returns the predicted rows of an output table, or nil if waitsForStart returns true. columns has
-// the kinds of the columns.
+// predictOutputs returns the predicted rows of an output table, or nil if waitsForStart returns true. columns gives
+// the kinds of the columns of output tables: see kindsOf.
 func (f *Facts) predictOutputs(table source.Table, columns []OutputColumn) []source.Row {
 	if f.waitsForStart() {
 		return nil
@@ -95,8 +95,8 @@ func (f *Facts) predictOutputs(table source.Table, columns []OutputColumn) []sou
 	return rows
 }
 
-// predictInput returns the predicted row of the table input. It returns nil if the run has no input or waits for
-// its start.
+// predictInput returns the predicted row of the table input, or nil if the run has no input or waitsForStart returns
+// true. columns gives the kinds of the table's columns: see kindsOf.
 func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []source.Row {
 	if f.waitsForStart() || f.Whole.Input == nil {
 		return nil
@@ -104,8 +104,9 @@ func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []sourc
 	return []source.Row{outputRow(f.Whole.Input, kindsOf(table, columns))}
 }
 
-// kindsOf returns the kinds of a table's columns, by name. A kind comes from columns or, if columns lacks the
-// column, from the type of the column in the database.
+// kindsOf returns the kinds of a table's columns, by name. The parameter columns gives the kinds. If it lacks a
+// column, the kind of this column follows from its type in the database: REAL becomes number, INTEGER becomes
+// boolean, and any other type becomes string.
 func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
 	kinds := make(map[string]string, len(table.Columns))
 	for _, c := range table.Columns {
@@ -126,8 +127,8 @@ func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
 	return kinds
 }
 
-// outputRow returns the members of the JSON object value as a row. kinds has the kind of each column, by name.
-// A member without a column is left out.
+// outputRow converts the JSON object value to a row. kinds has the kind of each column, by name. A member without a
+// column is left out. If value is not a JSON object, the row is empty.
 func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
 	row := source.Row{}
 	members, _ := jsonobject.Read(value)
@@ -139,10 +140,11 @@ func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
 	return row
 }
 
-// outputValue returns the value that Smithers stores for a JSON value in a column of the given kind. null
-// becomes NULL. Otherwise a column of kind json gets the JSON text. In the other columns, a string becomes its
-// text, true and false become 1 and 0, and a number becomes a REAL, or an INTEGER if it is an integer and kind
-// is boolean. An object, a list and a number beyond float64 become their JSON text.
+// outputValue returns the value that Smithers stores for a JSON value in a column of the given kind:
+//   - null becomes NULL. In a column of kind json, any other value becomes its JSON text.
+//   - A string becomes its text. true and false become 1 and 0.
+//   - An object, a list and a number beyond float64 become their JSON text.
+//   - Any other number becomes a REAL. But in a column of kind boolean, an integer becomes an INTEGER.
 func outputValue(value []byte, kind string) source.Value {
 	text := string(value)
 	switch {

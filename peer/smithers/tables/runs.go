@@ -11,15 +11,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadRun converts a row of _smithers_runs. It does not set the parent and the numbers of frames and events. at is
-// the folder of the row's paths, or "".
-func ReadRun(row source.Row) (r snapshot.Run, at dbrow.Root) {
-	at = rootOf(row)
+// ReadRun converts a row of _smithers_runs to a run, without its parent and its numbers of frames and events. root is
+// the folder that WorkflowPath is relative to, or "" if the row names no folder: see rootOf.
+func ReadRun(row source.Row) (r snapshot.Run, root dbrow.Root) {
+	root = rootOf(row)
 	r.ID, _ = dbrow.ColumnText(row, "run_id")
 	r.Workflow, _ = dbrow.ColumnText(row, "workflow_name")
 	r.WorkflowHash, _ = dbrow.ColumnText(row, "workflow_hash")
 	if file, ok := dbrow.ColumnText(row, "workflow_path"); ok {
-		r.WorkflowPath = at.Relative(file)
+		r.WorkflowPath = root.Relative(file)
 	}
 	status, _ := dbrow.ColumnText(row, "status")
 	r.Status = runStatus(status)
@@ -32,11 +32,12 @@ func ReadRun(row source.Row) (r snapshot.Run, at dbrow.Root) {
 			r.VCSRevision = revision
 		}
 	}
-	return r, at
+	return r, root
 }
 
-// runStatus maps Smithers' status of a run to a snapshot.RunStatus. An unknown status becomes waiting for an event
-// if it begins with "waiting", and otherwise pending.
+// runStatus maps Smithers' status of a run to a snapshot.RunStatus. A status that is a RunStatus stays. Smithers'
+// other statuses become the nearest RunStatus. An unknown status becomes waiting for an event if it begins with
+// "waiting", and otherwise pending.
 func runStatus(status string) snapshot.RunStatus {
 	switch s := snapshot.RunStatus(status); s {
 	case snapshot.RunRunning, snapshot.RunFinished, snapshot.RunFailed, snapshot.RunCancelled, snapshot.RunPending,
@@ -56,8 +57,8 @@ func runStatus(status string) snapshot.RunStatus {
 	return snapshot.RunPending
 }
 
-// predictRun returns the predicted row of _smithers_runs. The row has an error only if the run's error has a name
-// and a message.
+// predictRun returns the predicted row of _smithers_runs. The row has an error only if the run's error is UTF-8 of
+// the form "name: message".
 func (f *Facts) predictRun() []source.Row {
 	r := f.Run
 	row := source.Row{
@@ -90,8 +91,9 @@ func (f *Facts) predictBranch() []source.Row {
 	}}
 }
 
-// rootOf returns the folder of a run's paths: the top of the run's repository, or else the folder in which the run
-// was started, or else the folder of the workflow. It returns "" if the row names no folder.
+// rootOf returns the folder that a run's paths are relative to. It returns the first of these that row names: the top
+// of the run's repository, the folder in which the run was started, the folder of the workflow. If row names none of
+// these, rootOf returns "".
 func rootOf(row source.Row) dbrow.Root {
 	if at, ok := dbrow.ColumnText(row, "vcs_root"); ok && dbrow.Root(at).Clean() != "" {
 		return dbrow.Root(at)

@@ -57,13 +57,15 @@ type FrameFacts struct {
 	Tree        string // the rendered tree as canonical JSON; "" if the frame has no tree
 }
 
-// Predict returns the rows of a run's table as far as they follow from f. It predicts the tables whose names are
-// constants from Runs to Input, and the output tables. For any other table of Smithers, it returns no rows. columns
-// has the kinds of the columns of output tables. The rows have all columns of the table except run_id. Their paths
-// lack the root, which dbrow.Restore adds. If the name of a column is not UTF-8, the error is source.ErrDamaged.
+// Predict returns the rows that a table of Smithers should have for the run of f. It predicts output tables and the
+// tables that predictTable lists. For any other table of Smithers, it returns no rows. columns gives the kinds of the
+// columns of output tables.
 //
-// Predictions are part of the format: an override stores how a row differs from its prediction, so a changed
-// prediction restores a wrong row.
+// The rows have all columns of the table except run_id. Their paths lack the root, which dbrow.Restore adds. If the
+// name of a column is not UTF-8, the error is source.ErrDamaged.
+//
+// Predictions are part of the format: an override stores how a row differs from its prediction. A changed prediction
+// would restore a wrong row.
 func Predict(f *Facts, table source.Table, columns []OutputColumn) ([]source.Row, error) {
 	if err := dbrow.CheckColumns(table); err != nil {
 		return nil, err
@@ -71,8 +73,8 @@ func Predict(f *Facts, table source.Table, columns []OutputColumn) ([]source.Row
 	return Fitted(table, f.predictTable(table, columns)), nil
 }
 
-// Fitted replaces each element of rows by a row with exactly the columns of table, without run_id, and returns
-// rows. A column that the replaced row lacks becomes NULL.
+// Fitted gives each of rows exactly the columns of table, except run_id, and returns rows. It replaces the elements
+// of rows. A column that a row lacks becomes NULL.
 func Fitted(table source.Table, rows []source.Row) []source.Row {
 	for i, row := range rows {
 		fit := make(source.Row, len(table.Columns))
@@ -119,8 +121,9 @@ func (f *Facts) predictTable(table source.Table, columns []OutputColumn) []sourc
 	return f.predictOutputs(table, columns)
 }
 
-// OfRun removes from tables the tables of frames, the tables of processes and the tables without a column
-// run_id, and returns the rest. It changes the array of tables.
+// OfRun returns those of tables whose rows belong to a run: it removes the tables of frames (see IsOfFrames), the
+// leases, and the tables without a column run_id. It reuses the array of tables, so the caller must not use tables
+// afterwards.
 func OfRun(tables []source.Table) []source.Table {
 	return slices.DeleteFunc(tables, func(t source.Table) bool {
 		return IsOfFrames(t.Name) || t.Name == leases || !HasRun(t)

@@ -21,8 +21,8 @@ type WaitRow struct {
 	Signal int64         // Smithers' number of the received signal; NoNumber if the wait has received no signal
 }
 
-// ReadWait returns the wait of the attempt a from the attempt's row. ok is false if the attempt has no wait, or a
-// run cannot store the wait.
+// ReadWait returns the wait of the attempt a. row is the attempt's row in _smithers_attempts. ok is false if the
+// attempt has no wait, or if a run cannot store the wait.
 func ReadWait(row source.Row, a snapshot.Attempt) (w WaitRow, ok bool) {
 	meta, err := jsonobject.Read(dbrow.ColumnJSON(row, "meta_json"))
 	if err != nil {
@@ -56,17 +56,17 @@ func ReadWait(row source.Row, a snapshot.Attempt) (w WaitRow, ok bool) {
 	return w, err == nil
 }
 
-// ofSignal sets w from the members of waitForEvent, which are in of: the signal, the time limit, and the end of
-// the wait.
-func (w *WaitRow) ofSignal(of []jsonobject.Member) {
-	w.Wait.Kind, w.Wait.Signal = snapshot.WaitSignal, strings.TrimSpace(jsonobject.TextOf(of, "signalName"))
-	if correlation := strings.TrimSpace(jsonobject.TextOf(of, "correlationId")); correlation != "" {
+// ofSignal makes w a wait for a signal. members has the members of the object waitForEvent in meta_json. ofSignal
+// sets the signal's name and correlation, the time limit, and, if the wait has ended, how and when it ended.
+func (w *WaitRow) ofSignal(members []jsonobject.Member) {
+	w.Wait.Kind, w.Wait.Signal = snapshot.WaitSignal, strings.TrimSpace(jsonobject.TextOf(members, "signalName"))
+	if correlation := strings.TrimSpace(jsonobject.TextOf(members, "correlationId")); correlation != "" {
 		w.Wait.CorrelationID = &correlation
 	}
-	if timeout := memberTime(of, "timeoutMs"); timeout != nil {
+	if timeout := memberTime(members, "timeoutMs"); timeout != nil {
 		w.Wait.DueAtMs = new(min(w.Wait.StartedAtMs+*timeout, dbrow.MaxTime))
 	}
-	seq, received, timedOut := memberTime(of, "resolvedSignalSeq"), memberTime(of, "receivedAtMs"), memberTime(of, "timedOutAtMs")
+	seq, received, timedOut := memberTime(members, "resolvedSignalSeq"), memberTime(members, "receivedAtMs"), memberTime(members, "timedOutAtMs")
 	switch {
 	case seq != nil:
 		// The wait ends when the signal arrives. The attempt ends later, when the run continues.
@@ -82,14 +82,15 @@ func (w *WaitRow) ofSignal(of []jsonobject.Member) {
 	}
 }
 
-// ofTimer sets w from the members of timer, which are in of. If the timer has no valid time, it changes nothing.
-func (w *WaitRow) ofTimer(of []jsonobject.Member) {
-	due := memberTime(of, "firesAtMs")
+// ofTimer makes w a wait for a timer. members has the members of the object timer in meta_json. If the timer has no
+// valid time, ofTimer changes nothing.
+func (w *WaitRow) ofTimer(members []jsonobject.Member) {
+	due := memberTime(members, "firesAtMs")
 	if due == nil {
 		return
 	}
 	w.Wait.Kind, w.Wait.DueAtMs = snapshot.WaitTimer, due
-	if fired := memberTime(of, "firedAtMs"); fired != nil {
+	if fired := memberTime(members, "firedAtMs"); fired != nil {
 		w.status, w.ended = snapshot.WaitFired, *fired
 	}
 }
@@ -110,9 +111,9 @@ func memberTime(members []jsonobject.Member, name string) *int64 {
 	return nil
 }
 
-// Then returns the wait as it was at atMs. signals maps Smithers' numbers of signals to the numbers in the
-// run's state. ok is false if the wait had been given up by that time, or had received a signal that signals
-// lacks.
+// Then returns the wait as it was at the time atMs. signals maps Smithers' number of a signal to the signal's number
+// in the run's state. ok is false in two cases: the wait had ended by then without a signal, a time limit or a timer,
+// or signals lacks the signal that the wait had received.
 func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, ok bool) {
 	was = w.Wait
 	if w.ended == Never || atMs < w.ended {
@@ -130,8 +131,9 @@ func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, o
 	return was, true
 }
 
-// WaitMeta returns the meta_json of a wait for a signal. e is the element of the task. signals are the signals of
-// the run in order, so that w.SignalSeq is an index; the Seq of each is Smithers' number.
+// WaitMeta returns the value of meta_json for w, a wait for a signal. e is the element of the task in the rendered
+// tree. signals has the signals of the run, sorted as in the run's state: w.SignalSeq is an index into signals, and
+// the Seq of an element is the number that Smithers gives to the signal.
 func WaitMeta(e *tree.Element, w snapshot.Wait, signals []snapshot.Signal) string {
 	timeout, seq, received, timedOut := "null", "null", "null", "null"
 	if w.DueAtMs != nil {
@@ -150,7 +152,8 @@ func WaitMeta(e *tree.Element, w snapshot.Wait, signals []snapshot.Signal) strin
 		`,"timedOutAtMs":` + timedOut + `}}`
 }
 
-// timerMeta returns the meta_json of a timer, whose DueAtMs must be set. e is the element of the task.
+// timerMeta returns the value of meta_json for w, a wait for a timer. w.DueAtMs must not be nil. e is the element of
+// the task in the rendered tree.
 func timerMeta(e *tree.Element, w snapshot.Wait) string {
 	kind, fired := "duration", "null"
 	if e.Props["until"] != "" {

@@ -46,8 +46,8 @@ func (e *Element) collect(into map[string]*Element) {
 	}
 }
 
-// Number returns an integer property as JSON, or "null" if e has no such property or its value is not an
-// integer.
+// Number returns the property with the name prop as a JSON number. It returns "null" if e has no such property or its
+// value is not an integer.
 func (e *Element) Number(prop string) string {
 	if n, err := strconv.ParseInt(e.Props[prop], 10, 64); err == nil {
 		return strconv.FormatInt(n, 10)
@@ -55,7 +55,7 @@ func (e *Element) Number(prop string) string {
 	return "null"
 }
 
-// Text returns a property as a JSON string, or "null" if the property is missing or empty.
+// Text returns the property with the name prop as a JSON string, or "null" if the property is missing or empty.
 func (e *Element) Text(prop string) string {
 	if s := e.Props[prop]; s != "" {
 		return jsonobject.Quote(s)

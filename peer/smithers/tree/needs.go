@@ -12,11 +12,11 @@ import (
 // allNeeds is the greatest total number of needs of a state's nodes.
 const allNeeds = 1 << 20
 
-// PlaceNodes sets Needs and RalphID of each of nodes whose task is in the rendered tree. at has the places of
-// the tree's tasks, by id: see Places. PlaceNodes does not change the other nodes. If the nodes have more than
-// allNeeds needs, the error wraps snapshot.ErrLimit.
-func PlaceNodes(nodes []snapshot.Node, at map[string]Place) error {
-	if len(at) == 0 {
+// PlaceNodes sets Needs and RalphID of each node whose task is in the rendered tree, and leaves the other nodes
+// unchanged. places is the result of Places: the tasks that each task needs, and its loop, by the id of the task. If
+// the nodes have more than allNeeds needs, the error wraps snapshot.ErrLimit.
+func PlaceNodes(nodes []snapshot.Node, places map[string]Place) error {
+	if len(places) == 0 {
 		return nil
 	}
 	ids := nodeIDs{exist: make(map[string]bool), of: make(map[string][]string)}
@@ -26,7 +26,7 @@ func PlaceNodes(nodes []snapshot.Node, at map[string]Place) error {
 	for i := range nodes {
 		n := &nodes[i]
 		id, scope := splitScope(n.NodeID)
-		p, ok := at[id]
+		p, ok := places[id]
 		if !ok {
 			continue
 		}
@@ -45,9 +45,10 @@ func PlaceNodes(nodes []snapshot.Node, at map[string]Place) error {
 	return nil
 }
 
-// KeepPlaces sets Needs and RalphID of each node whose Needs is nil, because its task is no longer in the
-// rendered tree. It copies both from the same node in before, the previous state, if before has the node. So a
-// branch that is no longer taken does not count as a change.
+// KeepPlaces sets Needs and RalphID of each node whose task is no longer in the rendered tree, which is a node with
+// nil as Needs. It copies both from the node with the same key in before, the previous state. If before lacks the
+// node, KeepPlaces leaves the node unchanged. Without KeepPlaces, a branch that the workflow no longer takes would
+// count as a change.
 func KeepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
 	for i := range nodes {
 		n := &nodes[i]
@@ -74,8 +75,8 @@ func KeepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
 // scopeMark separates the id of a node in a nested loop from the iterations of the outer loops: "write@@outer=1".
 const scopeMark = "@@"
 
-// splitScope returns the two parts of a node's id: its id in the tree, and the scope, which begins with
-// scopeMark. The scope is "" outside nested loops.
+// splitScope splits the id of a node into the id of its task in the tree and its scope. The scope begins with
+// scopeMark, and is "" outside nested loops.
 func splitScope(id string) (logical, scope string) {
 	if i := strings.Index(id, scopeMark); i > 0 {
 		return id[:i], id[i:]
@@ -83,9 +84,8 @@ func splitScope(id string) (logical, scope string) {
 	return id, ""
 }
 
-// scopeWithin returns the scope of the nodes in the loops inside a loop, at one iteration of the outer loop.
-// ralph is the id of the outer loop, and scope is the scope of the outer loop. If ralph is "", there is no outer
-// loop, and the result is scope.
+// scopeWithin returns the scope of the nodes that are inside the loop ralph, at the given iteration of this loop.
+// scope is the scope of the loop itself. If ralph is "", there is no such loop, and the result is scope.
 func scopeWithin(scope, ralph string, iteration int) string {
 	switch {
 	case ralph == "":
@@ -114,10 +114,13 @@ func (ids *nodeIDs) add(id string) {
 	}
 }
 
-// find returns the ids of the nodes that a node needs if its task needs the task need of the tree. scope is the
-// scope of the needing node, and inside is the scope of the loops within its loop. find prefers the node of
-// need that shares the most outer iterations with scope, then the nodes whose scope begins with inside, then
-// all nodes of need. If need has no node yet, the result is need itself.
+// find returns the ids of the nodes for one need of a node. need is the id of the needed task in the tree. scope is
+// the scope of the needing node. inside is the scope of the loops within its loop: see scopeWithin. The result is the
+// first of these that exists:
+//  1. the node of need that shares the most outer iterations with scope
+//  2. the nodes of need whose scope is inside or continues inside
+//  3. all nodes of need
+//  4. need itself, which has no node yet
 func (ids *nodeIDs) find(need, scope, inside string) []string {
 	ids.found++
 	for {

@@ -21,9 +21,10 @@ type span struct {
 // count.
 const mostNeeds = 1000
 
-// NeedsByTime returns, by node id, the sorted needs of the nodes of a run without rendered trees. A node
-// needs every node whose attempts had all ended when its own first attempt began, except the nodes that
-// another needed node already needs. Only the first iteration of a node counts.
+// NeedsByTime derives the needs of the nodes of a run without rendered trees from the times of attempts. The result
+// has the sorted needs by node id. A node needs every node whose attempts had all ended when its own first attempt
+// began. It does not need a node that another needed node already needs. Only the first iteration of a node counts. A
+// node gets at most mostNeeds needs, the latest to end.
 func NeedsByTime(attempts []snapshot.Attempt) map[string][]string {
 	spans := spansOf(attempts)
 	ended := slices.Clone(spans)
@@ -51,7 +52,8 @@ func NeedsByTime(attempts []snapshot.Attempt) map[string][]string {
 	return needs
 }
 
-// spansOf returns the spans of all nodes, sorted by start time.
+// spansOf returns the span of each node, sorted by start time. The span reaches from the first start to the last end
+// of the attempts in the node's lowest iteration. It is open if one of these attempts has not ended.
 func spansOf(attempts []snapshot.Attempt) []span {
 	byID := make(map[string]span, len(attempts))
 	for _, a := range attempts {

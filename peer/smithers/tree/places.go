@@ -12,11 +12,12 @@ type Place struct {
 	RalphID string   // the id of the innermost loop around the task; "" outside loops
 }
 
-// Places returns the places of all tasks of a rendered tree, by their ids. tree is canonical, or "". A task
-// of a sequence needs the last tasks of the previous child. The tasks of a parallel do not need each other;
-// the task after the parallel needs the last tasks of all its children. Dependencies that tasks declare only
-// as data (deps, needs, dependsOn) are missing from the trees that Smithers keeps. The result is nil if tree
-// is "" or cannot be parsed.
+// Places returns the position of each task in a rendered tree, by the id of the task. tree must be canonical, or "".
+// The result is nil if tree is "" or cannot be parsed.
+//
+// In a sequence, a task needs the last tasks of the previous child. The tasks of a parallel element do not need each
+// other. The task after a parallel element needs the last tasks of all its children. A dependency that a task
+// declares only as data (deps, needs, dependsOn) is not in the result, because the trees that Smithers keeps lack it.
 func Places(tree string) map[string]Place {
 	root := Parse(tree)
 	if root == nil {
@@ -43,9 +44,9 @@ func (s spot) child(i int) spot {
 	return s
 }
 
-// walk places the tasks of the element e at the position at, and returns the ids of the tasks that end last:
-// the following elements wait for them. If the result is nil, the following elements wait for the same tasks as
-// e.
+// walk adds the tasks in the element e to p.at. at is the position of e. walk returns the ids of the tasks in e that
+// end last: the element after e waits for these tasks. If the result is nil, the element after e waits for the tasks
+// that e itself waits for.
 func (p *placer) walk(e *Element, at spot) (ends []string) {
 	switch e.Tag {
 	case "smithers:task", "smithers:sandbox", "smithers:wait-for-event", "smithers:timer":
@@ -68,7 +69,7 @@ func (p *placer) walk(e *Element, at spot) (ends []string) {
 	return p.parallel(e.Children, at)
 }
 
-// ralphID returns the id of the loop e. A loop without an id gets one from path, the loop's path in the tree.
+// ralphID returns the id of the loop e. If e has no id, the result is made from path, the position of e in the tree.
 func ralphID(e *Element, path []int) string {
 	if id := e.Props["id"]; strings.TrimSpace(id) != "" {
 		return id
@@ -83,9 +84,9 @@ func ralphID(e *Element, path []int) string {
 	return "ralph:" + strings.Join(parts, ".")
 }
 
-// task places the task e, and returns its id as the task that ends last. It returns nil if e has no id, or if the
-// following elements do not wait for e. at is the position of e. A task with the property fork also needs the
-// task that fork names.
+// task adds the task e to p.at. at is the position of e. A task with the property fork also needs the task that fork
+// names. The result has the id of e, because the next element waits for e. It is nil if e has no id, or if e has
+// waitAsync, so that the next element does not wait.
 func (p *placer) task(e *Element, at spot) []string {
 	id := e.Props["id"]
 	if id == "" {
@@ -102,8 +103,8 @@ func (p *placer) task(e *Element, at spot) []string {
 	return []string{id}
 }
 
-// sequence places children that run one after another, and returns the tasks that end last. at is the position of
-// the element that has the children.
+// sequence places children, which run one after another. at is the position of the element that has the children.
+// sequence returns the tasks that end last in the last child that has any task to wait for, or nil.
 func (p *placer) sequence(children []*Element, at spot) (ends []string) {
 	for i, child := range elementsOnly(children) {
 		if last := p.walk(child, at.child(i)); last != nil {
@@ -113,8 +114,8 @@ func (p *placer) sequence(children []*Element, at spot) (ends []string) {
 	return ends
 }
 
-// parallel places children that run at the same time, and returns the tasks that end last, sorted. at is the
-// position of the element that has the children.
+// parallel places children, which run at the same time. at is the position of the element that has the children.
+// parallel returns the tasks that end last in any of the children, sorted.
 func (p *placer) parallel(children []*Element, at spot) (ends []string) {
 	for i, child := range elementsOnly(children) {
 		ends = append(ends, p.walk(child, at.child(i))...)
@@ -122,8 +123,8 @@ func (p *placer) parallel(children []*Element, at spot) (ends []string) {
 	return sortedSet(ends)
 }
 
-// sortedSet returns ids sorted and without duplicates. If ids is already sorted, the result is ids itself,
-// even with duplicates.
+// sortedSet returns ids sorted and without duplicates. But if ids is already sorted, sortedSet returns ids itself,
+// and keeps duplicates.
 func sortedSet(ids []string) []string {
 	if slices.IsSorted(ids) {
 		return ids
@@ -131,11 +132,11 @@ func sortedSet(ids []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(ids)))
 }
 
-// saga places the actions of e, which run one after another, and the compensations of the actions. at is the
-// position of e. saga returns the tasks that end last. A compensation runs after its action, and after the
-// compensation of the following action.
+// saga places the parts of the saga e. at is the position of e. The actions run one after another. Each compensation
+// runs after its action, and after the compensation of the following action. saga returns the tasks that end last.
 func (p *placer) saga(e *Element, at spot) (ends []string) {
 	var actions [][]string
+	// after is the position for the next child: its tasks run after the actions so far.
 	after := at
 	for i, child := range elementsOnly(e.Children) {
 		within := after.child(i)
@@ -162,8 +163,9 @@ func (p *placer) saga(e *Element, at spot) (ends []string) {
 	return ends
 }
 
-// compensations places the compensations in e, which run in reverse order, and returns the tasks that end last.
-// actions has the last tasks of each action: a compensation also waits for the action with the same index.
+// compensations places the compensations in e, which run in reverse order. at is the position of e. actions has the
+// last tasks of each action: the compensation with index i also waits for actions[i]. compensations returns the tasks
+// that end last.
 func (p *placer) compensations(e *Element, actions [][]string, at spot) (ends []string) {
 	children := elementsOnly(e.Children)
 	for i, child := range slices.Backward(children) {
@@ -179,8 +181,9 @@ func (p *placer) compensations(e *Element, actions [][]string, at spot) (ends []
 	return ends
 }
 
-// tryCatch places the parts of e: first the tried elements, then the catch elements, then the finally elements.
-// Each part waits for the parts before it. tryCatch returns the tasks that end last.
+// tryCatch places the parts of e: first the tried elements, then the catch elements, then the finally elements. at is
+// the position of e. Each part waits for the parts before it. tryCatch returns the last tasks of the finally elements
+// or, without such tasks, of the other parts.
 func (p *placer) tryCatch(e *Element, at spot) (ends []string) {
 	var tried, caught, final []string
 	for i, child := range elementsOnly(e.Children) {
@@ -212,7 +215,7 @@ func orElse(ids, fallback []string) []string {
 	return fallback
 }
 
-// elementsOnly returns a copy of nodes without texts, because texts do not count as children.
+// elementsOnly returns a copy of nodes without nil and without text nodes, which Smithers does not count as children.
 func elementsOnly(nodes []*Element) []*Element {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *Element) bool { return n == nil || n.Tag == "" })
 }

@@ -57,9 +57,10 @@ func (c *Finder) Close() error {
 	return err
 }
 
-// At returns the working copy at the revision pointer, which is a commit id or, for jj, a change id. kind is
-// snapshot.VCSGit or snapshot.VCSJJ. The result has files if the repository has the commit with all folders, and the
-// commit has no conflict. At returns nil for any other kind or pointer.
+// At returns the working copy at pointer, a commit id or, for jj, a change id. kind must be snapshot.VCSGit or
+// snapshot.VCSJJ. For a change id, the result has only this id. For a commit id, it has the commit's files if the
+// repository has all folders of the commit and the commit has no conflict. For any other kind or pointer, At returns
+// nil.
 func (c *Finder) At(kind, pointer string) *snapshot.VCS {
 	if kind != snapshot.VCSGit && kind != snapshot.VCSJJ {
 		return nil
@@ -88,8 +89,9 @@ func isChange(pointer string) bool {
 	return len(pointer) == 32 && strings.Trim(pointer, "klmnopqrstuvwxyz") == ""
 }
 
-// read sets the fields of vcs from the text of the commit: the conflict, jj's change id, and the tree with its scope.
-// It sets no tree if the commit has a conflict, or if isWhole returns false for the tree.
+// read sets the fields of vcs that follow from commit, the text of the commit: whether it has a conflict, jj's change
+// id, and the tree with its scope. It sets no tree if the commit has a conflict, or if isWhole returns false for the
+// tree.
 func (c *Finder) read(vcs *snapshot.VCS, commit []byte) {
 	header, _, _ := bytes.Cut(commit, []byte("\n\n"))
 	var tree objstore.ID
@@ -131,10 +133,12 @@ func (c *Finder) isWhole(tree objstore.ID) bool {
 	return whole
 }
 
-// Base returns the commit on which a run's first entry builds. vcs is the working copy of the entry. Base returns
-// the commit of vcs if a branch, a tag or a remote branch reaches the commit. For jj, the parent of the commit is
-// the second choice. Base returns the zero id if vcs is nil or has no files, if nothing reaches these commits, or
-// if git does not find them.
+// Base returns the commit on which a run's first entry builds. vcs is the working copy of the entry. The result is
+// the first of these commits that a branch, a tag or a remote branch reaches:
+//  1. the commit of vcs
+//  2. for jj, the parent of this commit
+//
+// If there is no such commit, if vcs is nil or has no files, or if a git command fails, Base returns the zero id.
 func (c *Finder) Base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, error) {
 	if vcs == nil || vcs.Tree.IsZero() {
 		return objstore.ID{}, nil
@@ -164,10 +168,10 @@ func (c *Finder) Base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, erro
 	return objstore.ID{}, ctx.Err()
 }
 
-// Capture captures the current files of the working copy that contains the folder root. An empty root means the
-// store's own working copy. Capture leaves out the database and the engine's logs, unless the user tracks them. Later
-// calls with the same root return the first result. Capture returns nil if root is in no working copy of this
-// repository. The result stays open until Close.
+// Capture captures the current files of the working copy that contains the folder root. If root is "", it captures
+// the store's own working copy. It leaves out the database and the engine's logs, unless the user tracks them. If
+// root is in no working copy of this repository, Capture returns nil. A later call with the same root returns the
+// same result. The result stays open until Close.
 func (c *Finder) Capture(ctx context.Context, root string) (*jjbridge.Captured, error) {
 	if captured, known := c.captured[root]; known {
 		return captured, nil
@@ -192,9 +196,10 @@ func (c *Finder) Capture(ctx context.Context, root string) (*jjbridge.Captured, 
 // executions is the folder below a run's root in which Smithers keeps the logs of the run.
 const executions = ".smithers/executions/"
 
-// ownFiles returns the paths that a capture of the working copy at top leaves out, relative to top and with
-// slashes: the logs below top, the logs below root, which is the run's root, and the database with the files
-// that SQLite keeps beside it. Paths outside top are left out.
+// ownFiles returns the paths that a capture of a working copy leaves out, relative to top and with slashes. top is
+// the top folder of the working copy, and root the folder in which the run works. The paths are the engine's logs
+// below top and below root, and the database with the files that SQLite keeps beside it. Paths outside top are not in
+// the result.
 func (c *Finder) ownFiles(top, root string) []string {
 	files := []string{executions}
 	if below, ok := within(top, root); ok && below != "." {

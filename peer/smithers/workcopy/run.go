@@ -44,7 +44,7 @@ type Moment struct {
 }
 
 // OfRun returns the working copies of a run. run is the run's row of _smithers_runs, and attempts are the run's rows
-// of _smithers_attempts. OfRun skips rows that attemptOf rejects.
+// of _smithers_attempts. OfRun skips a row of an attempt that attemptOf cannot read.
 func (c *Finder) OfRun(run source.Row, attempts []source.Row) *Run {
 	r := &Run{all: c, Kind: dbrow.TextOf(run, "vcs_type"), byKey: make(map[string]int)}
 	var rootDir string
@@ -72,17 +72,17 @@ func (c *Finder) OfRun(run source.Row, attempts []source.Row) *Run {
 	return r
 }
 
-// RootsOf reads the row run of _smithers_runs. root is the folder in which the run works, and rootDir the folder in
-// which the run was started. Without vcs_root in the row, root equals rootDir. Each is "" if the row does not have
-// the folder.
+// RootsOf returns two folders from a row of _smithers_runs: root, in which the run works, and rootDir, in which the
+// run was started. If the row lacks vcs_root, root equals rootDir. If the row lacks a folder, the result is "".
 func RootsOf(run source.Row) (root, rootDir string) {
 	var config struct{ RootDir string }
 	_ = json.Unmarshal([]byte(dbrow.TextOf(run, "config_json")), &config) // an unreadable config has no rootDir
 	return cmp.Or(dbrow.TextOf(run, "vcs_root"), config.RootDir), config.RootDir
 }
 
-// attemptOf reads a row of _smithers_attempts. It returns false if the row lacks a node id, an iteration, an attempt
-// number or a start time. An attempt outside the run's root and rootDir has its own worktree.
+// attemptOf reads a row of _smithers_attempts. rootDir is the folder in which the run was started. attemptOf returns
+// false if the row lacks a node id, an iteration, an attempt number or a start time. If the row has a folder other
+// than the run's root and rootDir, the attempt has its own worktree.
 func (r *Run) attemptOf(row source.Row, rootDir string) (attemptCopy, bool) {
 	iteration, attempt := row["iteration"], row["attempt"]
 	started, ended := row["started_at_ms"], row["finished_at_ms"]
@@ -113,13 +113,14 @@ func relativeFolder(root, folder string) string {
 	return filepath.ToSlash(rel)
 }
 
-// Between returns the working copies that became known between two snapshots, oldest first. before and next are
-// the moments of the snapshots. If next is the first snapshot, before is nil. current is the working copy at
-// before, or nil. If a new process of Smithers started, its working copy comes first. The working copies that
-// ended attempts left follow.
+// Between returns the working copies that Smithers recorded between two snapshots, oldest first. before and next are
+// the moments of the two snapshots. If next is the first snapshot, before is nil. current is the working copy at
+// before, or nil.
 //
-// The last result belongs to the frame of next. The other results have files that no frame has, so they need
-// entries that are not frames. Between returns nil if no process started and no attempt with a revision ended.
+// The result begins with the working copy in which a new process of Smithers started, if any. The working copies that
+// ended attempts left follow. withoutPassing removes those that need no entry. The last element belongs to the frame
+// of next. Each other element has files that are in no frame, so it needs an entry that is not a frame. If no process
+// started and no attempt with a revision ended, the result is nil.
 func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snapshot.VCS {
 	var out []snapshot.VCS
 	add := func(vcs *snapshot.VCS, worktree, folder string) {
@@ -145,10 +146,9 @@ func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snap
 	return withoutPassing(out)
 }
 
-// placed returns a copy of current with one working copy replaced by vcs. If worktree is "", vcs replaces the
-// run's working copy, and only the tasks' worktrees of current remain. Otherwise worktree is the name of a task's
-// worktree, and folder is its root: vcs replaces this worktree of current, or is added. A nil current has no
-// working copies.
+// placed returns a copy of current with vcs in it. If worktree is "", vcs becomes the run's working copy, and the
+// result keeps the tasks' worktrees of current. Otherwise worktree is the name of a task's worktree and folder is its
+// root: vcs replaces this worktree of current, or is added to the worktrees. current may be nil.
 func placed(current *snapshot.VCS, vcs snapshot.VCS, worktree, folder string) snapshot.VCS {
 	var worktrees []snapshot.Worktree
 	if current != nil {
@@ -175,9 +175,11 @@ func placed(current *snapshot.VCS, vcs snapshot.VCS, worktree, folder string) sn
 	return after
 }
 
-// withoutPassing returns the elements of all that need an entry: the last working copy, each working copy that
-// has files and is followed by a working copy with other files, and each working copy for which losesWorktree is
-// true.
+// withoutPassing returns the working copies of all that need an entry, in order. A working copy needs an entry in
+// these cases:
+//   - It is the last of all.
+//   - It has files, and the next working copy has other files.
+//   - losesWorktree returns true for it and the next working copy.
 func withoutPassing(all []snapshot.VCS) []snapshot.VCS {
 	var out []snapshot.VCS
 	for i, vcs := range all {
@@ -198,9 +200,9 @@ func losesWorktree(vcs, after snapshot.VCS) bool {
 	})
 }
 
-// Point sets the fields of a that name the working copy which the attempt left, as PointAt does. frame is the
-// first frame after the attempt ended. Point does nothing if the attempt is unknown, has not ended, or has no
-// recorded revision.
+// Point sets the fields of the attempt a that name the working copy which the attempt left. See PointAt for the
+// fields. frame is the first frame after the attempt ended. If the attempt is unknown, has not ended, or has no
+// recorded revision, Point does nothing.
 func (r *Run) Point(a *snapshot.Attempt, frame int64) {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 	if !known || a.FinishedAtMs == nil || r.attempts[i].vcs == nil {
@@ -209,10 +211,10 @@ func (r *Run) Point(a *snapshot.Attempt, frame int64) {
 	r.PointAt(a, frame, r.attempts[i].vcs)
 }
 
-// PointAt sets CommitID and Tree of a from vcs, the working copy in which the attempt ended, and sets Worktree to
-// the name of the task's own worktree. If vcs has files, it also sets Frame to frame, the frame at which vcs was
-// captured, and Beside to the attempts that ran in the working copy at the same time. PointAt does nothing if the
-// attempt is unknown or has not ended.
+// PointAt sets CommitID and Tree of the attempt a from vcs, the working copy in which the attempt ended. It sets
+// Worktree to the name of the task's own worktree. If vcs has files, it also sets Frame and Beside: frame is the
+// frame at which vcs was captured, and Beside has the attempts that ran in the working copy at that time. If the
+// attempt is unknown or has not ended, PointAt does nothing.
 func (r *Run) PointAt(a *snapshot.Attempt, frame int64, vcs *snapshot.VCS) {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 	if !known || a.FinishedAtMs == nil {
@@ -254,9 +256,9 @@ func (r *Run) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	return r.all.Capture(ctx, r.root)
 }
 
-// With returns captured as the run's working copy, with the tasks' worktrees of current, which may be nil.
-// Attempts of the result has the sorted keys of the attempts that ran in the captured working copy: they started
-// at atMs or before, have not ended, and have no own worktree.
+// With returns a working copy with the files of captured and with the tasks' worktrees of current, which may be nil.
+// Its Attempts has the sorted keys of the attempts that ran in the captured working copy: they started at atMs or
+// before, have not ended, and have no worktree of their own.
 func (r *Run) With(captured *jjbridge.Captured, current *snapshot.VCS, atMs int64) *snapshot.VCS {
 	now := placed(current, captured.VCS, "", "")
 	now.Attempts = nil

@@ -61,8 +61,10 @@ func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.I
 		return nil, err
 	}
 	slices.Reverse(c.frames)
-	c.attempts, err = readAttempts(r, head, c.base)
-	return c, err
+	if c.attempts, err = readAttempts(r, head, c.base); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // walk reads the entries from head back to the indexed tip or to the run's first entry. It appends the frames of the

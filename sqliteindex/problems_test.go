@@ -2,6 +2,7 @@ package sqliteindex_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,6 +32,23 @@ func TestAnUnreadableRunDoesNotBlockTheOthers(t *testing.T) {
 		{"its tip is the tip of another run", func(t *testing.T, w *world, tip *snapshot.Entry) {
 			t.Helper()
 			w.git(t, "update-ref", "refs/smithers/_tip/bad", tip.ID.String())
+		}, objstore.ErrCorrupt},
+		{"its attempts are damaged", func(t *testing.T, w *world, _ *snapshot.Entry) {
+			t.Helper()
+			w.Damaged()
+			tip := w.Git("rev-parse", "refs/smithers/_tip/bad")
+			junk := w.GitInput("junk\n", "hash-object", "-w", "--stdin")
+			journal := w.GitInput("100644 blob "+junk+"\tattempts\n", "mktree")
+			var tree strings.Builder
+			for line := range strings.Lines(w.Git("ls-tree", tip) + "\n") {
+				if !strings.HasSuffix(line, "\tjournal\n") {
+					tree.WriteString(line)
+				}
+			}
+			tree.WriteString("040000 tree " + journal + "\tjournal\n")
+			_, rest, _ := strings.Cut(w.Git("cat-file", "commit", tip), "\n")
+			commit := w.GitInput("tree "+w.GitInput(tree.String(), "mktree")+"\n"+rest+"\n", "hash-object", "-t", "commit", "-w", "--stdin")
+			w.git(t, "update-ref", "refs/smithers/_tip/bad", commit)
 		}, objstore.ErrCorrupt},
 		{"an object of it is missing", func(t *testing.T, w *world, _ *snapshot.Entry) {
 			t.Helper()

@@ -75,9 +75,9 @@ func (f Folder) namedWorkflow(ctx context.Context, file string) (*workflow.Workf
 	return f.ReadWorkflow(ctx, file)
 }
 
-// isOtherFile reports whether the workflow wf probably belongs to another run than that of head. This is so if wf
-// differs from the workflow of the run, and the command was called in a linked worktree while the run has a worktree of
-// its own. isOtherFile returns false if wf is nil, or if the run's worktree cannot be read.
+// isOtherFile guesses whether the workflow wf belongs to a run other than head's run. It returns true if all three
+// hold: wf differs from the run's workflow; the run has its own worktree; and the command was called in a linked
+// worktree or an additional jj workspace. It returns false if wf is nil, or if the run's worktree cannot be read.
 func isOtherFile(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow) bool {
 	if wf == nil || wf.Snapshot().Hash() == head.Row().WorkflowHash {
 		return false

@@ -82,9 +82,8 @@ func (w *Walk) Next() (*Entry, error) {
 // nil; before, it returns nil. It also returns nil if the run is not a fork.
 func (w *Walk) Forked() *Entry { return w.forked }
 
-// step updates w.newest and w.lines before the walk moves from w.at to before, the entry that w.at follows. ended is
-// true if the walk ends at w.at: before belongs to the parent run, and the walk does not continue in parents. For the
-// errors, see Next.
+// step prepares the move from w.at to before, the entry that w.at follows: it updates w.newest and w.lines. ended is
+// true if before belongs to the parent run and the walk must not enter the parent. For the errors, see Next.
 func (w *Walk) step(before *Entry) (ended bool, err error) {
 	forked := before.Run != w.newest.Run
 	if forked {

@@ -53,9 +53,9 @@ type formSchema struct {
 	Required    []string          `json:"required"`
 }
 
-// parseForm returns the form of the human request h. A request without a form wants one text. A schema for one value
-// becomes a form of one value, and a schema for an object becomes a form with fields. The error is usage for any other
-// schema, because nobody can fill it in line by line.
+// parseForm turns h.Form, a JSON Schema, into a form. Without a schema, the form is one text. A schema for one value
+// gives a form of one value. A schema for an object whose properties are all single values gives a form with one field
+// a property. For any other schema, the error is usage, because a person cannot answer it line by line.
 func parseForm(h snapshot.HumanRequest) (form, error) {
 	if len(h.Form) == 0 {
 		return form{value: formValue{kind: formText, required: true}}, nil

@@ -115,7 +115,7 @@ func runSignals(ctx context.Context, s *session.Session, store *timeline.Store, 
 		return writeSignals(s, list)
 	}
 	if len(list) == 0 && s.OutTTY {
-		s.Note("no signal of the run matches")
+		s.Note("run %s has no matching signals", id)
 	}
 	t := term.Table{Header: []string{"SEQ", "TIME", "NAME", "CORRELATION", "BY", "PAYLOAD"}}
 	for _, signal := range list {

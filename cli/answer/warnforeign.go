@@ -10,10 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// warnForeign warns if another engine runs the run of head, and returns true. The warning says that this engine was not
-// told of a decision, answer or signal. If the engine is Smithers, the warning includes command: the command line of
-// Smithers that tells it, without the program. warnForeign returns false if no other engine runs the run. If the engine
-// cannot be read, it warns about this error and returns false.
+// warnForeign reports whether another engine runs the run of head. If so, it warns that this other engine does not
+// know the user's decision, answer or signal. For Smithers, the warning also shows the command that tells Smithers:
+// command is this command line without the leading `smithers`. If the engine's name cannot be read, warnForeign warns
+// about the read error and returns false.
 func warnForeign(s *session.Session, head *timeline.Head, command string) bool {
 	engine, err := app.ForeignEngine(head)
 	if err != nil {

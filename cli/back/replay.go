@@ -31,7 +31,7 @@ type replayDocument struct {
 func replayCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "replay",
-		Summary: "fork a run at a frame and run it from there",
+		Summary: "fork a run at a frame and run the fork",
 		Usage: []string{
 			"[<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--yes]",
 			"<workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]",

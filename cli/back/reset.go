@@ -23,7 +23,7 @@ type resetDocument struct {
 func resetCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "reset",
-		Summary: "start a run again, or set its state back to a frame",
+		Summary: "make all tasks of a run pending again, or set its state back to a frame",
 		Usage:   []string{"[<workflow>] <run>[:<frame>] [--resume [--yes]]"},
 		About: `Makes every task of the run pending again and clears all outputs, loops, approvals, answers
 and signals, in a new frame. The run's input and the files stay. The frames in between are

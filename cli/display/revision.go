@@ -32,5 +32,5 @@ func (p Painter) RevisionCell(tag *jjbridge.Tag, change *string) term.Cell {
 	return term.Cell{Text: ShortRevision(tag.VCSType, tag.VCSPointer, OrEmpty(change)), Paint: p.Revision}
 }
 
-// Revision paints text, a change id or a commit id.
+// Revision paints text in magenta. text is a change id or a commit id.
 func (p Painter) Revision(text string) string { return p.Paint(term.Magenta, text) }

@@ -58,9 +58,9 @@ files in it. The newest run comes first. With --json, prints one object per line
 	return cmd
 }
 
-// parseFrames returns the query that the flags of frames describe. The path in the query is the path exactly as the
-// user typed it. The error is usage unless the command line has exactly one of --change, --commit and --path, with a
-// value that is not empty.
+// parseFrames reads the flags of the command `frames` into a query. The command line must have exactly one of
+// --change, --commit and --path, and its value must not be empty; otherwise the error is usage. Path stays as the user
+// typed it.
 func parseFrames(cmd *arg.Command, c *urfave.Context) (list.FrameQuery, error) {
 	asked := 0
 	for _, name := range []string{"change", "commit", "path"} {

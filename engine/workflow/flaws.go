@@ -74,6 +74,7 @@ func (r *reader) settle() {
 // all of them. If the file has no flaw, flawed returns nil.
 func (r *reader) flawed() error {
 	all := r.flaws
+	// r.err may hold the flaw that stopped the reading. settle has already added it if the file reached maxFlaws.
 	if last, ok := errors.AsType[*fault.Error](r.err); ok && (len(all) == 0 || all[len(all)-1] != last) {
 		all = append(all, last)
 	}

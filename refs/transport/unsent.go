@@ -13,11 +13,11 @@ var ofObjectsHere = []string{
 	"cannot read", "not a valid object",
 }
 
-// isUnsent reports whether a push failed because of this repository. It returns true if stderr, git's messages, has a
-// fatal error that is about neither the connection nor the remote.
+// isUnsent reports whether a push failed because of this repository, according to git's messages in stderr. It returns
+// true for a fatal error about this repository, and if pack-objects died of any signal but SIGPIPE.
 func isUnsent(stderr string) bool {
 	for line := range strings.Lines(withoutProgress(stderr)) {
-		// If the connection breaks, pack-objects dies by SIGPIPE.
+		// A broken connection ends pack-objects with SIGPIPE (signal 13), which is no fault of this repository.
 		died := strings.Contains(line, "pack-objects died") && !strings.Contains(line, "of signal 13")
 		if died || fatalHere(line) != "" {
 			return true

@@ -84,7 +84,7 @@ func unattendedHere(ctx context.Context, s *timeline.Store) ([]snapshot.Run, err
 			return nil, timeline.Explain(ctx.Err())
 		}
 		if err != nil {
-			s.Warn(fmt.Errorf("an unreadable run was left out: %w", err))
+			s.Warn(fmt.Errorf("left out run %s, which cannot be read: %w", component, err))
 			continue
 		}
 		owner := s.Owner(row)

@@ -136,10 +136,11 @@ func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head
 	return head, s.RefuseOwned(head.Row())
 }
 
-// back returns the change to the run for a travel to dest. It cancels the later attempts and makes their nodes
-// pending. It also makes the node with the key pending, and the nodes that need this node. The key "" means no
-// node. where is a text that names the destination for readers. redef has the workflow with which the run
-// continues. at is the time in milliseconds since 1970.
+// back returns the change that gives the run the state of dest. The change cancels every attempt that began after dest
+// or was in progress at dest. The nodes of these attempts become pending, unless they wait. If key is not "", the node
+// with this key, unless it waits, and all nodes that need it, directly or not, become pending too. where names dest in
+// the error of the cancelled attempts. redef has the workflow with which the run continues. at is the time in
+// milliseconds since 1970.
 func (t *plan) back(dest *destination, where, key string, redef Redefinition, at int64) (*turn, error) {
 	state, err := dest.then.State()
 	if err != nil {

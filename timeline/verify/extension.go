@@ -16,8 +16,10 @@ import (
 func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
 	p := newer.row.Parent
 	switch {
-	case p == nil || p.Extension != older.entry.ID || newer.entry.Frame != snapshot.NoFrame:
-		return fmt.Errorf("%w: the fork continues %v, but its run.json does not name this entry", objstore.ErrCorrupt, older.entry.ID)
+	case p == nil || p.Extension != older.entry.ID:
+		return fmt.Errorf("%w: the first own entry of the fork follows %v, but its run.json does not name that entry as the end of the extension", objstore.ErrCorrupt, older.entry.ID)
+	case newer.entry.Frame != snapshot.NoFrame:
+		return fmt.Errorf("%w: the first own entry of a fork with an extension is a frame", objstore.ErrCorrupt)
 	case newer.row.Frame != older.row.Frame-p.Frame:
 		return fmt.Errorf("%w: the fork continues at frame %d, expected frame %d - %d", objstore.ErrCorrupt, newer.row.Frame, older.row.Frame, p.Frame)
 	}
@@ -85,11 +87,11 @@ func (v *verifier) renumbered(collection string, delta page.Delta, parent *snaps
 func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
 	entry, err := snapshot.ReadEntry(v.store.Objects(), first.entry.Parent)
 	if err != nil {
-		return fmt.Errorf("the frame that the run was forked from: %w", err)
+		return fmt.Errorf("cannot read the frame from which the run was forked: %w", err)
 	}
 	row, err := entry.RunRow()
 	if err != nil {
-		return fmt.Errorf("the frame that the run was forked from: %w", err)
+		return fmt.Errorf("cannot read the frame from which the run was forked: %w", err)
 	}
 	seen, err := first.entry.RunRow()
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 // row.
 type unownedRows map[string]map[string]int
 
-// put adds rows to a table whose rows belong to no run. It adds a row only if the row occurs more often in rows
-// than in the database, and if no other row has the same key. u counts the rows of the database and the added
-// rows.
+// put adds the rows that the table lacks; the table's rows belong to no run. If rows has a row three times and the
+// table has the same row once, put adds two. It adds no row whose primary key the table already has. u counts the rows
+// of the table, including the added rows.
 func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.Row) error {
 	have, err := u.of(tx, table)
 	if err != nil {

@@ -226,8 +226,9 @@ func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	return string(jsonobject.Join(append(all, tail...)))
 }
 
-// predictEvents returns the predicted rows of _smithers_events, in the order of f.Events. The numbers are those of
-// PeerSeqs. If f.Restored is true, makeRise raises them.
+// predictEvents returns the predicted rows of _smithers_events, in the order of f.Events. The column seq has the
+// numbers from PeerSeqs. If f.Restored is true, each seq is made greater than the one before, because an event added
+// here may have the number of a later event of Smithers.
 func (f *Facts) predictEvents() []source.Row {
 	frames := framesByPeer(f.Frames)
 	seqs, _ := PeerSeqs(f.Events)

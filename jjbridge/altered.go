@@ -68,13 +68,32 @@ func (c *filesCapture) altered(ctx context.Context, tree objstore.ID, edits map[
 	if err != nil {
 		return gitindex.AlteredFiles{}, err
 	}
-	for _, a := range known.Files {
-		if _, again := changed[a.Path]; !again && c.builder.has(tree, a.Path) {
-			fresh = append(fresh, a)
-		}
+	still, err := c.builder.stillAltered(known, tree)
+	if err != nil {
+		return gitindex.AlteredFiles{}, err
 	}
+	fresh = append(fresh, still...)
 	slices.SortFunc(fresh, func(a, b snapshot.Altered) int { return cmp.Compare(a.Path, b.Path) })
 	return gitindex.AlteredFiles{Rules: rules, Tree: tree, Files: fresh}, nil
+}
+
+// stillAltered returns the files in known that are the same in known.Tree and in tree. If known.Tree is zero, the
+// result is empty. stillAltered reads only trees that differ, and each of them once for all files.
+func (b *treeBuilder) stillAltered(known gitindex.AlteredFiles, tree objstore.ID) ([]snapshot.Altered, error) {
+	if len(known.Files) == 0 || known.Tree.IsZero() {
+		return nil, nil
+	}
+	stale, err := b.newFiles(tree, known.Tree) // the files of known.Tree that tree lacks, or has in another version
+	if err != nil {
+		return nil, err
+	}
+	var still []snapshot.Altered
+	for _, a := range known.Files {
+		if _, differs := stale[a.Path]; !differs {
+			still = append(still, a)
+		}
+	}
+	return still, nil
 }
 
 // attributeFiles returns the blob ids of the captured .gitattributes files by path. These are the files of the user's

@@ -166,21 +166,6 @@ func (b *treeBuilder) newFiles(oldID, newID objstore.ID) (map[string]treeFile, e
 	return files, err
 }
 
-// has reports whether tree has a file or a submodule at path. It returns false if a tree above path cannot be
-// read.
-func (b *treeBuilder) has(tree objstore.ID, path string) bool {
-	entries, err := objstore.ReadForeignTree(b, tree)
-	if err != nil {
-		return false
-	}
-	name, rest, inner := strings.Cut(path, "/")
-	i := slices.IndexFunc(entries, func(e objstore.TreeEntry) bool { return e.Name == name })
-	if i < 0 || inner != (entries[i].Mode == objstore.ModeTree) {
-		return false
-	}
-	return !inner || b.has(entries[i].ID, rest)
-}
-
 // compare compares a new tree with an old tree. newID and oldID are their ids; oldID may be zero. prefix is the
 // path of both: "", or a path with a final slash. compare calls onTree with the id of each new tree that
 // differs from the old tree at the same path, the outermost first. If onTree returns true, compare also

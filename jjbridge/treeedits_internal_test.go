@@ -3,13 +3,16 @@ package jjbridge
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // drawFiles draws the files of a tree, with contents that tell them apart. No file is where a folder is.
@@ -28,6 +31,15 @@ func drawFiles(t *rapid.T, label string) map[string]treeFile {
 		return false
 	})
 	return files
+}
+
+// alteredIn returns a list with all files as altered files of tree.
+func alteredIn(tree objstore.ID, files map[string]treeFile) gitindex.AlteredFiles {
+	known := gitindex.AlteredFiles{Tree: tree}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		known.Files = append(known.Files, snapshot.Altered{Path: path, By: "eol"})
+	}
+	return known
 }
 
 // noObjects has no object.
@@ -65,10 +77,15 @@ func TestAnEditedTreeIsTheTreeOfItsFiles(t *testing.T) {
 		files, err := b.newFiles(objstore.ID{}, got)
 		require.NoError(t, err)
 		require.Equal(t, after, files)
-		for name := range before {
-			_, stays := after[name]
-			require.Equal(t, stays, b.has(got, name), name)
+		still, err := b.stillAltered(alteredIn(base, before), got)
+		require.NoError(t, err)
+		var same []snapshot.Altered
+		for _, a := range alteredIn(base, before).Files {
+			if before[a.Path] == after[a.Path] {
+				same = append(same, a)
+			}
 		}
+		require.Equal(t, same, still)
 		differ, err := b.newFiles(base, got)
 		require.NoError(t, err)
 		for name, file := range after {
@@ -83,6 +100,53 @@ func TestAnEditedTreeIsTheTreeOfItsFiles(t *testing.T) {
 			require.Contains(t, slices.Collect(maps.Keys(b.made)), objstore.Hash(objstore.Tree, data))
 		}
 	})
+}
+
+// countingReader counts the objects that are read.
+type countingReader struct {
+	objstore.Reader
+	reads int
+}
+
+func (r *countingReader) Get(id objstore.ID) (objstore.Kind, []byte, error) {
+	r.reads++
+	return r.Reader.Get(id)
+}
+
+func TestManyAlteredFilesInAFolderAreComparedWithFewReads(t *testing.T) {
+	t.Parallel()
+	file := treeFile{mode: objstore.ModeFile, id: objstore.Hash(objstore.Blob, nil)}
+	files := make(map[string]treeFile)
+	for i := range 1000 {
+		files["a/b/"+strconv.Itoa(i)] = file
+	}
+	whole := &treeBuilder{objects: noObjects{}, made: make(map[objstore.ID][]byte)}
+	before, err := whole.edited(objstore.ID{}, treeEdits{files: files})
+	require.NoError(t, err)
+	after, err := whole.edited(before, treeEdits{files: map[string]treeFile{"a/b/7": {}, "c": file}})
+	require.NoError(t, err)
+	counter := &countingReader{Reader: whole}
+	b := &treeBuilder{objects: counter, made: make(map[objstore.ID][]byte)}
+	known := alteredIn(before, files)
+
+	still, err := b.stillAltered(known, before)
+
+	require.NoError(t, err)
+	require.Equal(t, known.Files, still)
+	require.Zero(t, counter.reads)
+
+	still, err = b.stillAltered(known, after)
+
+	require.NoError(t, err)
+	require.Len(t, still, len(files)-1)
+	require.NotContains(t, still, snapshot.Altered{Path: "a/b/7", By: "eol"})
+	require.Equal(t, 6, counter.reads) // the root, a and a/b, in both trees
+
+	known.Tree = objstore.ID{}
+	still, err = b.stillAltered(known, after)
+
+	require.NoError(t, err)
+	require.Empty(t, still)
 }
 
 func TestAFolderIsRemovedWithAllEditsInIt(t *testing.T) {

@@ -49,17 +49,7 @@ type Older struct {
 // Error codes: run_pruned, with the result for each run, if a run is kept; conflict if another process moved a
 // ref.
 func (k *Keeper) DropOlder(ctx context.Context, dryRun bool) (*Older, error) {
-	list, err := k.git.ourRefs(ctx)
-	if err != nil {
-		return nil, timeline.Explain(err)
-	}
-	held := make(map[refs.Name]objstore.ID)
-	for _, ref := range list {
-		held[ref.Name] = ref.ID
-	}
-	return k.moveOlder(ctx, k.olderRuns(list), dryRun, func(run *olderRun) (moves []refs.Update, state, why string, err error) {
-		return run.drop(held)
-	})
+	return k.moveOlder(ctx, dryRun, olderMove{k.olderRuns, (*olderRun).drop, fault.RunPruned})
 }
 
 // UndoDrop moves the refs back that DropOlder moved. A run is kept out of the way if another run, or a
@@ -69,27 +59,33 @@ func (k *Keeper) DropOlder(ctx context.Context, dryRun bool) (*Older, error) {
 // Error codes: run_exists, with the result for each run, if a run is kept; conflict if another process moved a
 // ref.
 func (k *Keeper) UndoDrop(ctx context.Context, dryRun bool) (*Older, error) {
+	return k.moveOlder(ctx, dryRun, olderMove{k.droppedRuns, (*olderRun).comeBack, fault.RunExists})
+}
+
+// olderMove is the move that DropOlder or UndoDrop makes with each run.
+type olderMove struct {
+	find func([]refs.Ref) []*olderRun // finds the runs to move among the repository's refs
+	// plan returns the updates that move a run, with the run's new state and a reason. refIDs has the values of the
+	// repository's refs by name.
+	plan    func(run *olderRun, refIDs map[refs.Name]objstore.ID) (moves []refs.Update, state, reason string, err error)
+	refusal fault.Code // the code of the error if a run is kept
+}
+
+// moveOlder makes a move, one transaction for each run. With dryRun, it moves nothing. The result has the state and the
+// reason that move.plan returns for each run. If move.plan or a transaction fails, moveOlder stops and returns no
+// result. If a run was kept, it returns the result with the error of Older.refusal.
+func (k *Keeper) moveOlder(ctx context.Context, dryRun bool, move olderMove) (*Older, error) {
 	list, err := k.git.ourRefs(ctx)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	now := make(map[refs.Name]objstore.ID)
+	refIDs := make(map[refs.Name]objstore.ID)
 	for _, ref := range list {
-		now[ref.Name] = ref.ID
+		refIDs[ref.Name] = ref.ID
 	}
-	return k.moveOlder(ctx, k.droppedRuns(list), dryRun, func(run *olderRun) (moves []refs.Update, state, why string, err error) {
-		return run.comeBack(now)
-	})
-}
-
-// moveOlder calls plan for each run, and makes the moves that plan returns, one transaction for each run. With
-// dryRun, it makes no moves. The result has the state and the reason that plan returns for each run. If plan or
-// a transaction fails, moveOlder stops and returns no result. If a run was kept, it returns the result with the
-// error of Older.refusal.
-func (k *Keeper) moveOlder(ctx context.Context, runs []*olderRun, dryRun bool, plan func(*olderRun) (moves []refs.Update, state, why string, err error)) (*Older, error) {
 	out := &Older{Runs: []OlderRun{}}
-	for _, run := range runs {
-		moves, state, why, err := plan(run)
+	for _, run := range move.find(list) {
+		moves, state, reason, err := move.plan(run, refIDs)
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
@@ -98,24 +94,24 @@ func (k *Keeper) moveOlder(ctx context.Context, runs []*olderRun, dryRun bool, p
 				return nil, err
 			}
 		}
-		out.Runs = append(out.Runs, OlderRun{RunID: run.id, State: state, Refs: run.names(), Reason: why})
+		out.Runs = append(out.Runs, OlderRun{RunID: run.id, State: state, Refs: run.names(), Reason: reason})
 	}
-	return out, out.refusal()
+	return out, out.refusal(move.refusal)
 }
 
-// refusal returns the error about the first run that was kept, or nil if no run was kept. The code is
+// refusal returns the error about the first run that was kept, or nil if no run was kept. code is the error's code:
 // run_pruned after DropOlder, and run_exists after UndoDrop.
-func (o *Older) refusal() error {
+func (o *Older) refusal(code fault.Code) error {
 	i := slices.IndexFunc(o.Runs, func(run OlderRun) bool { return run.State == OlderKept })
 	if i < 0 {
 		return nil
 	}
 	run := o.Runs[i]
-	if run.Reason == droppedBefore {
-		return fault.New(fault.RunPruned, "run %q was not dropped: %s", run.RunID, run.Reason).
+	if code == fault.RunPruned {
+		return fault.New(code, "run %q was not dropped: %s", run.RunID, run.Reason).
 			Hint("`git smithers prune --collect` deletes the run that was dropped before for good; then drop this run").Detail("runs", o.Runs)
 	}
-	return fault.New(fault.RunExists, "run %q was not brought back: %s", run.RunID, run.Reason).
+	return fault.New(code, "run %q was not brought back: %s", run.RunID, run.Reason).
 		Hint("%s", keepCopy(run)).Detail("runs", o.Runs)
 }
 
@@ -123,12 +119,11 @@ func (o *Older) refusal() error {
 // the ref of the run's tip or, if the tip is not among the refs, the last ref of the run. If the ref has an
 // invalid name, the hint only says where the refs are.
 func keepCopy(run OlderRun) string {
-	older, err := refs.Older(run.Refs[len(run.Refs)-1])
-	for _, name := range run.Refs {
-		if isTip(name) == 1 {
-			older, err = refs.Older(name)
-		}
+	name := run.Refs[len(run.Refs)-1]
+	if i := slices.IndexFunc(run.Refs, isTip); i >= 0 {
+		name = run.Refs[i]
 	}
+	older, err := refs.Older(name)
 	if err != nil {
 		return "the refs under " + refs.OlderFolder + " hold the run"
 	}
@@ -177,7 +172,7 @@ func (r *olderRun) drop(refIDs map[refs.Name]objstore.ID) (moves []refs.Update, 
 		}
 		deleted = append(deleted, refs.Update{Name: ref.Name, Old: ref.ID})
 	}
-	slices.SortStableFunc(deleted, func(a, b refs.Update) int { return cmp.Compare(isTip(a.Name), isTip(b.Name)) })
+	slices.SortStableFunc(deleted, tipsLast)
 	return append(moves, deleted...), OlderDropped, "", nil
 }
 
@@ -223,12 +218,14 @@ func (r *olderRun) comeBack(refIDs map[refs.Name]objstore.ID) (moves []refs.Upda
 // that cannot be moved out of the way, such as a base commit.
 func (k *Keeper) olderRuns(list []refs.Ref) []*olderRun {
 	return groupOlder(list, func(ref refs.Ref) (refs.Name, string, bool) {
+		if _, err := refs.Older(ref.Name); err != nil {
+			return "", "", false
+		}
 		older := snapshot.OlderFormat(k.store.Objects(), ref.ID)
 		if older == nil {
 			return "", "", false
 		}
-		_, err := refs.Older(ref.Name)
-		return ref.Name, older.Run, err == nil
+		return ref.Name, older.Run, true
 	})
 }
 

@@ -127,9 +127,7 @@ func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 			updates = append(updates, refs.Update{Name: ref.Name, Old: ref.ID})
 		}
 	}
-	slices.SortStableFunc(updates, func(a, b refs.Update) int { // delete the frames before the tip
-		return cmp.Compare(isTip(a.Name), isTip(b.Name))
-	})
+	slices.SortStableFunc(updates, tipsLast) // delete the frames before the tip
 	k.store.Here().Prune(h.id, stone)
 	return k.store.Commit(ctx, batch, append(made, updates...))
 }
@@ -163,12 +161,21 @@ func (k *Keeper) asAnother(h *runRefs) string {
 		fault.Word(k.git.repo.CommonDir), fault.Word(h.id))
 }
 
-// isTip returns 1 if name is the ref of a tip, and otherwise 0. A sort by this number puts tips last.
-func isTip(name refs.Name) int {
-	if folder, _ := keptBy(name); folder == "_tip" {
+// isTip reports whether name is the ref of a tip.
+func isTip(name refs.Name) bool {
+	folder, _ := keptBy(name)
+	return folder == "_tip"
+}
+
+// tipsLast compares two updates for a sort that puts the refs of tips last.
+func tipsLast(a, b refs.Update) int {
+	switch tipA, tipB := isTip(a.Name), isTip(b.Name); {
+	case tipA == tipB:
+		return 0
+	case tipA:
 		return 1
 	}
-	return 0
+	return -1
 }
 
 // named returns the runs in all whose ids are in runs, in the order of runs, each once. It considers only the runs

@@ -348,11 +348,12 @@ func (a *appender) writeRun() error {
 		return invalid("run row: %w", err)
 	}
 	a.next.run.set(a.run.clone())
+	data := encodeRun(a.run)
 	// The run.json of a view has the row of the parent run.
-	if a.prev != nil && !a.prev.IsView() && bytes.Equal(encodeRun(a.run), encodeRun(a.before)) {
+	if a.prev != nil && !a.prev.IsView() && bytes.Equal(data, encodeRun(a.before)) {
 		return nil
 	}
-	return a.putFile(runName, encodeRun(a.run), maxDocument)
+	return a.putFile(runName, data, maxDocument)
 }
 
 // writeCommit stores the entry's tree, then its commit, and returns the finished entry. The error wraps

@@ -21,6 +21,8 @@ const (
 
 	worktreeName  = "worktree"
 	worktreesName = "worktrees"
+
+	attachmentsName = "attachments" // reserved: entries carry the part unchanged
 )
 
 // partKind is the kind of part for which a name in an entry's tree stands.
@@ -42,7 +44,7 @@ func (known registry) kindOf(name string) partKind {
 		return filePart
 	case workflowName, journalName, worktreeName, worktreesName:
 		return folderPart
-	case extName, "attachments":
+	case extName, attachmentsName:
 		return carriedPart
 	case inputName:
 		return statePart

@@ -184,27 +184,28 @@ func checkFormat(message []byte) error {
 // runOf returns the run id in message, the commit message of an entry or of a tombstone in any version of the format
 // so far. If message has no valid run id, runOf returns "".
 func runOf(message []byte) string {
-	for line := range bytes.Lines(message) {
-		for _, trailer := range []string{"Smithers-Run: ", "Smithers-Gone: "} {
-			if value, ok := bytes.CutPrefix(line, []byte(trailer)); ok {
-				run, _ := unescape(string(bytes.TrimSuffix(value, []byte("\n"))), plainRun)
-				return run
-			}
-		}
-	}
-	return ""
+	run, _ := unescape(trailer(message, "Smithers-Run: ", "Smithers-Gone: "), plainRun)
+	return run
 }
 
 // formatOf returns the version of the format in a commit message, and true. It returns false if the message has no
 // line with a version, or if the version is not a number. The rest of the message may have an unknown form.
 func formatOf(message []byte) (int64, bool) {
+	version, err := strconv.ParseInt(trailer(message, "Smithers-Format: "), 10, 64)
+	return version, err == nil
+}
+
+// trailer returns the value of the first line in message that begins with one of prefixes. If there is no such line,
+// trailer returns "".
+func trailer(message []byte, prefixes ...string) string {
 	for line := range bytes.Lines(message) {
-		if value, ok := bytes.CutPrefix(line, []byte("Smithers-Format: ")); ok {
-			version, err := strconv.ParseInt(string(bytes.TrimSuffix(value, []byte("\n"))), 10, 64)
-			return version, err == nil
+		for _, prefix := range prefixes {
+			if value, ok := bytes.CutPrefix(line, []byte(prefix)); ok {
+				return string(bytes.TrimSuffix(value, []byte("\n")))
+			}
 		}
 	}
-	return 0, false
+	return ""
 }
 
 // errNotEntry is the error about a commit that EncodeHeader cannot have written.

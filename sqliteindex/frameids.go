@@ -94,7 +94,7 @@ func parseIDs(text string) (ids []string, err error) {
 // frameIDs writes the ids of a frame into the table _smithers_frame_ids, one row for each id.
 func (w writer) frameIDs(ctx context.Context, runID string, f frame) error {
 	for _, id := range f.IDs {
-		if _, err := w.tx.ExecContext(ctx, sqlInsertID, runID, f.number, id); err != nil {
+		if _, err := w.insertID.ExecContext(ctx, runID, f.number, id); err != nil {
 			return err
 		}
 	}

@@ -82,7 +82,12 @@ func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) 
 		return nil, err
 	}
 	defer func() { _ = insertAttempt.Close() }() // the end of the transaction closes it, too
-	w := writer{tx, insertFrame, insertAttempt}
+	insertID, err := tx.PrepareContext(ctx, sqlInsertID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = insertID.Close() }() // the end of the transaction closes it, too
+	w := writer{tx, insertFrame, insertAttempt, insertID}
 	var stored []byte
 	if err := tx.QueryRowContext(ctx, sqlDigest).Scan(&stored); err != nil {
 		return nil, scanError(err)
@@ -110,12 +115,13 @@ func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) 
 	return applied, err
 }
 
-// writer writes rows inside a transaction. Only the statements that run for each frame or attempt are
-// prepared.
+// writer writes rows inside a transaction. Only the statements that run for each frame, id of a frame or
+// attempt are prepared.
 type writer struct {
 	tx            *sql.Tx
 	insertFrame   *sql.Stmt
 	insertAttempt *sql.Stmt
+	insertID      *sql.Stmt
 }
 
 // apply makes the change and returns true. If the change has no chain, it removes the run's rows. If its chain is the

@@ -125,7 +125,7 @@ var toolCallKind = row.Kind[ToolCall]{
 		row.OptionalText("revertStatus", func(c *ToolCall) *string { return &c.RevertStatus }),
 		row.OptionalInt("revertedAtMs", func(c *ToolCall) **int64 { return &c.RevertedAtMs }),
 		row.OptionalBool("sideEffect", func(c *ToolCall) **bool { return &c.SideEffect }),
-		row.Int("startedAtMs", func(c *ToolCall) *int64 { return &c.StartedAtMs }),
+		row.Required(row.Int("startedAtMs", func(c *ToolCall) *int64 { return &c.StartedAtMs })),
 		row.Text("status", func(c *ToolCall) *string { return &c.Status }),
 		row.Text("toolName", func(c *ToolCall) *string { return &c.ToolName }),
 	},

@@ -102,20 +102,23 @@ func TestALargeInputOfAToolCallIsStoredOnce(t *testing.T) {
 func TestAToolCallThatContradictsItselfIsRefused(t *testing.T) {
 	t.Parallel()
 	for value, message := range map[string]string{
-		`{"startedAtMs":1,"status":"intended"}`:                                        "toolName: missing",
-		`{"startedAtMs":1,"toolName":"t"}`:                                             "status: missing",
-		`{"toolName":"t","status":"done"}`:                                             `status: unknown status "done", expected intended, succeeded, failed, unknown`,
-		`{"toolName":"t","status":"intended","kind":"agent"}`:                          `kind: unknown kind "agent", expected tool, task`,
-		`{"toolName":"t","status":"intended","revertStatus":"no"}`:                     `revertStatus: unknown revertStatus "no", expected reverting, reverted, revert-failed, revert-stale`,
-		`{"toolName":"t","status":"intended","finishedAtMs":2}`:                        "finishedAtMs: set, but the status is intended",
-		`{"toolName":"t","status":"failed","finishedAtMs":-2}`:                         "time out of range: -2",
-		`{"toolName":"t","status":"failed","input":1,"inputAt":{"transcript":"t"}}`:    "inputAt: set, but input is set, too",
-		`{"toolName":"t","status":"failed","output":1,"outputAt":{"transcript":"t"}}`:  "outputAt: set, but output is set, too",
-		`{"toolName":"t","status":"failed","inputAt":{"offset":1,"length":1}}`:         "inputAt: transcript: missing",
-		`{"toolName":"t","status":"failed","outputAt":{"transcript":"t","length":-1}}`: "outputAt: offset 0 or length -1: out of range",
-		`{"toolName":"t","status":"failed","inputAt":{"transcript":"t","size":1}}`:     "inputAt: size: unknown field",
-		`{"toolName":"t","status":"failed","tool":"t"}`:                                "tool: unknown field",
-		`{"toolName":"t","status":"failed","seq":2}`:                                   "seq: differs from the key",
+		`{"startedAtMs":1,"status":"intended"}`:                                                        "toolName: missing",
+		`{"toolName":"t","status":"intended"}`:                                                         "startedAtMs: missing",
+		`{"startedAtMs":null,"toolName":"t","status":"intended"}`:                                      "startedAtMs: missing",
+		`{"startedAtMs":-1,"toolName":"t","status":"intended"}`:                                        "time out of range: -1",
+		`{"startedAtMs":1,"toolName":"t"}`:                                                             "status: missing",
+		`{"startedAtMs":1,"toolName":"t","status":"done"}`:                                             `status: unknown status "done", expected intended, succeeded, failed, unknown`,
+		`{"startedAtMs":1,"toolName":"t","status":"intended","kind":"agent"}`:                          `kind: unknown kind "agent", expected tool, task`,
+		`{"startedAtMs":1,"toolName":"t","status":"intended","revertStatus":"no"}`:                     `revertStatus: unknown revertStatus "no", expected reverting, reverted, revert-failed, revert-stale`,
+		`{"startedAtMs":1,"toolName":"t","status":"intended","finishedAtMs":2}`:                        "finishedAtMs: set, but the status is intended",
+		`{"startedAtMs":1,"toolName":"t","status":"failed","finishedAtMs":-2}`:                         "time out of range: -2",
+		`{"startedAtMs":1,"toolName":"t","status":"failed","input":1,"inputAt":{"transcript":"t"}}`:    "inputAt: set, but input is set, too",
+		`{"startedAtMs":1,"toolName":"t","status":"failed","output":1,"outputAt":{"transcript":"t"}}`:  "outputAt: set, but output is set, too",
+		`{"startedAtMs":1,"toolName":"t","status":"failed","inputAt":{"offset":1,"length":1}}`:         "inputAt: transcript: missing",
+		`{"startedAtMs":1,"toolName":"t","status":"failed","outputAt":{"transcript":"t","length":-1}}`: "outputAt: offset 0 or length -1: out of range",
+		`{"startedAtMs":1,"toolName":"t","status":"failed","inputAt":{"transcript":"t","size":1}}`:     "inputAt: size: unknown field",
+		`{"startedAtMs":1,"toolName":"t","status":"failed","tool":"t"}`:                                "tool: unknown field",
+		`{"startedAtMs":1,"toolName":"t","status":"failed","seq":2}`:                                   "seq: differs from the key",
 	} {
 		_, err := snapshot.EngineChange(snapshot.Limits{}, nil, snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionToolCalls, Key: "a::0::1::1", Value: json.RawMessage(value)})
 		require.ErrorIs(t, err, snapshot.ErrInvalid, value)

@@ -28,6 +28,19 @@ type value[T any] interface {
 	set(of *T, value json.RawMessage) error
 }
 
+// Required returns the field f for a member that engines must write. If the member is missing or null in an object
+// as engines write it, [Members] returns an error. A field that is not required then has the zero value.
+func Required[T any](f Field[T]) Field[T] { return Field[T]{f.Name, required[T]{f.value}} }
+
+// required is the value of a Required field.
+type required[T any] struct{ value[T] }
+
+// isRequired reports whether [Required] returned f.
+func (f *Field[T]) isRequired() bool {
+	_, ok := f.value.(required[T])
+	return ok
+}
+
 // integer is an integer type of a member.
 type integer interface{ int | int64 }
 

@@ -1,6 +1,10 @@
 package row
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
 
 // Document returns the content of a file for v: a JSON object with the members that fields declare, and an LF.
 func Document[T any](fields []Field[T], v *T) []byte {
@@ -25,19 +29,35 @@ func ReadDocument[T any](fields []Field[T], data []byte) (*T, error) {
 }
 
 // Members decodes object into v, as an engine writes it: the members are in any order, each at most once. tables
-// declare the members. If a member is in none of tables, the error wraps [ErrUnknownField]. object must be valid
-// JSON.
+// declare the members. If a member is in none of tables, the error wraps [ErrUnknownField]. If a [Required] member is
+// missing or null, Members returns an error. object must be valid JSON.
 func Members[T any](object []byte, v *T, tables ...[]Field[T]) error {
-	return EachMember(object, func(name string, value json.RawMessage) error {
+	var given []string // the required members that object has
+	err := EachMember(object, func(name string, value json.RawMessage) error {
 		for _, fields := range tables {
 			for i := range fields {
-				if fields[i].Name == name {
-					return fields[i].value.set(v, value)
+				if fields[i].Name != name {
+					continue
 				}
+				if fields[i].isRequired() && string(value) != "null" {
+					given = append(given, name)
+				}
+				return fields[i].value.set(v, value)
 			}
 		}
 		return ErrUnknownField
 	})
+	if err != nil {
+		return err
+	}
+	for _, fields := range tables {
+		for i := range fields {
+			if fields[i].isRequired() && !slices.Contains(given, fields[i].Name) {
+				return fmt.Errorf("%s: missing", fields[i].Name)
+			}
+		}
+	}
+	return nil
 }
 
 // Object returns the field for a nested object with its own fields. If the pointer to the object is nil, the member

@@ -17,7 +17,7 @@ func TestDoctorAsksAPersonBeforeItMends(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	ref := filepath.Join(d.repo.GitDir, "refs/smithers/triage/0")
-	require.NoError(t, os.Truncate(ref, 0))
+	d.repo.WriteRef("refs/smithers/triage/0", "")
 	says := func(answer string) func(*cli.Streams) {
 		return func(s *cli.Streams) {
 			s.In = strings.NewReader(answer)

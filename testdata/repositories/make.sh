@@ -32,6 +32,13 @@ git smithers run flow.yaml --run-id done
 git smithers run flow.yaml --run-id gone
 git smithers fork done:2 --run-id fork --label again
 git smithers prune gone
+# A run of another engine: a frame with ids, a tool call, and a value large enough to be stored in parts.
+long=$(seq -s ' ' 20000)
+git smithers capture engine --batch >/dev/null <<CAPTURES
+{"worktree":false,"changes":[{"op":"set","collection":"nodes","key":"n::0","value":{"state":"in-progress"}},{"op":"set","collection":"attempts","key":"n::0::1","value":{"state":"in-progress","startedAtMs":1}}]}
+{"worktree":false,"ids":["call-1","call-2"],"changes":[{"op":"set","collection":"tool-calls","key":"n::0::1::1","value":{"toolName":"bash","startedAtMs":2,"status":"succeeded","input":{"command":"ls"},"output":"made.txt"}}]}
+{"worktree":false,"ids":["call-3"],"changes":[{"op":"set","collection":"outputs/logs","key":"n::0","value":"$long"}]}
+CAPTURES
 git smithers import --run run-a "$here/../smithers/git-run-fork-replay.db"
 git bundle create --quiet "$file" --glob='refs/smithers/*'
 [ -n "$imported" ] || exit 0

@@ -133,7 +133,7 @@ func (r contentRules) sum(files map[string]objstore.ID) string {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		add(name, files[name].Bytes())
 	}
-	for _, name := range r.attributeFiles() {
+	for _, name := range r.attributePaths() {
 		if data, err := os.ReadFile(name); err == nil {
 			add(name, data)
 		}
@@ -154,10 +154,10 @@ func (r contentRules) sum(files map[string]objstore.ID) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// attributeFiles returns the paths of three files in which git looks for attributes. These are the .gitattributes at
+// attributePaths returns the paths of three files in which git looks for attributes. These are the .gitattributes at
 // the top, info/attributes, and the user's own file. The user's own file is named by core.attributesFile, or is
 // git/attributes in the user's configuration folder. The files may be missing.
-func (r contentRules) attributeFiles() []string {
+func (r contentRules) attributePaths() []string {
 	files := []string{r.full(".gitattributes"), filepath.Join(r.commonDir, "info", "attributes")}
 	home, _ := gitexec.LookupEnv(r.env, "HOME")
 	if name, ok := r.config.Get("core.attributesfile"); ok {

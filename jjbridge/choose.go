@@ -36,7 +36,7 @@ func (c *filesCapture) choose(found *status) *choice {
 		ch.edits.folders = append(ch.edits.folders, folder)
 	}
 	for _, f := range found.files {
-		if !ch.underUnreadable(f.path) {
+		if !ch.underLeftOut(f.path) {
 			ch.tracked(f)
 		}
 	}
@@ -89,7 +89,7 @@ func (c *choice) modified(path string, index treeFile) {
 // or skip-worktree. A missing file with skip-worktree counts as unchanged, as in git.
 func (c *choice) unwatched() {
 	for _, u := range c.state.Survey.Unwatched {
-		if c.underUnreadable(u.Path) {
+		if c.underLeftOut(u.Path) {
 			continue
 		}
 		if _, err := lstat(c.w.full(u.Path)); err != nil && u.Skipped {
@@ -146,9 +146,9 @@ func readable(path string) bool {
 	return f.Close() == nil
 }
 
-// underUnreadable reports whether path is in one of the folders that c.left records as left out. Such a record ends
+// underLeftOut reports whether path is in one of the folders that c.left records as left out. Such a record ends
 // in a slash.
-func (c *choice) underUnreadable(path string) bool {
+func (c *choice) underLeftOut(path string) bool {
 	return slices.ContainsFunc(c.left.all, func(l snapshot.LeftOut) bool {
 		return strings.HasSuffix(l.Path, "/") && strings.HasPrefix(path, l.Path)
 	})
@@ -219,5 +219,5 @@ func (c *choice) withoutRepositories(paths []string) []string {
 		return kept
 	}
 	// The files of a nested jj repository that are outside its .jj folder are still in kept.
-	return slices.DeleteFunc(kept, c.underUnreadable)
+	return slices.DeleteFunc(kept, c.underLeftOut)
 }

@@ -41,7 +41,7 @@ func (c *filesCapture) newPlainReader() *plainReader {
 	if _, found := rules.config.Get("attr.tree"); found {
 		return nil
 	}
-	for _, name := range append(rules.attributeFiles(), systemAttributes(c.w.env)...) {
+	for _, name := range append(rules.attributePaths(), systemAttributes(c.w.env)...) {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

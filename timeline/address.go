@@ -149,7 +149,7 @@ func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Addres
 		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}
 	split, splitErr := splitAddress(address)
-	readings := append([]named{{Address: Address{address, snapshot.NoFrame}}}, split...)
+	readings := append([]reading{{Address: Address{address, snapshot.NoFrame}}}, split...)
 	runs := runFinder{s.refs}
 	for _, way := range runs.ways(to) {
 		for _, reading := range readings {
@@ -175,8 +175,8 @@ func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Addres
 	return Address{}, objstore.ID{}, runs.unknown(ctx, address, to)
 }
 
-// named is one reading of the text of an address: a run alone, a frame by its number, or a frame by an id.
-type named struct {
+// reading is one reading of the text of an address: a run alone, a frame by its number, or a frame by an id.
+type reading struct {
 	Address
 
 	engine string // if not "", Frame is the number that this engine gave the frame
@@ -189,7 +189,7 @@ type named struct {
 // frame returns the address of the frame that the reading n means, and the tip of the run in this address. n.Run must
 // be a whole id, and tip the tip of the run n.Run. The parameter to is as in LoadFor. If the reading has an id of a
 // frame, the address may name an ancestor of n.Run. Code: frame_not_found.
-func (n named) frame(ctx context.Context, s *Store, tip objstore.ID, to Purpose) (Address, objstore.ID, error) {
+func (n reading) frame(ctx context.Context, s *Store, tip objstore.ID, to Purpose) (Address, objstore.ID, error) {
 	if n.id != "" {
 		return frameWithID(ctx, s, n.Run, tip, n.id, to)
 	}
@@ -201,7 +201,7 @@ func (n named) frame(ctx context.Context, s *Store, tip objstore.ID, to Purpose)
 // first reading is run:frame or run:engine/number, split at the last colon. The others are run@id, split at each @
 // from the left. If there is no valid reading, splitAddress returns no readings. The error then says which part of the
 // address is invalid, or is nil if the address has neither a colon nor an @.
-func splitAddress(address string) (readings []named, err error) {
+func splitAddress(address string) (readings []reading, err error) {
 	numbered, err := splitNumber(address)
 	if numbered != nil {
 		readings = append(readings, *numbered)
@@ -220,7 +220,7 @@ func splitAddress(address string) (readings []named, err error) {
 // splitNumber splits an address of the form run:frame or run:engine/number at the last colon. If the address has
 // no colon, splitNumber returns nil and no error. If a part is missing or invalid, it returns nil and
 // invalid_address.
-func splitNumber(address string) (*named, error) {
+func splitNumber(address string) (*reading, error) {
 	colon := strings.LastIndexByte(address, ':')
 	if colon < 0 {
 		return nil, nil //nolint:nilnil // the address has another form
@@ -239,7 +239,7 @@ func splitNumber(address string) (*named, error) {
 	case !ok:
 		why = fmt.Sprintf("%q is not the number of a frame", number)
 	default:
-		return &named{Address: Address{address[:colon], frame}, engine: engine}, nil
+		return &reading{Address: Address{address[:colon], frame}, engine: engine}, nil
 	}
 	return nil, notAddress(address, why)
 }
@@ -247,7 +247,7 @@ func splitNumber(address string) (*named, error) {
 // splitID returns the readings of an address as run@id, the reading with the shortest run first. If the address
 // has no @, splitID returns nothing and no error. If it has an @ only at its start or its end, splitID returns
 // invalid_address.
-func splitID(address string) (readings []named, err error) {
+func splitID(address string) (readings []reading, err error) {
 	for at := range len(address) {
 		switch {
 		case address[at] != '@':
@@ -256,7 +256,7 @@ func splitID(address string) (readings []named, err error) {
 		case at == len(address)-1:
 			err = notAddress(address, "the id after the @ is missing")
 		default:
-			readings = append(readings, named{
+			readings = append(readings, reading{
 				Address: Address{address[:at], snapshot.NoFrame}, id: address[at+1:], longer: len(readings) > 0,
 			})
 		}

@@ -52,9 +52,9 @@ func (g commitGraph) wanted() bool {
 	return true
 }
 
-// RenewCommitGraph makes git write its commit-graph again, if the repository has a commit-graph. Callers use it
+// RenewCommitGraph makes git write the commit-graph of the store's repository again, if there is one. Callers use it
 // after commits were removed: git fsck would report removed commits in the commit-graph as damage.
-func (s *Store) RenewCommitGraph(ctx context.Context) error {
+func RenewCommitGraph(ctx context.Context, s *Store) error {
 	graph := commitGraph{s.repo, s.env}
 	if !graph.exists() {
 		return nil

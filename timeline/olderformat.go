@@ -41,16 +41,16 @@ func OlderFormatAt(older *snapshot.OlderFormatError, at refs.Name) *fault.Error 
 
 // RefuseOlder returns older_format if the commit tip is an entry in an older format. It returns nil for every
 // other commit, and for a commit that cannot be read.
-func (s *Store) RefuseOlder(tip objstore.ID) error {
-	if older := snapshot.OlderFormat(s.objects, tip); older != nil {
+func RefuseOlder(r objstore.Reader, tip objstore.ID) error {
+	if older := snapshot.OlderFormat(r, tip); older != nil {
 		return OlderFormat(older)
 	}
 	return nil
 }
 
-// withoutOlder splits problems into the errors about runs in an older format and all other errors, each in their
+// splitOlder splits problems into the errors about runs in an older format and all other errors, each in their
 // order.
-func withoutOlder(problems []error) (older []*snapshot.OlderFormatError, others []error) {
+func splitOlder(problems []error) (older []*snapshot.OlderFormatError, others []error) {
 	for _, problem := range problems {
 		if found, ok := errors.AsType[*snapshot.OlderFormatError](problem); ok {
 			older = append(older, found)
@@ -64,7 +64,7 @@ func withoutOlder(problems []error) (older []*snapshot.OlderFormatError, others 
 // WarnOfOlder warns about runs in an older format, with one warning for all runs. prefix begins the warning, and
 // says what happened to the runs, such as "left out". WarnOfOlder gives a warning with the same text only once. If
 // runs is empty, it does nothing.
-func (s *Store) WarnOfOlder(prefix string, runs []*snapshot.OlderFormatError) {
+func WarnOfOlder(s *Store, prefix string, runs []*snapshot.OlderFormatError) {
 	switch len(runs) {
 	case 0:
 	case 1:

@@ -81,13 +81,13 @@ func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) 
 	return found, nil
 }
 
-// ownNumber returns the address of a frame with git-smithers' own frame number. reading is one possible meaning of
+// ownNumber returns the address of a frame with git-smithers' own frame number. r is one possible meaning of
 // an address that a user gave. If it names no engine, its address already has this number. Otherwise,
-// reading.Frame is the engine's number, and ownNumber finds the newest frame with this number in the run's
+// r.Frame is the engine's number, and ownNumber finds the newest frame with this number in the run's
 // timeline. tip is the run's tip. Codes: invalid_address if the run has no data of the engine, frame_not_found.
-func ownNumber(ctx context.Context, s *Store, reading named, tip objstore.ID) (Address, error) {
-	if reading.engine == "" {
-		return reading.Address, nil
+func ownNumber(ctx context.Context, s *Store, r reading, tip objstore.ID) (Address, error) {
+	if r.engine == "" {
+		return r.Address, nil
 	}
 	entry, row, err := readTip(ctx, s, tip)
 	if err != nil {
@@ -97,11 +97,11 @@ func ownNumber(ctx context.Context, s *Store, reading named, tip objstore.ID) (A
 	if err != nil {
 		return Address{}, Explain(err)
 	}
-	if !slices.Contains(engines, reading.engine) {
-		refused := fault.New(fault.InvalidAddress, "run %q has no data of engine %q", row.ID, reading.engine).
-			Hint("leave out %s/ to use git-smithers' own frame number: %s", reading.engine, reading.Address)
+	if !slices.Contains(engines, r.engine) {
+		refused := fault.New(fault.InvalidAddress, "run %q has no data of engine %q", row.ID, r.engine).
+			Hint("leave out %s/ to use git-smithers' own frame number: %s", r.engine, r.Address)
 		for _, engine := range engines {
-			refused = refused.Hint("type %s:%s/%d to use the frame number of engine %[2]s", row.ID, engine, reading.Frame)
+			refused = refused.Hint("type %s:%s/%d to use the frame number of engine %[2]s", row.ID, engine, r.Frame)
 		}
 		return Address{}, refused
 	}
@@ -109,12 +109,12 @@ func ownNumber(ctx context.Context, s *Store, reading named, tip objstore.ID) (A
 	if err != nil {
 		return Address{}, Explain(err)
 	}
-	p, err := readPeerRows(entry, from, reading.engine)
+	p, err := readPeerRows(entry, from, r.engine)
 	if err != nil {
 		return Address{}, Explain(err)
 	}
 	// Several frames may have the engine's number. The newest frame that is still in the timeline counts.
-	for _, frame := range p.framesOf(reading.Frame, row.Frame) {
+	for _, frame := range p.framesOf(r.Frame, row.Frame) {
 		over, err := FindSteppedOver(ctx, s, Address{row.ID, frame})
 		if err != nil {
 			return Address{}, err
@@ -123,9 +123,9 @@ func ownNumber(ctx context.Context, s *Store, reading named, tip objstore.ID) (A
 			return Address{row.ID, frame}, nil
 		}
 	}
-	return Address{}, fault.New(fault.FrameNotFound, "run %q has no frame %d of %s", row.ID, reading.Frame, reading.engine).
+	return Address{}, fault.New(fault.FrameNotFound, "run %q has no frame %d of %s", row.ID, r.Frame, r.engine).
 		Hint("`git smithers timeline %s` lists the run's frames", fault.Word(row.ID)).
-		Detail("runId", row.ID).Detail("engine", reading.engine).Detail("frameNo", reading.Frame)
+		Detail("runId", row.ID).Detail("engine", r.engine).Detail("frameNo", r.Frame)
 }
 
 // peerRows has an engine's records of a run's frames, by git-smithers' frame numbers.

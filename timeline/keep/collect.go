@@ -186,7 +186,7 @@ func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, 
 	if err != nil {
 		return err
 	}
-	if err := k.store.RenewCommitGraph(ctx); err != nil {
+	if err := timeline.RenewCommitGraph(ctx, k.store); err != nil {
 		return err
 	}
 	out.Bytes = result.BytesBefore - result.BytesAfter

@@ -106,7 +106,7 @@ func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) 
 			Hint("prune the run in this repository first: `git smithers prune %s`", fault.Word(run)).Detail("run", run)
 	})
 	for _, h := range chosen {
-		if err := k.store.RefuseOlder(h.gone); err != nil {
+		if err := timeline.RefuseOlder(k.store.Objects(), h.gone); err != nil {
 			return nil, err
 		}
 	}
@@ -125,7 +125,7 @@ func (k *Keeper) withoutOlder(runs []*runRefs) []*runRefs {
 			kept = append(kept, h)
 		}
 	}
-	k.store.WarnOfOlder("left out", left)
+	timeline.WarnOfOlder(k.store, "left out", left)
 	return kept
 }
 

@@ -32,7 +32,7 @@ func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]str
 		if seen[id] {
 			continue
 		}
-		if err := s.store.RefuseOlder(tip); err != nil {
+		if err := timeline.RefuseOlder(s.store.Objects(), tip); err != nil {
 			return nil, err
 		}
 		name, err := refs.Tip(id)

@@ -7,7 +7,6 @@ FUZZTIME ?= 10s
 # What `make bench` measures, for how long each, and where.
 BENCH     ?= .
 BENCHTIME ?= 2s
-BENCH_IN  ?= ./timeline ./sqliteindex .
 
 # How often `make bench-smithers` takes turns, and the captures and loads of a turn.
 ROUNDS   ?= 7

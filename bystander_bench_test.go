@@ -26,7 +26,8 @@ type bystanders struct {
 
 // newBystanders makes them, with or without sealed runs of 100 frames in the first clone
 // and the tips of these in the remote. Both are packed. With graph both have a commit-graph,
-// as git gc leaves it on either side; sealing in the background makes none.
+// of all commits, as git gc leaves it on either side. Without it, neither has one, not even the one of runs that a
+// clone writes when it seals in the background.
 func newBystanders(b *testing.B, runs int, graph bool) *bystanders {
 	b.Helper()
 	dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "bystanders-")
